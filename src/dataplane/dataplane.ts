@@ -1,0 +1,49 @@
+import type { NodeForwarding, ServiceForwarding } from '../net/frontend.ts';
+import type { Prefix } from '../net/prefix.ts';
+
+/** Changes by key of the service; undefined: the service is gone. */
+export type ForwardingChanges = ReadonlyMap<string, ServiceForwarding | undefined>;
+
+/**
+ * What a node forwards, made true in the kernel.
+ *
+ * - `replace` sets everything, at start: what the kernel already has stays untouched, the difference is applied.
+ * - `apply` is idempotent; removing what is not there succeeds. Calls are serialised by the implementation.
+ * - Both resolve when the kernel has committed. A batch that fails is bisected: one frontend at fault never holds back another.
+ * - Neither rejects for a frontend at fault; they reject (DataplaneError) only when nothing can be applied at all.
+ */
+export interface Dataplane {
+  replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult>;
+  setNode(node: NodeForwarding): Promise<ApplyResult>;
+  apply(changes: ForwardingChanges): Promise<ApplyResult>;
+  /** Unreachable routes for announced aggregates, as a whole set: an address inside that no service owns must not loop. */
+  setUnreachable(prefixes: readonly Prefix[]): Promise<void>;
+  /** Called when another program changed or removed our tables, after the repair. */
+  onRepair(listener: (what: string) => void): void;
+  /** Stops watching; rules and routes stay, so that traffic flows while an agent restarts. */
+  close(): Promise<void>;
+  /** Removes everything this data plane ever made. */
+  cleanup(): Promise<void>;
+}
+
+export interface ApplyResult {
+  /** Frontends whose latest desired form is not in the kernel, by frontendKey. Everything else that was given is. */
+  readonly quarantined: ReadonlyMap<string, QuarantinedFrontend>;
+}
+
+export interface QuarantinedFrontend {
+  readonly service: string;
+  /** The kernel's or the backend's own words. */
+  readonly error: string;
+}
+
+/** Nothing could be applied: the backend is missing, not permitted, or answers in a way we do not understand. */
+export class DataplaneError extends Error {
+  readonly code: 'unavailable' | 'permission' | 'failed';
+
+  constructor(code: DataplaneError['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'DataplaneError';
+    this.code = code;
+  }
+}

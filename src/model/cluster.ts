@@ -1,0 +1,29 @@
+import type { Address } from '../net/address.ts';
+import type { Prefix } from '../net/prefix.ts';
+import type { Metadata } from './metadata.ts';
+
+/** core/v1 Node: what decisions use of it. */
+export interface Node {
+  readonly kind: 'Node';
+  readonly metadata: Metadata;
+  /** status.addresses of type InternalIP, in order; the first of each family is primary and takes NodePort traffic. */
+  readonly internalIPs: readonly Address[];
+  readonly podCIDRs: readonly Prefix[];
+  /** Condition NetworkUnavailable is True. */
+  readonly networkUnavailable: boolean;
+  /** Condition Ready is True, or there is no such condition (standalone). Shown, not decided upon. */
+  readonly ready: boolean;
+}
+
+export interface Namespace {
+  readonly kind: 'Namespace';
+  readonly metadata: Metadata;
+}
+
+/** core/v1 Secret of type kubernetes.io/basic-auth. Its value must never reach a log, a status or an error. */
+export interface Secret {
+  readonly kind: 'Secret';
+  readonly metadata: Metadata;
+  readonly type: string;
+  readonly password?: string;
+}

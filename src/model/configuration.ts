@@ -1,0 +1,108 @@
+import type { Address } from '../net/address.ts';
+import type { Prefix } from '../net/prefix.ts';
+import type { AddressRange } from '../net/range.ts';
+import type { Metadata, NamespacedName } from './metadata.ts';
+import type { LabelSelector } from './selector.ts';
+
+/** Herald's own kinds, herald.dev/v1alpha1, validated and with defaults. Field names are MetalLB's where it has them. */
+
+export interface IPAddressPool {
+  readonly kind: 'IPAddressPool';
+  readonly metadata: Metadata;
+  /** In the order written. */
+  readonly addresses: readonly AddressRange[];
+  readonly autoAssign: boolean;
+  readonly avoidBuggyIPs: boolean;
+  readonly serviceAllocation?: ServiceAllocation;
+}
+
+export interface ServiceAllocation {
+  /** Lower is better; 0 means unset and is worst. */
+  readonly priority: number;
+  readonly namespaces: readonly string[];
+  readonly namespaceSelectors: readonly LabelSelector[];
+  readonly serviceSelectors: readonly LabelSelector[];
+}
+
+export interface BGPPeer {
+  readonly kind: 'BGPPeer';
+  readonly metadata: Metadata;
+  readonly myASN: number;
+  /** Exactly one of peerASN and dynamicASN is there. */
+  readonly peerASN?: number;
+  readonly dynamicASN?: 'internal' | 'external';
+  readonly peerAddress: Address;
+  readonly peerPort: number;
+  readonly sourceAddress?: Address;
+  /** Seconds. 0: neither hold timer nor keepalives (RFC 4271 4.2). */
+  readonly holdTimeSeconds: number;
+  readonly keepaliveTimeSeconds: number;
+  readonly connectTimeSeconds?: number;
+  readonly routerID?: Address;
+  readonly nodeSelectors: readonly LabelSelector[];
+  readonly password?: string;
+  readonly passwordSecret?: NamespacedName;
+  readonly ebgpMultiHop: boolean;
+  /** Both families over this session; else only the family of peerAddress. */
+  readonly dualStackAddressFamily: boolean;
+  readonly passive: boolean;
+  readonly adminDown: boolean;
+  readonly shutdownMessage?: string;
+}
+
+export type AddressType = 'LoadBalancer' | 'ClusterIP' | 'ExternalIP';
+
+export interface BGPAdvertisement {
+  readonly kind: 'BGPAdvertisement';
+  readonly metadata: Metadata;
+  /** Default [LoadBalancer]. */
+  readonly addressTypes: readonly AddressType[];
+  /** Names and selectors are alternatives; both empty: all pools. They restrict LoadBalancer addresses only. */
+  readonly ipAddressPools: readonly string[];
+  readonly ipAddressPoolSelectors: readonly LabelSelector[];
+  readonly aggregationLength: number;
+  readonly aggregationLengthV6: number;
+  /** Sent on internal sessions only; 0 is the field's default and means "not set". */
+  readonly localPref: number;
+  readonly med?: number;
+  readonly asPathPrepend: number;
+  /** As written: "65000:100", "large:1:2:3", a well-known name, or the name of an alias in a Community object. */
+  readonly communities: readonly string[];
+  readonly nodeSelectors: readonly LabelSelector[];
+  readonly serviceSelectors: readonly LabelSelector[];
+  /** Names of BGPPeers; empty: all. */
+  readonly peers: readonly string[];
+}
+
+export interface Community {
+  readonly kind: 'Community';
+  readonly metadata: Metadata;
+  readonly communities: readonly { readonly name: string; readonly value: string }[];
+}
+
+/** externalIPs are forwarded and announced only where one of these allows it (CVE-2020-8554). */
+export interface ExternalIPPolicy {
+  readonly kind: 'ExternalIPPolicy';
+  readonly metadata: Metadata;
+  readonly namespaceSelector: LabelSelector;
+  readonly cidrs: readonly Prefix[];
+}
+
+/** The settings that all nodes share: HeraldConfig/default. */
+export interface HeraldConfig {
+  readonly kind: 'HeraldConfig';
+  readonly metadata: Metadata;
+  /** Only `all` is supported so far; another scope is refused when the object is read. */
+  readonly services: 'all';
+  /** Sources inside are pods. Empty: the union of the Nodes' podCIDRs. */
+  readonly podCIDRs: readonly Prefix[];
+  /** Packets to addresses inside that no Service owns are dropped. */
+  readonly serviceCIDRs: readonly Prefix[];
+  readonly masqueradeBit: number;
+  /** Services of this class are ours. */
+  readonly loadBalancerClass: string;
+  /** Whether Services without a class are ours too. Standalone: true, as there is nobody else. */
+  readonly defaultClass: boolean;
+  /** How long rules stay after the route that led to them was withdrawn. */
+  readonly drainSeconds: number;
+}

@@ -1,0 +1,29 @@
+/** "namespace/name" of a Service, the key by which everything about a Service is found. */
+export type ServiceKey = `${string}/${string}`;
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** The part of ObjectMeta that decisions use. */
+export interface Metadata {
+  /** Empty for cluster-scoped kinds. */
+  readonly namespace: string;
+  readonly name: string;
+  /** From the API server. Standalone: derived from kind, namespace and name, so that it survives an edit of the file. */
+  readonly uid: string;
+  /** From the API server. Standalone: the modification time of the file in nanoseconds, as decimal text. */
+  readonly resourceVersion: string;
+  readonly labels: Labels;
+  readonly annotations: Labels;
+  /** RFC 3339, or "" where unknown (standalone). */
+  readonly creationTimestamp: string;
+  readonly deleting: boolean;
+}
+
+export interface NamespacedName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export function serviceKey({ namespace, name }: NamespacedName): ServiceKey {
+  return `${namespace}/${name}`;
+}

@@ -1,0 +1,38 @@
+import { allocationReasons } from './reasons/allocation.ts';
+import { announcementReasons } from './reasons/announcement.ts';
+import { configurationReasons } from './reasons/configuration.ts';
+import { forwardingReasons } from './reasons/forwarding.ts';
+
+/**
+ * The catalogue of every "no" that Herald says. A code is stable and appears in conditions, Events and metrics; its
+ * `brief` carries no counts, so that a condition does not change while it waits. `says` and `fix` are for `explain`.
+ */
+export const catalogue = { ...allocationReasons, ...announcementReasons, ...configurationReasons, ...forwardingReasons };
+
+export type ReasonCode = keyof typeof catalogue;
+
+type DetailsOf<C extends ReasonCode> = Parameters<(typeof catalogue)[C]['says']>[0];
+
+/** A decision's "no": a code of the catalogue and what its texts need. Plain data: it survives JSON and YAML. */
+export type Reason = { readonly [C in ReasonCode]: { readonly code: C; readonly details: DetailsOf<C> } }[ReasonCode];
+
+export function reason<C extends ReasonCode>(code: C, details: DetailsOf<C>): Reason {
+  return { code, details } as unknown as Reason;
+}
+
+/** Stable one-line text for conditions. */
+export function briefly(reason: Reason): string {
+  return catalogue[reason.code].brief;
+}
+
+/** The full sentence, with names and numbers. */
+export function says(reason: Reason): string {
+  const text = catalogue[reason.code].says as (details: unknown) => string;
+  return text(reason.details);
+}
+
+/** What to do about it. "" where nothing needs doing. */
+export function fix(reason: Reason): string {
+  const text = catalogue[reason.code].fix as (details: unknown) => string;
+  return text(reason.details);
+}

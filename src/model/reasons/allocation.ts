@@ -1,0 +1,88 @@
+import { entry } from './entry.ts';
+
+interface OfPool {
+  readonly pool: string;
+}
+
+/** Why a Service has no address, and why a pool did not give one. */
+export const allocationReasons = {
+  NotLoadBalancer: entry({
+    brief: 'The Service is not of type LoadBalancer',
+    says: (d: { readonly type: string }) => `the Service is of type ${d.type}, which takes no address from a pool`,
+    fix: () => 'set spec.type: LoadBalancer',
+  }),
+  OtherLoadBalancerClass: entry({
+    brief: 'The Service belongs to another load balancer class',
+    says: (d: { readonly class: string; readonly ours: string }) => `spec.loadBalancerClass is "${d.class}"; Herald's is "${d.ours}"`,
+    fix: (d) => `set spec.loadBalancerClass: ${d.ours} (the field is immutable: create the Service anew)`,
+  }),
+  NoPools: entry({
+    brief: 'There is no IPAddressPool',
+    says: () => 'there is no valid IPAddressPool',
+    fix: () => 'create an IPAddressPool',
+  }),
+  NoPoolFits: entry({
+    brief: 'No IPAddressPool can give this Service an address',
+    says: (d: { readonly pools: number }) => `none of ${d.pools} pool(s) can give this Service an address`,
+    fix: () => 'see the reason of each pool',
+  }),
+  PoolNotFound: entry({
+    brief: 'The requested IPAddressPool does not exist',
+    says: (d: OfPool) => `the annotation herald.dev/address-pool asks for pool "${d.pool}", which does not exist or is not valid`,
+    fix: (d) => `create IPAddressPool "${d.pool}" or change the annotation`,
+  }),
+  PoolNotRequested: entry({
+    brief: 'Another pool was requested',
+    says: (d: OfPool & { readonly requested: string }) => `the Service asks for pool "${d.requested}"`,
+    fix: () => '',
+  }),
+  PoolNotAutoAssigned: entry({
+    brief: 'The pool gives addresses only on request',
+    says: (d: OfPool) => `pool "${d.pool}" has autoAssign: false`,
+    fix: (d) => `annotate the Service with herald.dev/address-pool: ${d.pool}`,
+  }),
+  PoolNamespaceNotSelected: entry({
+    brief: 'The pool does not serve this namespace',
+    says: (d: OfPool & { readonly namespace: string }) => `pool "${d.pool}" does not select namespace "${d.namespace}"`,
+    fix: (d) => `add the namespace to serviceAllocation of IPAddressPool "${d.pool}"`,
+  }),
+  PoolServiceNotSelected: entry({
+    brief: 'The pool does not select this Service',
+    says: (d: OfPool) => `no serviceSelector of pool "${d.pool}" matches the Service's labels`,
+    fix: (d) => `label the Service, or change serviceSelectors of IPAddressPool "${d.pool}"`,
+  }),
+  PoolHasNoFamily: entry({
+    brief: 'The pool has no addresses of a needed family',
+    says: (d: OfPool & { readonly families: string }) => `pool "${d.pool}" has no ${d.families} addresses`,
+    fix: (d) => `add ${d.families} addresses to IPAddressPool "${d.pool}", or change spec.ipFamilyPolicy`,
+  }),
+  PoolFull: entry({
+    brief: 'The pool is full',
+    says: (d: OfPool & { readonly family: string; readonly total: string }) =>
+      `pool "${d.pool}" is full (0 of ${d.total} ${d.family} addresses free)`,
+    fix: (d) => `add addresses to IPAddressPool "${d.pool}", or delete a Service that holds one`,
+  }),
+  AddressNotInPools: entry({
+    brief: 'The requested address is in no pool',
+    says: (d: { readonly address: string }) => `requested address ${d.address} is in no valid IPAddressPool`,
+    fix: () => 'request an address inside a pool, or add it to one',
+  }),
+  AddressTaken: entry({
+    brief: 'The requested address is in use',
+    says: (d: { readonly address: string; readonly by: string; readonly why: string }) =>
+      `requested address ${d.address} is held by ${d.by}: ${d.why}`,
+    fix: (d) =>
+      `request another address, or let both Services share it with the annotation herald.dev/allow-shared-ip (same key, different ports, held by ${d.by})`,
+  }),
+  TooManyRequested: entry({
+    brief: 'More than one address of a family was requested',
+    says: (d: { readonly addresses: string }) => `requested addresses ${d.addresses}: at most one of each family`,
+    fix: () => 'request one IPv4 and one IPv6 address at most',
+  }),
+  RequestedFamilyMismatch: entry({
+    brief: 'The requested addresses do not match the families of the Service',
+    says: (d: { readonly requested: string; readonly families: string }) =>
+      `requested ${d.requested}, but spec.ipFamilies is ${d.families}`,
+    fix: () => 'request addresses of the families in spec.ipFamilies',
+  }),
+};

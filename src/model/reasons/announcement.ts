@@ -1,0 +1,110 @@
+import { entry } from './entry.ts';
+
+interface OnNode {
+  readonly node: string;
+}
+
+/** Why a node does not announce an address, to anyone or to one peer. */
+export const announcementReasons = {
+  NoAddress: entry({
+    brief: 'The Service has no address',
+    says: () => 'the Service has no address yet',
+    fix: () => 'see AddressAssigned',
+  }),
+  AddressNotFromPool: entry({
+    brief: 'The address is in no pool',
+    says: (d: { readonly address: string }) => `${d.address} is in no valid IPAddressPool`,
+    fix: () => 'restore the pool, or delete the Service status to have it re-assigned',
+  }),
+  NoAdvertisement: entry({
+    brief: 'No BGPAdvertisement covers the address',
+    says: (d: { readonly type: string }) => `no BGPAdvertisement covers this ${d.type} address`,
+    fix: (d) => `create a BGPAdvertisement with addressTypes: [${d.type}] that selects it`,
+  }),
+  NodeNotSelected: entry({
+    brief: 'No BGPAdvertisement selects the node',
+    says: (d: OnNode) => `no BGPAdvertisement that covers this address selects node "${d.node}"`,
+    fix: () => 'change nodeSelectors of the BGPAdvertisement, or label the node',
+  }),
+  ServiceNotSelected: entry({
+    brief: 'No BGPAdvertisement selects the Service',
+    says: () => "no BGPAdvertisement's serviceSelectors match the Service's labels",
+    fix: () => 'change serviceSelectors of the BGPAdvertisement, or label the Service',
+  }),
+  ConflictingAdvertisements: entry({
+    brief: 'BGPAdvertisements ask for different attributes',
+    says: (d: { readonly prefix: string; readonly peer: string; readonly advertisements: string; readonly field: string }) =>
+      `BGPAdvertisements ${d.advertisements} ask for different ${d.field} on ${d.prefix} to peer "${d.peer}"`,
+    fix: (d) => `make ${d.field} equal, or let them select different pools, peers or nodes`,
+  }),
+  UnknownCommunity: entry({
+    brief: 'A BGPAdvertisement names an unknown community',
+    says: (d: { readonly community: string; readonly advertisement: string }) =>
+      `BGPAdvertisement "${d.advertisement}" names community "${d.community}", which no Community object defines`,
+    fix: () => 'define the alias in a Community object, or write the value',
+  }),
+  NodeUnknown: entry({
+    brief: 'There is no Node object',
+    says: (d: OnNode) => `there is no Node object "${d.node}"`,
+    fix: (d) => `create the Node object, or start the agent with the name of an existing one (now --node ${d.node})`,
+  }),
+  NodeNetworkUnavailable: entry({
+    brief: 'The node has no network',
+    says: (d: OnNode) => `node "${d.node}" has condition NetworkUnavailable=True`,
+    fix: () => 'wait for, or repair, the network plugin of the node',
+  }),
+  NodeExcluded: entry({
+    brief: 'The node is excluded from load balancers',
+    says: (d: OnNode) => `node "${d.node}" has the label node.kubernetes.io/exclude-from-external-load-balancers`,
+    fix: () => 'remove the label if the node should take traffic (kubeadm sets it on control planes)',
+  }),
+  NoLocalEndpoints: entry({
+    brief: 'No endpoint on the node can take traffic',
+    says: (d: OnNode & { readonly policy: string }) => `${d.policy} is Local and no endpoint on node "${d.node}" can take traffic`,
+    fix: () => 'nothing, if other nodes announce it; else run a ready pod here, or use policy Cluster',
+  }),
+  NoEndpoints: entry({
+    brief: 'No endpoint can take traffic',
+    says: (d: { readonly endpoints: number }) =>
+      d.endpoints === 0 ? 'the Service has no endpoints' : `none of the ${d.endpoints} endpoint(s) is ready or serving`,
+    fix: () => "check the Service's selector and the readiness of its pods",
+  }),
+  NoPeers: entry({
+    brief: 'The node has no BGP peer',
+    says: (d: OnNode) => `no BGPPeer selects node "${d.node}"`,
+    fix: () => 'create a BGPPeer whose nodeSelectors match the node',
+  }),
+  PeerNotInAdvertisement: entry({
+    brief: 'The BGPAdvertisement does not name the peer',
+    says: (d: { readonly peer: string }) => `no BGPAdvertisement for this address names peer "${d.peer}"`,
+    fix: () => 'add the peer to spec.peers of the BGPAdvertisement',
+  }),
+  PeerFamilyNotCarried: entry({
+    brief: 'The session does not carry the address family',
+    says: (d: { readonly peer: string; readonly family: string }) => `the session with "${d.peer}" does not carry ${d.family}`,
+    fix: (d) => `set dualStackAddressFamily: true on BGPPeer "${d.peer}", or add a BGPPeer with an ${d.family} address`,
+  }),
+  ExternalIPNotAllowed: entry({
+    brief: 'No ExternalIPPolicy allows the external IP',
+    says: (d: { readonly address: string; readonly namespace: string }) =>
+      `no ExternalIPPolicy allows namespace "${d.namespace}" the external IP ${d.address}`,
+    fix: () => 'create an ExternalIPPolicy whose namespaceSelector and cidrs cover it (CVE-2020-8554 is why it is denied)',
+  }),
+  SessionDown: entry({
+    brief: 'The BGP session is down',
+    says: (d: { readonly peer: string; readonly state: string; readonly lastError: string }) =>
+      `the session with "${d.peer}" is ${d.state}${d.lastError === '' ? '' : `: ${d.lastError}`}`,
+    fix: () => 'see the session error',
+  }),
+  PeerPasswordMissing: entry({
+    brief: 'The Secret with the session password is missing',
+    says: (d: { readonly peer: string; readonly secret: string; readonly why: string }) =>
+      `BGPPeer "${d.peer}" needs Secret ${d.secret}: ${d.why}`,
+    fix: (d) => `create Secret ${d.secret} of type kubernetes.io/basic-auth with the key password`,
+  }),
+  NotProgrammed: entry({
+    brief: 'The forwarding rules are not in the kernel',
+    says: (d: { readonly frontend: string }) => `the rules for ${d.frontend} are not in the kernel yet, and a route follows its rules`,
+    fix: () => 'see Programmed',
+  }),
+};

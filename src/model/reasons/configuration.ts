@@ -1,0 +1,23 @@
+import { entry } from './entry.ts';
+
+/** Why a configuration object is left out, although each of its fields is valid by itself. */
+export const configurationReasons = {
+  PoolOverlaps: entry({
+    brief: 'The pool overlaps another pool',
+    says: (d: { readonly range: string; readonly other: string; readonly otherRange: string }) =>
+      `${d.range} overlaps ${d.otherRange} of IPAddressPool "${d.other}", which came first`,
+    fix: () => 'make the pools disjoint; until then this one gives no addresses',
+  }),
+  DuplicatePeer: entry({
+    brief: 'Another BGPPeer has the same address',
+    says: (d: { readonly address: string; readonly other: string }) =>
+      `BGPPeer "${d.other}" already peers with ${d.address} on the same nodes`,
+    fix: () => 'delete one of them, or let nodeSelectors keep them on different nodes',
+  }),
+  AggregationTooShort: entry({
+    brief: 'The aggregate is larger than the pool',
+    says: (d: { readonly length: number; readonly pool: string; readonly prefix: string }) =>
+      `an aggregate of length ${d.length} would cover addresses outside ${d.prefix} of IPAddressPool "${d.pool}"`,
+    fix: (d) => `use an aggregation length of at least ${d.prefix.slice(d.prefix.indexOf('/') + 1)}`,
+  }),
+};

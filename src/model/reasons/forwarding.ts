@@ -1,0 +1,35 @@
+import { entry } from './entry.ts';
+
+/** Why a node forwards nothing for a Service, or not yet. */
+export const forwardingReasons = {
+  Headless: entry({
+    brief: 'The Service is headless',
+    says: () => 'the Service is headless: clients reach its endpoints themselves',
+    fix: () => '',
+  }),
+  ExternalName: entry({
+    brief: 'The Service is an ExternalName',
+    says: () => 'the Service is an alias in DNS: there is nothing to forward',
+    fix: () => '',
+  }),
+  OtherProxy: entry({
+    brief: 'Another proxy serves the Service',
+    says: (d: { readonly name: string }) => `the label service.kubernetes.io/service-proxy-name gives the Service to "${d.name}"`,
+    fix: () => '',
+  }),
+  FrontendTaken: entry({
+    brief: 'Another Service has the same address and port',
+    says: (d: { readonly frontend: string; readonly by: string }) => `${d.frontend} already belongs to ${d.by}`,
+    fix: () => 'change the port or the address of one of the Services',
+  }),
+  FrontendQuarantined: entry({
+    brief: 'The kernel refused the rules',
+    says: (d: { readonly frontend: string; readonly error: string }) => `the kernel refused the rules for ${d.frontend}: ${d.error}`,
+    fix: () => 'report this with the output of `herald explain`; everything else goes on',
+  }),
+  DataPlaneFailed: entry({
+    brief: 'The data plane does not take changes',
+    says: (d: { readonly error: string }) => `the data plane does not take changes: ${d.error}`,
+    fix: () => 'it is retried; check that the agent has NET_ADMIN and the kernel has nftables',
+  }),
+};

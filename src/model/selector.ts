@@ -1,0 +1,40 @@
+import type { Labels } from './metadata.ts';
+
+/** metav1.LabelSelector, validated: all terms must hold; no terms selects everything. */
+export interface LabelSelector {
+  readonly matchLabels: Labels;
+  readonly matchExpressions: readonly LabelSelectorRequirement[];
+}
+
+export interface LabelSelectorRequirement {
+  readonly key: string;
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+  readonly values: readonly string[];
+}
+
+export function selects(selector: LabelSelector, labels: Labels): boolean {
+  return (
+    Object.entries(selector.matchLabels).every(([key, value]) => labels[key] === value) &&
+    selector.matchExpressions.every((requirement) => requirementHolds(requirement, labels))
+  );
+}
+
+/** MetalLB's convention for lists of selectors: any of them; an empty list selects everything. */
+export function anySelects(selectors: readonly LabelSelector[], labels: Labels): boolean {
+  return selectors.length === 0 || selectors.some((selector) => selects(selector, labels));
+}
+
+/** A label that is absent satisfies NotIn and DoesNotExist, as in Kubernetes. */
+function requirementHolds({ key, operator, values }: LabelSelectorRequirement, labels: Labels): boolean {
+  const value = labels[key];
+  switch (operator) {
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+  }
+}

@@ -1,0 +1,49 @@
+import type { Namespace, Node, Secret } from './cluster.ts';
+import type { BGPAdvertisement, BGPPeer, Community, ExternalIPPolicy, HeraldConfig, IPAddressPool } from './configuration.ts';
+import type { EndpointSlice } from './endpoint-slice.ts';
+import type { ServiceKey } from './metadata.ts';
+import type { NodeState } from './node-state.ts';
+import type { Service } from './service.ts';
+
+/** Every object that decisions read, valid and indexed. A view: it changes as the source does, between two changes it does not. */
+export interface Snapshot {
+  readonly services: ReadonlyMap<ServiceKey, Service>;
+  /** The slices of one Service, in order of their names. */
+  endpointSlices(service: ServiceKey): readonly EndpointSlice[];
+  readonly nodes: ReadonlyMap<string, Node>;
+  readonly namespaces: ReadonlyMap<string, Namespace>;
+  /** By "namespace/name". */
+  readonly secrets: ReadonlyMap<string, Secret>;
+  readonly pools: ReadonlyMap<string, IPAddressPool>;
+  readonly peers: ReadonlyMap<string, BGPPeer>;
+  readonly advertisements: ReadonlyMap<string, BGPAdvertisement>;
+  readonly communities: ReadonlyMap<string, Community>;
+  readonly externalIPPolicies: ReadonlyMap<string, ExternalIPPolicy>;
+  readonly nodeStates: ReadonlyMap<string, NodeState>;
+  readonly config: HeraldConfig;
+}
+
+export type HeraldObject =
+  | Service
+  | EndpointSlice
+  | Node
+  | Namespace
+  | Secret
+  | IPAddressPool
+  | BGPPeer
+  | BGPAdvertisement
+  | Community
+  | ExternalIPPolicy
+  | HeraldConfig
+  | NodeState;
+
+export type Kind = HeraldObject['kind'];
+
+/** One object was added, replaced or removed. Whoever hears it looks at the snapshot: level-based, key-only. */
+export interface Change {
+  readonly kind: Kind;
+  /** "namespace/name", or the name of a cluster-scoped object. */
+  readonly key: string;
+  /** For EndpointSlice: the Services whose endpoints may differ (two when the slice changed its owner). */
+  readonly services?: readonly ServiceKey[];
+}

@@ -1,0 +1,75 @@
+import { formatAddress, type Address, type Family } from './address.ts';
+import type { Prefix } from './prefix.ts';
+
+/**
+ * The vocabulary of forwarding: what a node does with packets to a service address. The planner (decisions/forwarding)
+ * produces it, every data plane backend and the packet tracer consume it; it knows nothing of Kubernetes objects.
+ * Semantics follow kube-proxy's nftables mode, Kubernetes 1.36.
+ */
+export type Protocol = 'TCP' | 'UDP' | 'SCTP';
+
+/** A backend: the address and port that a packet is rewritten to. */
+export interface Backend {
+  readonly address: Address;
+  readonly port: number;
+  /** It runs on this node: a packet that comes from it and returns to it (hairpin) needs masquerade. */
+  readonly local: boolean;
+}
+
+/** Where a frontend listens: one service address, or every NodePort address of the node. */
+export type FrontendMatch =
+  | { readonly kind: 'address'; readonly address: Address; readonly protocol: Protocol; readonly port: number }
+  | { readonly kind: 'nodePort'; readonly family: Family; readonly protocol: Protocol; readonly port: number };
+
+/**
+ * internal: a ClusterIP. Masqueraded only when the source is no pod.
+ * external: a LoadBalancer IP, external IP or NodePort. Masqueraded under policy Cluster.
+ */
+export type FrontendScope = 'internal' | 'external';
+
+export interface Frontend {
+  readonly match: FrontendMatch;
+  readonly scope: FrontendScope;
+  /**
+   * Cluster: any of `backends`. Local: `localBackends` for traffic from outside (external scope) or for all traffic
+   * (internal scope); no local backend drops, so that a load balancer fails over. Under an external Local policy, pods
+   * and the node itself still use `backends`.
+   */
+  readonly policy: 'Cluster' | 'Local';
+  /** Sorted, without duplicates. Empty: new connections are rejected (TCP reset, ICMP port unreachable). */
+  readonly backends: readonly Backend[];
+  /** The backends on this node that policy Local may use. Sorted; empty under policy Cluster. */
+  readonly localBackends: readonly Backend[];
+  /** Seconds a client stays with its backend (sessionAffinity: ClientIP), 1..86400. */
+  readonly affinitySeconds?: number;
+  /** loadBalancerSourceRanges: sources outside are dropped before translation. Absent: everyone may. */
+  readonly sourceRanges?: readonly Prefix[];
+}
+
+/** What one node does for one service, the unit in which a data plane takes changes. */
+export interface ServiceForwarding {
+  /** Sorted by `frontendKey`, no two with the same key. */
+  readonly frontends: readonly Frontend[];
+}
+
+/** What a node's forwarding needs to know beside the services. */
+export interface NodeForwarding {
+  /** Addresses that take NodePort traffic. */
+  readonly nodePortAddresses: readonly Address[];
+  /** Sources inside are pods (the local detector): their ClusterIP traffic is not masqueraded. Empty: nothing is a pod. */
+  readonly podPrefixes: readonly Prefix[];
+  /** Service CIDRs: packets to addresses inside that no service owns are dropped. */
+  readonly servicePrefixes: readonly Prefix[];
+  /** Bit of the packet mark that requests masquerade, 0..31; kube-proxy's and our default is 14 (0x4000). */
+  readonly masqueradeBit: number;
+}
+
+/** Text that identifies a frontend on a node: "192.0.2.1 TCP 80", "NodePort IPv4 UDP 30053". */
+export function frontendKey(match: FrontendMatch): string {
+  const where = match.kind === 'address' ? formatAddress(match.address) : `NodePort IPv${match.family}`;
+  return `${where} ${match.protocol} ${match.port}`;
+}
+
+export function frontendFamily(match: FrontendMatch): Family {
+  return match.kind === 'address' ? match.address.family : match.family;
+}

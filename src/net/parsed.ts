@@ -1,0 +1,10 @@
+/**
+ * The outcome of reading one value from text. A `warning` marks text that was understood although it should be
+ * written differently; `problem` says in words what is wrong and what to write instead, without naming the object.
+ */
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T; readonly warning?: string }
+  | { readonly ok: false; readonly problem: string };
+
+export const parsed = <T>(value: T): Parsed<T> => ({ ok: true, value });
+export const refused = (problem: string): Parsed<never> => ({ ok: false, problem });

@@ -1,0 +1,16 @@
+/** Randomness as a capability: a number in [0, 1), as Math.random returns. */
+export type Random = () => number;
+
+export const systemRandom: Random = () => Math.random();
+
+/** A reproducible sequence from a 32-bit seed (mulberry32): for tests and the simulator, never for secrets. */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
