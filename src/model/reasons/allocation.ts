@@ -13,7 +13,8 @@ export const allocationReasons = {
   }),
   OtherLoadBalancerClass: entry({
     brief: 'The Service belongs to another load balancer class',
-    says: (d: { readonly class: string; readonly ours: string }) => `spec.loadBalancerClass is "${d.class}"; Herald's is "${d.ours}"`,
+    says: (d: { readonly class: string; readonly ours: string }) =>
+      `spec.loadBalancerClass is ${d.class === '' ? 'not set' : `"${d.class}"`}; Herald's is "${d.ours}"`,
     fix: (d) => `set spec.loadBalancerClass: ${d.ours} (the field is immutable: create the Service anew)`,
   }),
   NoPools: entry({
@@ -84,5 +85,27 @@ export const allocationReasons = {
     says: (d: { readonly requested: string; readonly families: string }) =>
       `requested ${d.requested}, but spec.ipFamilies is ${d.families}`,
     fix: () => 'request addresses of the families in spec.ipFamilies',
+  }),
+  InvalidRequest: entry({
+    brief: 'The request for an address cannot be understood',
+    says: (d: { readonly field: string; readonly problem: string }) => `${d.field}: ${d.problem}`,
+    fix: (d) => `correct ${d.field} of the Service`,
+  }),
+  AddressAvoided: entry({
+    brief: 'The pool does not give the requested address',
+    says: (d: OfPool & { readonly address: string }) => `pool "${d.pool}" has avoidBuggyIPs, which leaves out ${d.address}`,
+    fix: (d) => `request another address, or set avoidBuggyIPs: false on IPAddressPool "${d.pool}"`,
+  }),
+  AddressInOtherPool: entry({
+    brief: 'The requested address is not in the requested pool',
+    says: (d: OfPool & { readonly address: string; readonly requested: string }) =>
+      `requested address ${d.address} is in pool "${d.pool}", but the Service asks for pool "${d.requested}"`,
+    fix: (d) => `change the annotation herald.dev/address-pool to ${d.pool}, or request an address of pool "${d.requested}"`,
+  }),
+  AddressesInDifferentPools: entry({
+    brief: 'The requested addresses are in different pools',
+    says: (d: { readonly addresses: string; readonly pools: string }) =>
+      `requested addresses ${d.addresses} are in pools ${d.pools}: all addresses of a Service come from one pool`,
+    fix: () => 'request addresses of one pool',
   }),
 };

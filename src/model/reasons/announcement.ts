@@ -90,6 +90,11 @@ export const announcementReasons = {
       `no ExternalIPPolicy allows namespace "${d.namespace}" the external IP ${d.address}`,
     fix: () => 'create an ExternalIPPolicy whose namespaceSelector and cidrs cover it (CVE-2020-8554 is why it is denied)',
   }),
+  AgentSilent: entry({
+    brief: 'The agent of the node does not report',
+    says: (d: OnNode) => `no agent reports for node "${d.node}"`,
+    fix: (d) => `start the agent: herald agent --node ${d.node}`,
+  }),
   SessionDown: entry({
     brief: 'The BGP session is down',
     says: (d: { readonly peer: string; readonly state: string; readonly lastError: string }) =>

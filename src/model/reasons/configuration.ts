@@ -20,4 +20,9 @@ export const configurationReasons = {
       `an aggregate of length ${d.length} would cover addresses outside ${d.prefix} of IPAddressPool "${d.pool}"`,
     fix: (d) => `use an aggregation length of at least ${d.prefix.slice(d.prefix.indexOf('/') + 1)}`,
   }),
+  UnknownReason: entry({
+    brief: 'Another version of Herald gives a reason that this one does not know',
+    says: (d: { readonly code: string; readonly text: string }) => (d.text === '' ? d.code : `${d.code}: ${d.text}`),
+    fix: () => '',
+  }),
 };

@@ -1,0 +1,85 @@
+import type { Claim, Provider, Reconciliation, Released, ReservedAddresses } from '../../src/controller/provider.ts';
+import { createAllocator, type Allocator } from '../../src/decisions/allocation/allocator.ts';
+import { decideAllocationClaim } from '../../src/decisions/allocation/claim.ts';
+import { effectivePools } from '../../src/decisions/allocation/pools.ts';
+import { allocationRequest, type AllocationRequest } from '../../src/decisions/allocation/request.ts';
+import { servicesToRetry, type Waiting } from '../../src/decisions/allocation/waiting.ts';
+import { serviceKey, type ServiceKey } from '../../src/model/metadata.ts';
+import type { Address } from '../../src/net/address.ts';
+import { assignedAddresses, type Service } from '../../src/model/service.ts';
+import type { Change, Snapshot } from '../../src/model/snapshot.ts';
+
+/** Gives Services addresses from IPAddressPools. Announcing and forwarding them is the agents' work. */
+export class BareMetalProvider implements Provider {
+  readonly name = 'bare-metal';
+  readonly #allocator: Allocator = createAllocator([]);
+  readonly #waiting = new Map<ServiceKey, Waiting>();
+  #arrivals = 0;
+
+  claim(service: Service, snapshot: Snapshot): Claim {
+    return decideAllocationClaim(service, snapshot.config);
+  }
+
+  adopt(snapshot: Snapshot, reserved: ReservedAddresses): void {
+    this.#allocator.setPools(effectivePools(snapshot.pools).pools);
+    // In order of their keys, so that two controllers that read the same record come to the same owners.
+    for (const key of [...snapshot.services.keys()].toSorted()) {
+      const service = snapshot.services.get(key);
+      if (service === undefined || !this.claim(service, snapshot).mine) continue;
+      const addresses = assignedAddresses(service);
+      if (addresses.length > 0) this.#allocator.adopt(allocationRequest(service, snapshot), addresses);
+    }
+    for (const [key, addresses] of reserved) this.#allocator.adopt(reservation(key, addresses), addresses);
+  }
+
+  // oxlint-disable-next-line typescript/require-await -- the contract is asynchronous for providers that call an API
+  async reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation> {
+    const key = serviceKey(service.metadata);
+    const request = allocationRequest(service, snapshot);
+    const { addresses, reason, freed } = this.#allocator.allocate(request);
+    if (reason === undefined) this.#waiting.delete(key);
+    else this.#waiting.set(key, { request, since: this.#waiting.get(key)?.since ?? this.#arrivals++ });
+    return {
+      ingress: addresses.map((address) => ({ address, ipMode: 'VIP' })),
+      ...(reason === undefined ? {} : { reason }),
+      retry: servicesToRetry(this.#waiting.values(), freed, this.#allocator).filter((other) => other !== key),
+    };
+  }
+
+  // oxlint-disable-next-line typescript/require-await -- as above
+  async release(key: ServiceKey): Promise<Released> {
+    this.#waiting.delete(key);
+    const freed = this.#allocator.release(key);
+    return { retry: servicesToRetry(this.#waiting.values(), freed, this.#allocator) };
+  }
+
+  affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey> {
+    if (changes.some(({ kind }) => kind === 'HeraldConfig')) return snapshot.services.keys();
+    const namespaces = new Set(changes.filter(({ kind }) => kind === 'Namespace').map(({ key }) => key));
+    const pools = changes.some(({ kind }) => kind === 'IPAddressPool');
+    if (pools) this.#allocator.setPools(effectivePools(snapshot.pools).pools);
+    if (!pools && namespaces.size === 0) return [];
+    // Those that wait come first, in the order in which they began to: what became free is theirs.
+    const waiting = [...this.#waiting].toSorted(([, a], [, b]) => a.since - b.since).map(([key]) => key);
+    const ours = [...snapshot.services].filter(
+      ([, service]) => service.type === 'LoadBalancer' && (pools || namespaces.has(service.metadata.namespace)),
+    );
+    return new Set([...waiting, ...ours.map(([key]) => key)]);
+  }
+}
+
+/** Holds addresses for a Service of which nothing but the record can be read: it shares them with nobody. */
+function reservation(service: ServiceKey, addresses: readonly Address[]): AllocationRequest {
+  return {
+    service,
+    namespace: service.slice(0, service.indexOf('/')),
+    namespaceLabels: {},
+    labels: {},
+    families: [...new Set(addresses.map(({ family }) => family))],
+    policy: 'PreferDualStack',
+    requestedAddresses: addresses,
+    ports: [],
+    externalTrafficPolicy: 'Cluster',
+    selectorText: '',
+  };
+}

@@ -1,0 +1,76 @@
+/**
+ * Runs the test tiers and closes with one line, "N passed, N failed", which counts every test and every static check.
+ *
+ *   node scripts/test.ts quick   what `npm test` runs: types, lint, format, import graph, unit and property tests, a lab smoke run
+ *   node scripts/test.ts lab     every lab suite, one after the other
+ *   node scripts/test.ts quick -t 'BGP-'   further arguments: only vitest, with them
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+interface Outcome {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+const root = join(import.meta.dirname, '..');
+const bin = join(root, 'node_modules/.bin');
+const environment = { ...process.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+
+const tiers: Readonly<Record<string, () => Outcome[]>> = {
+  quick: () => [
+    check('types', 'tsc', ['-p', '.']),
+    check('lint', 'oxlint', ['--type-aware', '--deny-warnings']),
+    check('format', 'oxfmt', ['--check', 'src', 'providers', 'test', 'scripts']),
+    vitest('unit and property tests', ['--project', 'unit']),
+    vitest('lab smoke run', ['--project', 'lab', 'test/lab/smoke.test.ts']),
+  ],
+  lab: () => [vitest('lab suites', ['--project', 'lab'])],
+};
+
+const [tier = 'quick', ...vitestArguments] = process.argv.slice(2);
+const run = tiers[tier];
+if (run === undefined) {
+  console.error(`unknown tier ${tier}: one of ${Object.keys(tiers).join(', ')}`);
+  process.exit(2);
+}
+const outcomes = vitestArguments.length > 0 ? [vitest(vitestArguments.join(' '), vitestArguments)] : run();
+const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
+const failed = outcomes.reduce((sum, outcome) => sum + outcome.failed, 0);
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed > 0 || passed === 0 ? 1 : 0);
+
+/** One static check counts as one test. */
+function check(title: string, command: string, args: readonly string[]): Outcome {
+  const { status } = execute(title, command, args);
+  return status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+}
+
+/** A run that ends badly without naming a failed test (a crash, a file that does not load) counts as one failure. */
+function vitest(title: string, args: readonly string[]): Outcome {
+  const folder = mkdtempSync(join(tmpdir(), 'herald-test-'));
+  try {
+    const report = join(folder, 'report.json');
+    const { status } = execute(title, 'vitest', ['run', ...args, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]);
+    const { numPassedTests, numFailedTests } = readReport(report);
+    return { passed: numPassedTests, failed: status === 0 ? numFailedTests : Math.max(1, numFailedTests) };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function readReport(file: string): { numPassedTests: number; numFailedTests: number } {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as { numPassedTests: number; numFailedTests: number };
+  } catch {
+    return { numPassedTests: 0, numFailedTests: 1 };
+  }
+}
+
+function execute(title: string, command: string, args: readonly string[]): { status: number | null } {
+  console.log(`\n== ${title}: ${command} ${args.filter((arg) => !arg.startsWith('--outputFile')).join(' ')}`);
+  const { status } = spawnSync(join(bin, command), args, { cwd: root, env: environment, stdio: 'inherit' });
+  return { status };
+}

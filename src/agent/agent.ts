@@ -1,0 +1,242 @@
+import type { Speaker } from '../bgp/index.ts';
+import { DataplaneError, type Dataplane, type QuarantinedFrontend } from '../dataplane/dataplane.ts';
+import { nodeForwarding } from '../decisions/forwarding/node.ts';
+import type { ServiceKey } from '../model/metadata.ts';
+import type { NodeState } from '../model/node-state.ts';
+import { reason, type Reason } from '../model/reasons.ts';
+import type { Change, Snapshot } from '../model/snapshot.ts';
+import { frontendKey, type ServiceForwarding } from '../net/frontend.ts';
+import { formatPrefix } from '../net/prefix.ts';
+import type { Source } from '../sources/source.ts';
+import type { Clock } from '../system/clock.ts';
+import type { Log } from '../system/log.ts';
+import type { Random } from '../system/random.ts';
+import { Drain } from './drain.ts';
+import { limits } from './limits.ts';
+import { NodeReport } from './node-report.ts';
+import { RouteTable, type RoutesByPeer } from './route-table.ts';
+import { passBarrier, planService, type ServicePlan } from './service-plan.ts';
+import { Sessions } from './sessions.ts';
+import { WorkToDo } from './work-to-do.ts';
+
+export interface AgentComponents {
+  readonly source: Source;
+  readonly dataplane: Dataplane;
+  readonly speaker: Speaker;
+  readonly writeNodeState: (state: NodeState) => Promise<void>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/**
+ * What one node does: it forwards, and it announces what it forwards. One pass at a time; each withdraws first, then has the
+ * kernel commit, then announces (the commit barrier). What changed meanwhile is the next pass.
+ */
+export class Agent {
+  readonly #components: AgentComponents;
+  readonly #node: string;
+  readonly #routes = new RouteTable();
+  readonly #sessions: Sessions;
+  readonly #drain: Drain;
+  readonly #report: NodeReport;
+  readonly #plans = new Map<ServiceKey, ServicePlan>();
+  readonly #work: WorkToDo;
+  #quarantined: ReadonlyMap<string, QuarantinedFrontend> = new Map();
+  readonly #held = new Map<ServiceKey, readonly Reason[]>();
+  #dataplaneError: string | undefined;
+  #unreachable = '';
+  #failures = 0;
+  #cancelRetry: (() => void) | undefined;
+  #unsubscribe: (() => void) | undefined;
+  #pass: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(components: AgentComponents, options: { readonly node: string }) {
+    this.#components = components;
+    this.#node = options.node;
+    this.#work = new WorkToDo(options.node);
+    this.#sessions = new Sessions(components.speaker, this.#routes, components.log);
+    this.#drain = new Drain(components.clock, (service) => {
+      this.#work.addService(service);
+      this.#run();
+    });
+    this.#report = new NodeReport(components, options.node, () => ({
+      sessions: this.#sessions.status(),
+      differing: this.#differing(),
+      consumed: this.#work.consumed,
+    }));
+  }
+
+  /**
+   * Brings the kernel to what the snapshot says, adopting what is there, then opens the sessions. Resolves after the first pass,
+   * also when that failed (it is retried). The source must have started.
+   */
+  async start(): Promise<void> {
+    const { source, dataplane, speaker, log } = this.#components;
+    this.#unsubscribe = source.onChange((changes) => this.#changed(changes));
+    dataplane.onRepair((what) => log.warn({ what }, 'another program changed our rules: repaired'));
+    speaker.onChange(() => this.#report.news());
+    this.#work.addEverything(source.snapshot);
+    this.#run();
+    await this.#pass;
+    log.info({ node: this.#node, services: this.#plans.size }, 'agent started');
+  }
+
+  /** Resolves when no pass is running or wanted; draining frontends do not count. */
+  async settled(): Promise<void> {
+    while (this.#pass !== undefined) await this.#pass;
+  }
+
+  /**
+   * Says goodbye to every peer (Cease, administrative shutdown), so that routers stop sending at once. The rules stay: what is
+   * already on its way still arrives.
+   */
+  async stop(message: string): Promise<void> {
+    this.#stopped = true;
+    this.#unsubscribe?.();
+    this.#cancelRetry?.();
+    this.#drain.stop();
+    await this.#pass;
+    await this.#components.speaker.stop({ message });
+    await this.#report.close();
+    await this.#components.dataplane.close();
+  }
+
+  #changed(changes: readonly Change[]): void {
+    this.#work.add(changes, this.#components.source.snapshot);
+    this.#run();
+  }
+
+  #run(): void {
+    if (this.#stopped || this.#pass !== undefined || this.#work.empty) return;
+    this.#pass = this.#onePass().finally(() => {
+      this.#pass = undefined;
+      if (this.#cancelRetry === undefined) this.#run();
+    });
+  }
+
+  async #onePass(): Promise<void> {
+    const { source, clock, random, log } = this.#components;
+    const work = this.#work.take();
+    try {
+      await this.#carryOut(source.snapshot, work.services, work.node);
+      this.#failures = 0;
+      this.#dataplaneError = undefined;
+      this.#work.done(work);
+    } catch (error) {
+      if (!(error instanceof DataplaneError)) throw error;
+      this.#work.putBack(work);
+      const longest = Math.min(limits.retryMaximumMilliseconds, limits.retryMinimumMilliseconds * 2 ** this.#failures++);
+      const milliseconds = longest * (0.75 + 0.25 * random());
+      this.#dataplaneError = error.message;
+      log.error({ error, retryInMilliseconds: Math.round(milliseconds) }, 'the data plane took no change');
+      this.#cancelRetry = clock.after(milliseconds, () => {
+        this.#cancelRetry = undefined;
+        this.#run();
+      });
+    }
+    this.#report.news();
+  }
+
+  async #carryOut(snapshot: Snapshot, services: readonly ServiceKey[], node: boolean): Promise<void> {
+    const forwarding = new Map<string, ServiceForwarding | undefined>();
+    for (const key of services) forwarding.set(key, this.#plan(snapshot, key));
+    this.#sessions.tell(this.#routes.takeChanges()); // withdrawals only: see #plan
+    await this.#commit(snapshot, forwarding, node);
+    for (const key of services) this.#announce(key);
+    await this.#setUnreachable();
+    this.#sessions.tell(this.#routes.takeChanges());
+    // Sessions come after the routes, so that a session that opens has them all.
+    if (node) this.#sessions.reconcile(snapshot, this.#node);
+  }
+
+  /** Takes the new plan for a Service, withdraws what is not in it, and returns what the kernel should do for it. */
+  #plan(snapshot: Snapshot, key: ServiceKey): ServiceForwarding | undefined {
+    const before = this.#plans.get(key);
+    const plan = planService(snapshot, key, this.#node);
+    this.#drainRemoved(key, before, plan, snapshot.config.drainSeconds);
+    if (plan.forwarding.frontends.length === 0 && plan.routes.length === 0) this.#plans.delete(key);
+    else this.#plans.set(key, plan);
+    this.#routes.set(key, stillWanted(this.#routes.routesOf(key), plan));
+    const kept = this.#drain.keep(key, plan.forwarding);
+    return kept.frontends.length === 0 ? undefined : kept;
+  }
+
+  /** Frontends whose address is announced at this moment drain; others (NodePorts, ClusterIPs of this cluster) go at once. */
+  #drainRemoved(key: ServiceKey, before: ServicePlan | undefined, plan: ServicePlan, seconds: number): void {
+    if (before === undefined || seconds === 0 || this.#routes.routesOf(key).size === 0) return;
+    const announced = new Set(before.routes.flatMap(({ needs }) => needs));
+    const present = new Set(plan.forwarding.frontends.map(({ match }) => frontendKey(match)));
+    const removed = before.forwarding.frontends.filter(({ match }) => {
+      const frontend = frontendKey(match);
+      return announced.has(frontend) && !present.has(frontend);
+    });
+    if (removed.length > 0) this.#drain.leave(key, removed, seconds);
+  }
+
+  async #commit(snapshot: Snapshot, changes: ReadonlyMap<string, ServiceForwarding | undefined>, node: boolean): Promise<void> {
+    const { dataplane } = this.#components;
+    let result;
+    if (!this.#work.begun) {
+      const all = new Map([...changes].flatMap(([key, forwarding]) => (forwarding === undefined ? [] : [[key, forwarding] as const])));
+      result = await dataplane.replace(nodeForwarding(snapshot, this.#node), all);
+    } else {
+      if (node) await dataplane.setNode(nodeForwarding(snapshot, this.#node));
+      result = await dataplane.apply(changes);
+    }
+    const before = this.#quarantined;
+    this.#quarantined = result.quarantined;
+    // A frontend that went into quarantine or came out of it changes what its Service may announce.
+    for (const [frontend, { service }] of new Map([...before, ...result.quarantined])) {
+      if (before.has(frontend) !== result.quarantined.has(frontend)) this.#announce(service as ServiceKey);
+    }
+  }
+
+  #announce(key: ServiceKey): void {
+    const plan = this.#plans.get(key);
+    if (plan === undefined) {
+      this.#held.delete(key);
+      return;
+    }
+    const { routes, held } = passBarrier(plan, this.#quarantined);
+    if (held.length === 0) this.#held.delete(key);
+    else this.#held.set(key, held);
+    this.#routes.set(key, routes);
+  }
+
+  async #setUnreachable(): Promise<void> {
+    const aggregates = this.#routes.aggregates();
+    const text = aggregates.map(formatPrefix).join(' ');
+    if (text === this.#unreachable) return;
+    await this.#components.dataplane.setUnreachable(aggregates);
+    this.#unreachable = text;
+  }
+
+  #differing(): NodeState['differing'] {
+    const differing: NodeState['differing'][number][] = [];
+    for (const [frontend, { service, error }] of this.#quarantined) {
+      differing.push({
+        service: service as ServiceKey,
+        aspect: 'Programmed',
+        reason: reason('FrontendQuarantined', { frontend, error }),
+      });
+    }
+    for (const [service, [held]] of this.#held) if (held !== undefined) differing.push({ service, aspect: 'Announced', reason: held });
+    if (this.#dataplaneError !== undefined) {
+      const because = reason('DataPlaneFailed', { error: this.#dataplaneError });
+      for (const service of this.#plans.keys()) differing.push({ service, aspect: 'Programmed', reason: because });
+    }
+    return differing.slice(0, limits.differingServices);
+  }
+}
+
+/** Of the routes that are out, those that the plan still has, with its attributes: what is withdrawn is the rest. */
+function stillWanted(out: RoutesByPeer, plan: ServicePlan): RoutesByPeer {
+  const wanted = new Map<string, RoutesByPeer extends ReadonlyMap<string, readonly (infer R)[]> ? R[] : never>();
+  for (const { peer, route } of plan.routes) {
+    const present = out.get(peer)?.some(({ prefix }) => formatPrefix(prefix) === formatPrefix(route.prefix));
+    if (present === true) wanted.set(peer, [...(wanted.get(peer) ?? []), route]);
+  }
+  return wanted;
+}

@@ -1,0 +1,127 @@
+import type { Peer, PeerOptions, Route, Speaker } from '../bgp/index.ts';
+import { peersOfNode, type SessionIntent } from '../decisions/announcement/peers.ts';
+import type { RouteIntent } from '../decisions/announcement/route.ts';
+import type { SessionStatus } from '../model/node-state.ts';
+import { says, type Reason } from '../model/reasons.ts';
+import type { Snapshot } from '../model/snapshot.ts';
+import { formatAddress } from '../net/address.ts';
+import type { Log } from '../system/log.ts';
+import type { PeerRoutes, RouteTable } from './route-table.ts';
+
+/** The BGP sessions of this node: which there are comes from the decisions, what they say from the route table. */
+export class Sessions {
+  readonly #speaker: Speaker;
+  readonly #routes: RouteTable;
+  readonly #log: Log;
+  readonly #peers = new Map<string, Peer>();
+  /** Peers without a session, and why. */
+  #refused = new Map<string, { readonly address: string; readonly localASN: number; readonly reason: Reason }>();
+
+  constructor(speaker: Speaker, routes: RouteTable, log: Log) {
+    this.#speaker = speaker;
+    this.#routes = routes;
+    this.#log = log;
+  }
+
+  /** Starts, changes and ends sessions; each begins with everything it should announce already in its RIB. */
+  reconcile(snapshot: Snapshot, node: string): void {
+    const refused = new Map<string, { address: string; localASN: number; reason: Reason }>();
+    const wanted = new Map<string, SessionIntent>();
+    for (const { peer, result } of peersOfNode(snapshot, node)) {
+      if ('session' in result) wanted.set(peer, result.session);
+      else refused.set(peer, { ...addressOf(snapshot, peer), reason: result.reason });
+    }
+    for (const name of this.#peers.keys()) {
+      if (wanted.has(name)) continue;
+      this.#peers.delete(name);
+      this.#speaker.removePeer(name, 'peer removed from the configuration');
+    }
+    for (const [name, session] of wanted) {
+      const present = this.#peers.get(name);
+      if (present === undefined) this.#add(name, session);
+      else present.reconfigure(peerOptions(session));
+    }
+    for (const [peer, { reason }] of refused) {
+      if (this.#refused.get(peer)?.reason.code !== reason.code) this.#log.warn({ peer, reason: says(reason) }, 'no session with the peer');
+    }
+    this.#refused = refused;
+  }
+
+  /** Tells the peers what changed. Withdrawals and announcements of one call leave together. */
+  tell(changes: ReadonlyMap<string, PeerRoutes>): void {
+    for (const [name, { announce, withdraw }] of changes) {
+      this.#peers.get(name)?.routes.update({ announce: announce.map(speakerRoute), withdraw });
+    }
+  }
+
+  status(): SessionStatus[] {
+    const running = [...this.#peers.values()].map((peer): SessionStatus => {
+      const { name, address, state, since, localAsn, peerAsn, prefixesAdvertised, lastError } = peer.status();
+      return {
+        peer: name,
+        address,
+        state,
+        since: since.toISOString(),
+        localASN: localAsn,
+        peerASN: peerAsn,
+        prefixesSent: prefixesAdvertised,
+        ...(lastError === undefined ? {} : { lastError }),
+      };
+    });
+    const refused = [...this.#refused].map(
+      ([peer, { address, localASN, reason }]): SessionStatus => ({
+        peer,
+        address,
+        state: 'Idle',
+        since: '',
+        localASN,
+        peerASN: 0,
+        prefixesSent: 0,
+        lastError: says(reason),
+      }),
+    );
+    return [...running, ...refused].toSorted((a, b) => (a.peer < b.peer ? -1 : 1));
+  }
+
+  #add(name: string, session: SessionIntent): void {
+    // The session starts in a later turn of the event loop, so its first burst is everything it has to say.
+    const peer = this.#speaker.addPeer(peerOptions(session));
+    peer.routes.set(this.#routes.allRoutes(name).map(speakerRoute));
+    this.#peers.set(name, peer);
+  }
+}
+
+function peerOptions(session: SessionIntent): PeerOptions {
+  return {
+    name: session.peer,
+    address: session.peerAddress,
+    port: session.peerPort,
+    localAsn: session.localASN,
+    peerAsn: session.peerASN,
+    routerId: session.routerID,
+    holdTime: session.holdTimeSeconds,
+    keepaliveTime: session.keepaliveTimeSeconds,
+    families: session.families,
+    ebgpMultiHop: session.ebgpMultiHop,
+    adminDown: session.adminDown,
+    ...(session.connectTimeSeconds === undefined ? {} : { connectRetryTime: session.connectTimeSeconds }),
+    ...(session.sourceAddress === undefined ? {} : { sourceAddress: session.sourceAddress }),
+    ...(session.password === undefined ? {} : { password: session.password }),
+    ...(session.shutdownMessage === undefined ? {} : { shutdownMessage: session.shutdownMessage }),
+  };
+}
+
+function speakerRoute({ prefix, communities, localPref, med, asPathPrepend }: RouteIntent): Route {
+  return {
+    prefix,
+    communities,
+    asPathPrepend,
+    ...(localPref === undefined ? {} : { localPref }),
+    ...(med === undefined ? {} : { med }),
+  };
+}
+
+function addressOf(snapshot: Snapshot, peer: string): { address: string; localASN: number } {
+  const object = snapshot.peers.get(peer);
+  return object === undefined ? { address: '', localASN: 0 } : { address: formatAddress(object.peerAddress), localASN: object.myASN };
+}

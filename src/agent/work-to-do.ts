@@ -1,0 +1,107 @@
+import type { ServiceKey } from '../model/metadata.ts';
+import type { Change, HeraldObject, Kind, Snapshot } from '../model/snapshot.ts';
+
+/** What one pass has to look at. */
+export interface Work {
+  readonly services: readonly ServiceKey[];
+  /** The node's own settings or its sessions may differ. */
+  readonly node: boolean;
+  /** Highest resourceVersion among the changes, by kind. */
+  readonly versions: ReadonlyMap<Kind, bigint>;
+}
+
+/** Kinds on which every Service and every session may depend. They are few and change rarely. */
+const shared: ReadonlySet<Kind> = new Set<Kind>([
+  'IPAddressPool',
+  'BGPPeer',
+  'BGPAdvertisement',
+  'Community',
+  'ExternalIPPolicy',
+  'HeraldConfig',
+  'Secret',
+]);
+
+/** Gathers changes until a pass takes them: which Services to plan again, each once, however often it changed. */
+export class WorkToDo {
+  readonly #node: string;
+  readonly #services = new Set<ServiceKey>();
+  #nodeToo = false;
+  #versions = new Map<Kind, bigint>();
+  readonly #consumed = new Map<Kind, bigint>();
+  #begun = false;
+
+  constructor(node: string) {
+    this.#node = node;
+  }
+
+  /** The first pass has been carried out. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  get empty(): boolean {
+    return this.#services.size === 0 && !this.#nodeToo;
+  }
+
+  /** Highest resourceVersion acted upon, by kind. */
+  get consumed(): Record<string, string> {
+    return Object.fromEntries([...this.#consumed].map(([kind, version]) => [kind, version.toString()]));
+  }
+
+  addService(key: ServiceKey): void {
+    this.#services.add(key);
+  }
+
+  addEverything(snapshot: Snapshot): void {
+    this.#nodeToo = true;
+    for (const key of snapshot.services.keys()) this.#services.add(key);
+    for (const objects of [snapshot.services, snapshot.nodes, snapshot.peers, snapshot.advertisements, snapshot.pools]) {
+      for (const object of objects.values()) this.#saw(object);
+    }
+  }
+
+  add(changes: readonly Change[], snapshot: Snapshot): void {
+    for (const change of changes) {
+      const { kind, key } = change;
+      for (const service of change.services ?? []) this.#services.add(service);
+      if (kind === 'Service') this.#services.add(key as ServiceKey);
+      if (kind === 'Namespace') this.#addNamespace(key, snapshot);
+      // Of another node only its podCIDRs matter; of our own its labels and conditions, to everything.
+      if (kind === 'Node') this.#nodeToo = true;
+      if (shared.has(kind) || (kind === 'Node' && key === this.#node)) this.addEverything(snapshot);
+      if (kind === 'Service') this.#saw(snapshot.services.get(key as ServiceKey));
+    }
+  }
+
+  take(): Work {
+    const work = { services: [...this.#services], node: this.#nodeToo, versions: this.#versions };
+    this.#services.clear();
+    this.#nodeToo = false;
+    this.#versions = new Map();
+    return work;
+  }
+
+  done(work: Work): void {
+    this.#begun = true;
+    for (const [kind, version] of work.versions) raise(this.#consumed, kind, version);
+  }
+
+  /** The pass failed: its work is to be done again, together with what has come since. */
+  putBack(work: Work): void {
+    for (const key of work.services) this.#services.add(key);
+    this.#nodeToo ||= work.node;
+    for (const [kind, version] of work.versions) raise(this.#versions, kind, version);
+  }
+
+  #addNamespace(namespace: string, snapshot: Snapshot): void {
+    for (const [key, service] of snapshot.services) if (service.metadata.namespace === namespace) this.#services.add(key);
+  }
+
+  #saw(object: HeraldObject | undefined): void {
+    if (object !== undefined) raise(this.#versions, object.kind, BigInt(object.metadata.resourceVersion || '0'));
+  }
+}
+
+function raise(versions: Map<Kind, bigint>, kind: Kind, version: bigint): void {
+  if (version > (versions.get(kind) ?? -1n)) versions.set(kind, version);
+}

@@ -1,0 +1,43 @@
+/** The bounds of the BGP driver: everything that can grow stops at one of these. */
+
+/** Octets of a message without RFC 8654, header included (RFC 4271 4.1). */
+export const maximumMessageLength = 4096;
+
+/** Octets of path attributes of one route, counted at their worst: they and one IPv6 prefix must fit into one UPDATE. */
+export const maximumAttributeLength = 3900;
+
+/** Own AS numbers that a route may add to its AS_PATH: a longer path is filtered by many routers. */
+export const maximumPrepend = 32;
+
+/** UPDATEs written in one turn of the event loop, so that timers and other sessions get their turn in a long burst. */
+export const messagesPerTurn = 64;
+
+/** Milliseconds that a closing connection may take to hand its NOTIFICATION over. */
+export const lingerMilliseconds = 1_000;
+
+/** Seconds that a connection attempt may take: the kernel alone would go on for two minutes. */
+export const connectTimeout = 10;
+
+/** Seconds to wait for the peer's OPEN: the "large value" of RFC 4271 8.2.2. */
+export const openHoldTime = 240;
+
+/** Seconds: the longest pause after repeated protocol errors. */
+export const maximumBackoff = 60;
+
+/** Seconds without one octet written after which a peer that does not read is given up (RFC 9687 4: the larger of this and 2 x hold). */
+export const minimumSendHoldTime = 480;
+
+/** Octets of an RFC 9003 shutdown communication. */
+export const maximumShutdownMessage = 255;
+
+/** Octets of a TCP MD5 key that Linux takes (TCP_MD5SIG_MAXKEYLEN). */
+export const maximumPassword = 80;
+
+/** Routes that cannot be announced which a status lists one by one; the rest is counted. */
+export const maximumNotPossible = 100;
+
+/** Steps of the state machine that a session remembers for the person who debugs it. */
+export const historyLength = 64;
+
+/** Peers of one speaker. */
+export const maximumPeers = 256;

@@ -1,0 +1,19 @@
+/** Big-endian octets and whole blocks, joined. For messages; NLRI have their own fast path. */
+export function octets(...parts: readonly (number | Uint8Array | readonly number[])[]): Uint8Array {
+  let length = 0;
+  for (const part of parts) length += typeof part === 'number' ? 1 : part.length;
+  const bytes = new Uint8Array(length);
+  let offset = 0;
+  for (const part of parts) {
+    if (typeof part === 'number') {
+      bytes[offset++] = part;
+    } else {
+      bytes.set(part, offset);
+      offset += part.length;
+    }
+  }
+  return bytes;
+}
+
+export const u16 = (value: number): readonly number[] => [(value >>> 8) & 255, value & 255];
+export const u32 = (value: number): readonly number[] => [(value >>> 24) & 255, (value >>> 16) & 255, (value >>> 8) & 255, value & 255];

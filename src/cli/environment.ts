@@ -1,0 +1,37 @@
+import type { Provider } from '../controller/provider.ts';
+import type { Clock } from '../system/clock.ts';
+import type { Log } from '../system/log.ts';
+import type { Random } from '../system/random.ts';
+
+/** What a command gets from the composition root: everything of the process that it may use. */
+export interface Environment {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** The log of a command that runs on: JSON lines, or text where a person watches. */
+  readonly log: (level: string) => Log;
+  /** Writes one line of a command's answer. */
+  readonly print: (line: string) => void;
+  /** Aborts on SIGTERM and SIGINT. Its reason is the name of the signal. */
+  readonly stopped: AbortSignal;
+  readonly hostname: string;
+  readonly providers: () => Promise<readonly Provider[]>;
+}
+
+/** A command that cannot do what was asked, for a reason that the user can mend. Shown without a stack. */
+export class UsageError extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode = 2) {
+    super(message);
+    this.name = 'UsageError';
+    this.exitCode = exitCode;
+  }
+}
+
+/** Resolves when the process is asked to stop. */
+export function untilStopped({ stopped }: Environment): Promise<void> {
+  if (stopped.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    stopped.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

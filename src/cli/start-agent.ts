@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import { Agent } from '../agent/agent.ts';
+import { linuxTransport, Speaker } from '../bgp/index.ts';
+import { NftablesDataplane } from '../dataplane/nftables/nftables.ts';
+import { DirectoryRecords } from '../sources/directory/records.ts';
+import type { Source } from '../sources/source.ts';
+import type { Log } from '../system/log.ts';
+import type { Environment } from './environment.ts';
+import { lockOrExplain, type Running } from './start-controller.ts';
+
+export async function startAgent(environment: Environment, source: Source, directory: string, node: string, log: Log): Promise<Running> {
+  const { clock, random } = environment;
+  const lock = await lockOrExplain(join(directory, '.herald/nodes', `${node}.lock`));
+  const records = new DirectoryRecords(directory, { clock });
+  const agent = new Agent(
+    {
+      source,
+      dataplane: new NftablesDataplane({ clock, random, log }),
+      speaker: new Speaker({ clock, random, transport: linuxTransport(), log }),
+      writeNodeState: (state) => records.writeNodeState(state),
+      clock,
+      random,
+      log,
+    },
+    { node },
+  );
+  await agent.start();
+  return {
+    stop: async () => {
+      await agent.stop('agent stopped');
+      await lock.release();
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import type { NodeState } from '../model/node-state.ts';
+import type { ServiceKey } from '../model/metadata.ts';
+import type { Change, Kind, Snapshot } from '../model/snapshot.ts';
+
+/** Kinds whose change may alter where any Service is announced. Their number is small and they change rarely. */
+const shared: ReadonlySet<Kind> = new Set<Kind>([
+  'Node',
+  'BGPPeer',
+  'BGPAdvertisement',
+  'Community',
+  'ExternalIPPolicy',
+  'HeraldConfig',
+  'Secret',
+  'IPAddressPool',
+]);
+
+/** Finds the Services whose conditions may differ after a change, so that a report that says nothing new costs nothing. */
+export class ConditionWatch {
+  /** What each node's report said of sessions and Services, when it was looked at last. */
+  readonly #seen = new Map<string, string>();
+
+  affected(changes: readonly Change[], snapshot: Snapshot, behind: ReadonlySet<ServiceKey>): Set<ServiceKey> {
+    const affected = new Set<ServiceKey>();
+    for (const change of changes) {
+      for (const key of change.services ?? []) affected.add(key);
+      if (shared.has(change.kind)) addAnnounced(snapshot, affected);
+      if (change.kind !== 'NodeState') continue;
+      for (const key of behind) affected.add(key);
+      if (this.#saysSomethingNew(change.key, snapshot.nodeStates.get(change.key))) addAnnounced(snapshot, affected);
+    }
+    return affected;
+  }
+
+  #saysSomethingNew(node: string, state: NodeState | undefined): boolean {
+    const before = this.#seen.get(node);
+    if (state === undefined) return this.#seen.delete(node);
+    const sessions = state.sessions.map(({ peer, state, lastError }) => [peer, state === 'Established', lastError]);
+    const now = JSON.stringify([sessions, state.differing]);
+    this.#seen.set(node, now);
+    return now !== before;
+  }
+}
+
+function addAnnounced(snapshot: Snapshot, affected: Set<ServiceKey>): void {
+  for (const [key, service] of snapshot.services) if (service.ingress.length > 0) affected.add(key);
+}

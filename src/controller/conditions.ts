@@ -1,0 +1,87 @@
+import { decideAnnouncement } from '../decisions/announcement/decision.ts';
+import type { NodeState } from '../model/node-state.ts';
+import { serviceKey } from '../model/metadata.ts';
+import { briefly, reason, type Reason } from '../model/reasons.ts';
+import type { Service } from '../model/service.ts';
+import type { Snapshot } from '../model/snapshot.ts';
+import type { Condition } from './status-writer.ts';
+
+export const conditionTypes = {
+  addressAssigned: 'herald.dev/AddressAssigned',
+  programmed: 'herald.dev/Programmed',
+  announced: 'herald.dev/Announced',
+} as const;
+
+/** The conditions of a Service that has an address or asks for one. Pure; `unmet` is the allocation's "no". */
+export function serviceConditions(snapshot: Snapshot, service: Service, unmet: Reason | undefined): Condition[] {
+  const assigned: Condition =
+    unmet === undefined
+      ? { type: conditionTypes.addressAssigned, status: 'True', reason: 'Assigned', message: 'The Service has the addresses it asks for' }
+      : refusal(conditionTypes.addressAssigned, unmet);
+  if (service.ingress.length === 0) return [assigned];
+  return [assigned, programmed(snapshot, service), announced(snapshot, service)];
+}
+
+/** The condition of a configuration object: accepted, or left out for a reason. */
+export function acceptedCondition(refused: Reason | undefined): Condition {
+  if (refused !== undefined) return refusal('Accepted', refused);
+  return { type: 'Accepted', status: 'True', reason: 'Accepted', message: 'The object is valid and in force' };
+}
+
+/** Whether agents have yet to act upon the latest form of the Service: their reports speak of an older one. */
+export function agentsBehind(snapshot: Snapshot, service: Service): boolean {
+  const wanted = BigInt(service.metadata.resourceVersion || '0');
+  return [...snapshot.nodeStates.values()].some(({ consumed }) => BigInt(consumed['Service'] ?? '0') < wanted);
+}
+
+function refusal(type: string, because: Reason): Condition {
+  return { type, status: 'False', reason: because.code, message: briefly(because) };
+}
+
+function programmed(snapshot: Snapshot, service: Service): Condition {
+  const type = conditionTypes.programmed;
+  if (snapshot.nodeStates.size === 0) return { type, status: 'Unknown', reason: 'NoAgentReports', message: 'No agent has reported yet' };
+  for (const state of snapshot.nodeStates.values()) {
+    const difference = differenceOf(state, service, 'Programmed');
+    if (difference !== undefined) return refusal(type, difference);
+  }
+  return { type, status: 'True', reason: 'Programmed', message: 'Every node that reports forwards the Service as decided' };
+}
+
+/** True where at least one node announces to at least one peer; else the first "no", of the nodes in order of their names. */
+function announced(snapshot: Snapshot, service: Service): Condition {
+  const type = conditionTypes.announced;
+  let first: Reason | undefined;
+  for (const node of [...snapshot.nodes.keys()].toSorted()) {
+    const obstacle = obstacleOnNode(snapshot, service, node);
+    if (obstacle === undefined) return { type, status: 'True', reason: 'Announced', message: 'At least one node announces the Service' };
+    first ??= obstacle;
+  }
+  if (first !== undefined) return refusal(type, first);
+  return { type, status: 'Unknown', reason: 'NoNodes', message: 'There is no Node object' };
+}
+
+/** Why a node does not announce any address of the Service to anyone; undefined: it does. */
+function obstacleOnNode(snapshot: Snapshot, service: Service, node: string): Reason | undefined {
+  const decision = decideAnnouncement(snapshot, service, node);
+  if (decision.reason !== undefined) return decision.reason;
+  const announcing = decision.addresses.flatMap(({ result }) => (result.announce ? [result] : []));
+  if (announcing.length === 0) {
+    return decision.addresses.flatMap(({ result }) => (result.announce ? [] : [result.reason]))[0] ?? reason('NoAddress', {});
+  }
+  const state = snapshot.nodeStates.get(node);
+  if (state === undefined) return reason('AgentSilent', { node });
+  const difference = differenceOf(state, service, 'Announced') ?? differenceOf(state, service, 'Programmed');
+  if (difference !== undefined) return difference;
+  const peers = new Set(announcing.flatMap((result) => result.peers.flatMap((peer) => ('routes' in peer.result ? [peer.peer] : []))));
+  const sessions = state.sessions.filter(({ peer }) => peers.has(peer));
+  if (sessions.some((session) => session.state === 'Established')) return undefined;
+  const down = sessions[0];
+  if (down === undefined) return reason('AgentSilent', { node });
+  return reason('SessionDown', { peer: down.peer, state: down.state, lastError: down.lastError ?? '' });
+}
+
+function differenceOf(state: NodeState, service: Service, aspect: 'Programmed' | 'Announced'): Reason | undefined {
+  const key = serviceKey(service.metadata);
+  return state.differing.find((difference) => difference.service === key && difference.aspect === aspect)?.reason;
+}

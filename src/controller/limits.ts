@@ -1,0 +1,6 @@
+/** Bounds of the controller. Listed in docs/reference/limits.md. */
+export const limits = {
+  /** First and longest wait before a Service whose reconciliation failed is tried again. */
+  retryMinimumMilliseconds: 100,
+  retryMaximumMilliseconds: 60_000,
+} as const;

@@ -1,0 +1,45 @@
+import type { ServiceKey } from '../model/metadata.ts';
+import type { Reason } from '../model/reasons.ts';
+import type { Ingress, Service } from '../model/service.ts';
+import type { Change, Snapshot } from '../model/snapshot.ts';
+import type { Address } from '../net/address.ts';
+
+/** Whether a provider is the one that serves a Service. For any Service at most one provider says yes. */
+export type Claim = { readonly mine: true } | { readonly mine: false; readonly reason: Reason };
+
+/**
+ * What gives addresses to Services. The contract is narrow because providers have little in common: a bare-metal one takes
+ * addresses from pools, a cloud one creates load balancers. The controller owns the loop, the status and its one writer.
+ */
+export interface Provider {
+  readonly name: string;
+  /** Pure. */
+  claim(service: Service, snapshot: Snapshot): Claim;
+  /** Called once before any `reconcile`, with a complete snapshot: takes over what the record says was assigned. */
+  adopt(snapshot: Snapshot, reserved: ReservedAddresses): void;
+  /** Makes the Service what it should be. Idempotent. Rejects only for operating errors, which are retried with back-off. */
+  reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation>;
+  /** Lets go of what a Service held: it is gone, or no longer the provider's. Releasing nothing succeeds. */
+  release(key: ServiceKey): Promise<Released>;
+  /** Services to look at again because something other than themselves changed. */
+  affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey>;
+}
+
+export interface Reconciliation {
+  /** The whole of status.loadBalancer.ingress. */
+  readonly ingress: readonly Ingress[];
+  /** Why the Service does not have what it asks for; absent when it has. */
+  readonly reason?: Reason;
+  /** Services to look at again, for example because an address became free, in the order in which they wait. */
+  readonly retry: readonly ServiceKey[];
+}
+
+export interface Released {
+  readonly retry: readonly ServiceKey[];
+}
+
+/**
+ * Addresses recorded for Services that cannot be read at the moment, because their manifest is broken: they stay theirs
+ * until the manifest is mended or gone.
+ */
+export type ReservedAddresses = ReadonlyMap<ServiceKey, readonly Address[]>;

@@ -1,0 +1,28 @@
+import type { ServiceKey } from '../model/metadata.ts';
+import type { Ingress } from '../model/service.ts';
+import type { Address } from '../net/address.ts';
+
+/** metav1.Condition without the fields that its writer fills in (lastTransitionTime, observedGeneration). */
+export interface Condition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  /** A stable code in CamelCase. */
+  readonly reason: string;
+  /** One sentence without counts. */
+  readonly message: string;
+}
+
+export interface ServiceStatus {
+  readonly ingress: readonly Ingress[];
+  readonly conditions: readonly Condition[];
+}
+
+/** The one place from which status of Services is written. Writing what is already there costs nothing and writes nothing. */
+export interface StatusWriter {
+  /** The addresses that are on record, by Service, also of Services that no longer exist. */
+  recorded(): Promise<ReadonlyMap<ServiceKey, readonly Address[]>>;
+  writeService(key: ServiceKey, status: ServiceStatus): Promise<void>;
+  removeService(key: ServiceKey): Promise<void>;
+  /** Conditions of a configuration object, for example of a pool that overlaps another. */
+  writeObject(kind: string, name: string, conditions: readonly Condition[]): Promise<void>;
+}

@@ -1,0 +1,82 @@
+import type { Family } from '../../net/address.ts';
+
+/** The names and shapes of everything in our two tables, `ip herald` and `ip6 herald`. */
+export const tableName = 'herald';
+export const families: readonly Family[] = [4, 6];
+export const tableFamily = (family: Family): 'ip' | 'ip6' => (family === 4 ? 'ip' : 'ip6');
+
+/** Raised with every change of the skeleton: a table of another version is replaced, one of this version adopted. */
+export const layoutVersion = 1;
+
+/** An empty chain whose name says what the constant part was generated from. */
+export function markerChain(masqueradeBit: number): string {
+  return `layout_${layoutVersion}_bit_${masqueradeBit}`;
+}
+
+/** One part of a key or of a value. `address` is of the table's family, `source` is an address or prefix. */
+export type Field = 'address' | 'source' | 'protocol' | 'port' | 'class';
+
+export interface SetShape {
+  readonly key: readonly Field[];
+  /** Present: a map. */
+  readonly value?: readonly Field[];
+  /** Keys may be prefixes. No two may overlap. */
+  readonly interval?: true;
+}
+
+const frontend = ['address', 'protocol', 'port'] as const;
+const nodePort = ['protocol', 'port'] as const;
+const backend = ['address', 'port'] as const;
+
+/**
+ * Session affinity is kept for one of these numbers of seconds, the first that is not below what a frontend asks: rules
+ * are constant, and a rule that remembers a client names its timeout. 10800 is the default of Kubernetes, so it is first
+ * in the order of lookups (see skeleton.ts).
+ */
+export const affinityLadder = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400] as const;
+export type AffinitySeconds = (typeof affinityLadder)[number];
+
+/** The sets and maps that change with services; all else in the table is constant. */
+export const setShapes = {
+  /** Service address to class (classid.ts): any backend. */
+  frontends: { key: frontend, value: ['class'] },
+  /** The same for policy Local: absent means no local backend. */
+  frontends_local: { key: frontend, value: ['class'] },
+  nodeports: { key: nodePort, value: ['class'] },
+  nodeports_local: { key: nodePort, value: ['class'] },
+  /** Frontend and slot to backend; with session affinity, frontend and backend id to backend. */
+  backends: { key: [...frontend, 'class'], value: backend },
+  backends_local: { key: [...frontend, 'class'], value: backend },
+  nodeport_backends: { key: [...nodePort, 'class'], value: backend },
+  nodeport_backends_local: { key: [...nodePort, 'class'], value: backend },
+  /** With session affinity: frontend and slot to backend id. */
+  picks: { key: [...frontend, 'class'], value: ['class'] },
+  picks_local: { key: [...frontend, 'class'], value: ['class'] },
+  nodeport_picks: { key: [...nodePort, 'class'], value: ['class'] },
+  nodeport_picks_local: { key: [...nodePort, 'class'], value: ['class'] },
+  cluster_ips: { key: ['address'] },
+  nodeport_ips: { key: ['address'] },
+  service_prefixes: { key: ['source'], interval: true },
+  pod_prefixes: { key: ['source'], interval: true },
+  /** A local backend as source and destination: a connection of a pod to itself. */
+  hairpins: { key: ['address', 'address', 'protocol', 'port'] },
+  /** Frontends with source ranges, and who may use them. */
+  restricted: { key: frontend },
+  allowed_sources: { key: [...frontend, 'source'], interval: true },
+} as const satisfies Record<string, SetShape>;
+
+export type StickySet = `sticky_${AffinitySeconds}` | `nodeport_sticky_${AffinitySeconds}`;
+export type SetName = keyof typeof setShapes | StickySet;
+
+/** Every churning set of one table with its shape. */
+export const allSets: ReadonlyMap<SetName, SetShape> = new Map<SetName, SetShape>([
+  ...(Object.entries(setShapes) as [SetName, SetShape][]),
+  ...affinityLadder.map((seconds): [SetName, SetShape] => [`sticky_${seconds}`, { key: frontend }]),
+  ...affinityLadder.map((seconds): [SetName, SetShape] => [`nodeport_sticky_${seconds}`, { key: nodePort }]),
+]);
+
+/** The map that the kernel itself fills: frontend and client to backend id. */
+export const affinityMap = 'affinity';
+
+/** A set in the IPv4 table with one number: each transaction of ours writes another one, which tells it from foreign changes. */
+export const revisionSet = 'revision';

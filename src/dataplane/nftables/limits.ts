@@ -1,0 +1,46 @@
+/** Bounds of the nftables data plane; docs/reference/limits.md lists them. */
+
+/** Up to this many backends every backend has one slot of its own. */
+export const exactSlots = 64;
+
+/** The most slots of a frontend. Of more backends than this, the first ones (in the order of the frontend) are used. */
+export const maximumSlots = 1024;
+
+/** Clients remembered for session affinity, per address family; beyond that, further clients are balanced afresh. */
+export const maximumAffinityClients = 65_536;
+
+/** Elements in one statement of a script: keeps each netlink attribute below 64 KiB. */
+export const elementsPerStatement = 400;
+
+/** Bytes of output taken from one command; a listing of 300,000 elements is about 40 MB. */
+export const maximumOutputBytes = 512 * 1024 * 1024;
+
+/** Milliseconds after which a command is taken for hung and ended. */
+export const commandTimeout = 60_000;
+
+/** Milliseconds from a foreign change to its check: one transaction makes many events. */
+export const repairDelay = 100;
+
+/** Milliseconds between two repairs: another program that fights for the table must not keep a core busy. */
+export const repairInterval = 1_000;
+
+/** Milliseconds before a monitor that ended is started again: doubled each time up to the maximum, reset by an event. */
+export const monitorRestart = { first: 200, maximum: 30_000 } as const;
+
+/** Milliseconds a monitor needs at most until it has subscribed; a check afterwards finds what it missed. */
+export const monitorSettle = 300;
+
+/** Bytes of one line of the monitor; the rest of a longer line is ignored, its beginning says all that is needed. */
+export const maximumMonitorLine = 4_096;
+
+/** Conntrack deletions that wait at any time; beyond, stale UDP flows run into their time-out. */
+export const maximumConntrackQueue = 4_096;
+
+/** Unreachable routes of one node. */
+export const maximumUnreachable = 10_000;
+
+/** Milliseconds after a repair that failed until the next attempt. */
+export const repairRetry = 5_000;
+
+/** Quarantined frontends that are tried again with a later change, at most. */
+export const retriesPerBatch = 64;

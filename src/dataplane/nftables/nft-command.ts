@@ -1,0 +1,39 @@
+import { DataplaneError } from '../dataplane.ts';
+import { followCommand, runCommand, type CommandLine, type CommandOutcome } from '../run-command.ts';
+import type { NftExecutor } from './executor.ts';
+import { tableFamily, tableName } from './layout.ts';
+import { commandTimeout, maximumMonitorLine, maximumOutputBytes } from './limits.ts';
+
+/**
+ * Drives the kernel through the `nft` command (1.0.1 or later), in the network namespace of this process, or through a
+ * prefix such as ['ip', 'netns', 'exec', 'node1'].
+ */
+export function nftCommand(prefix: readonly string[] = []): NftExecutor {
+  const commandLine = (...args: string[]): CommandLine => {
+    const [first = 'nft', ...others] = [...prefix, 'nft', ...args];
+    return [first, ...others];
+  };
+  const bounds = { timeout: commandTimeout, outputBytes: maximumOutputBytes };
+  return {
+    async run(lines) {
+      const outcome = await runCommand(commandLine('-f', '-'), `${lines.join('\n')}\n`, bounds);
+      if (outcome.status !== 0) throw errorOf(outcome);
+    },
+    async listTable(family) {
+      const outcome = await runCommand(commandLine('-j', 'list', 'table', tableFamily(family), tableName), '', bounds);
+      if (outcome.status === 0) return JSON.parse(outcome.stdout) as unknown;
+      if (/No such file or directory/.test(outcome.stderr) && /list table/.test(outcome.stderr)) return undefined;
+      throw errorOf(outcome);
+    },
+    monitor: (onLine, onEnd) => followCommand(commandLine('monitor'), maximumMonitorLine, onLine, onEnd),
+  };
+}
+
+/** nft has one exit status for every failure: its text is all there is to tell them apart, and stays in this file. */
+function errorOf(outcome: CommandOutcome): DataplaneError {
+  const text = outcome.stderr.trim().split('\n').slice(0, 3).join(' ').slice(0, 500) || `nft ended with status ${outcome.status}`;
+  if (/Operation not permitted/.test(text)) return new DataplaneError('permission', text);
+  if (/Protocol not supported|Operation not supported by protocol|exec of .* failed/i.test(text))
+    return new DataplaneError('unavailable', text);
+  return new DataplaneError('failed', text);
+}

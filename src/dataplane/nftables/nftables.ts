@@ -1,0 +1,270 @@
+import { ok as assert } from 'node:assert';
+import type { NodeForwarding, ServiceForwarding } from '../../net/frontend.ts';
+import type { Prefix } from '../../net/prefix.ts';
+import type { Cancel, Clock } from '../../system/clock.ts';
+import type { Log } from '../../system/log.ts';
+import { conntrackCommand } from '../conntrack/conntrack-command.ts';
+import { staleFlows, type ConntrackCleaner, type StaleFlows } from '../conntrack/conntrack-cleaner.ts';
+import { DataplaneError, type ApplyResult, type Dataplane, type ForwardingChanges, type QuarantinedFrontend } from '../dataplane.ts';
+import { ipCommand } from '../routes/ip-command.ts';
+import { planRoutes, type RouteTable } from '../routes/unreachable-routes.ts';
+import { DesiredFrontends } from './desired.ts';
+import { frontendElements, nodeElements } from './elements.ts';
+import type { NftExecutor } from './executor.ts';
+import { KernelTable, nodeOwner, type CommitResult, type Target } from './kernel-table.ts';
+import { maximumConntrackQueue, maximumUnreachable, repairDelay, repairInterval, repairRetry, retriesPerBatch } from './limits.ts';
+import { nftCommand } from './nft-command.ts';
+import { watchRuleset } from './watch.ts';
+
+export interface NftablesPorts {
+  readonly executor: NftExecutor;
+  readonly routes: RouteTable;
+  readonly conntrack: ConntrackCleaner;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * The ports that drive this machine's kernel through nft, ip and conntrack, found in PATH. `commandPrefix`, such as
+ * ['ip', 'netns', 'exec', 'node1'], goes before each command.
+ */
+export function commandPorts(clock: Clock, log: Log, commandPrefix: readonly string[] = []): NftablesPorts {
+  return { executor: nftCommand(commandPrefix), routes: ipCommand(commandPrefix), conntrack: conntrackCommand(commandPrefix), clock, log };
+}
+
+/**
+ * Forwarding by nftables (Linux 5.13 or later): tables `ip herald` and `ip6 herald`, see skeleton.ts. `replace` comes
+ * first; what is called before the kernel has answered joins the next batch.
+ */
+export class NftablesDataplane implements Dataplane {
+  readonly #ports: NftablesPorts;
+  readonly #kernel: KernelTable;
+  readonly #desired = new DesiredFrontends();
+  readonly #touched = new Set<string>();
+  readonly #refused = new Map<string, string>();
+  readonly #repairListeners: ((what: string) => void)[] = [];
+  readonly #staleFlows: StaleFlows[] = [];
+  #node: NodeForwarding | undefined;
+  #nodeTouched = false;
+  /** False: the kernel's state is unknown, the next batch begins with reading it. */
+  #synchronised = false;
+  /** The work before this has ended, well or not. */
+  #tail: Promise<unknown> = Promise.resolve();
+  #batch: Promise<ApplyResult> | undefined;
+  #watch: { stop(): Promise<void> } | undefined;
+  #cancelRepair: Cancel | undefined;
+  #repairedAt = Number.NEGATIVE_INFINITY;
+  #cleaning: Promise<void> | undefined;
+  #routes: readonly Prefix[] | undefined;
+  #closed = false;
+
+  constructor(ports: NftablesPorts) {
+    this.#ports = ports;
+    this.#kernel = new KernelTable(ports.executor, ports.log);
+  }
+
+  replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult> {
+    this.#setNode(node);
+    for (const service of this.#desired.services()) if (!services.has(service)) this.#setService(service, undefined);
+    for (const [service, forwarding] of services) this.#setService(service, forwarding);
+    this.#synchronised = false;
+    const { executor, clock, log } = this.#ports;
+    this.#watch ??= watchRuleset(executor, clock, log, {
+      isOurs: (revision) => this.#kernel.takeExpected(revision),
+      onForeignChange: (what) => this.#scheduleRepair(what, repairDelay),
+    });
+    return this.#flush();
+  }
+
+  setNode(node: NodeForwarding): Promise<ApplyResult> {
+    this.#setNode(node);
+    return this.#flush();
+  }
+
+  apply(changes: ForwardingChanges): Promise<ApplyResult> {
+    for (const [service, forwarding] of changes) this.#setService(service, forwarding);
+    return this.#flush();
+  }
+
+  setUnreachable(prefixes: readonly Prefix[]): Promise<void> {
+    if (prefixes.length > maximumUnreachable) {
+      return Promise.reject(new DataplaneError('failed', `${prefixes.length} unreachable routes are more than ${maximumUnreachable}`));
+    }
+    return this.#enqueue(async () => {
+      const existing = this.#routes ?? (await this.#ports.routes.list());
+      const { add, remove } = planRoutes(existing, prefixes);
+      // Until the kernel has answered, nothing is known.
+      this.#routes = undefined;
+      await this.#ports.routes.change(add, remove);
+      this.#routes = prefixes;
+    });
+  }
+
+  onRepair(listener: (what: string) => void): void {
+    this.#repairListeners.push(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancelRepair?.();
+    await this.#watch?.stop();
+    await this.#tail.catch(() => undefined);
+    await this.#cleaning;
+  }
+
+  async cleanup(): Promise<void> {
+    await this.close();
+    await this.#kernel.remove();
+    await this.#ports.routes.change([], await this.#ports.routes.list());
+    this.#synchronised = false;
+    this.#routes = undefined;
+  }
+
+  #setNode(node: NodeForwarding): void {
+    // Another bit is another skeleton.
+    if (this.#node?.masqueradeBit !== node.masqueradeBit) this.#synchronised = false;
+    this.#node = node;
+    this.#nodeTouched = true;
+  }
+
+  #setService(service: string, forwarding: ServiceForwarding | undefined): void {
+    for (const key of this.#desired.set(service, forwarding)) this.#touched.add(key);
+  }
+
+  /** One batch for everything that is called before it begins, which is when the batch before has ended. */
+  #flush(): Promise<ApplyResult> {
+    assert(this.#node !== undefined, 'replace comes first');
+    assert(!this.#closed, 'the data plane is closed');
+    this.#batch ??= this.#enqueue(async () => {
+      await Promise.resolve();
+      this.#batch = undefined;
+      await this.#commit();
+      return { quarantined: this.#quarantined() };
+    });
+    return this.#batch;
+  }
+
+  async #commit(): Promise<void> {
+    const touched = [...this.#touched];
+    const nodeTouched = this.#nodeTouched;
+    this.#touched.clear();
+    this.#nodeTouched = false;
+    if (!this.#synchronised) {
+      await this.#synchronise();
+      return;
+    }
+    const retries = [...this.#refused.keys()].filter((key) => !touched.includes(key)).slice(0, retriesPerBatch);
+    const targets = new Map<string, Target | undefined>();
+    if (nodeTouched) targets.set(nodeOwner, this.#nodeTarget());
+    this.#addTargets(touched, targets);
+    const again = new Map<string, Target | undefined>();
+    this.#addTargets(retries, again);
+    try {
+      this.#finish([...targets.keys()], await this.#kernel.commit(targets));
+      if (again.size > 0) this.#finish([...again.keys()], await this.#kernel.commit(again));
+    } catch (error) {
+      // Even an empty transaction failed: somebody has taken our tables away, or nothing works. Reading tells which.
+      this.#synchronised = false;
+      if (!(error instanceof DataplaneError) || error.code !== 'failed') throw error;
+      this.#ports.log.warn({ error: error.message }, 'nftables transaction failed, the tables are read again');
+      await this.#synchronise();
+    }
+  }
+
+  async #synchronise(): Promise<CommitResult> {
+    assert(this.#node !== undefined);
+    this.#synchronised = false;
+    const targets = new Map<string, Target>([[nodeOwner, this.#nodeTarget()]]);
+    this.#refused.clear();
+    this.#addTargets(this.#desired.keys(), targets);
+    const result = await this.#kernel.synchronise(this.#node.masqueradeBit, targets);
+    this.#synchronised = true;
+    this.#finish([], result);
+    return result;
+  }
+
+  /** What cannot be expressed is refused here, and stays in the kernel as it was. */
+  #addTargets(keys: Iterable<string>, targets: Map<string, Target | undefined>): void {
+    for (const key of keys) {
+      const frontend = this.#desired.get(key)?.frontend;
+      if (frontend === undefined) {
+        targets.set(key, undefined);
+        continue;
+      }
+      const result = frontendElements(frontend);
+      if (result.ok) targets.set(key, { elements: result.elements, frontend });
+      else this.#refused.set(key, result.problem);
+    }
+  }
+
+  #nodeTarget(): Target {
+    assert(this.#node !== undefined);
+    return { elements: nodeElements(this.#node) };
+  }
+
+  #finish(attempted: readonly string[], result: CommitResult): void {
+    for (const key of attempted) if (!result.refused.has(key)) this.#refused.delete(key);
+    for (const [key, error] of result.refused) {
+      if (this.#refused.get(key) !== error) this.#ports.log.warn({ frontend: key, error }, 'frontend is quarantined');
+      this.#refused.set(key, error);
+    }
+    for (const { before, after } of result.committed) {
+      if (this.#staleFlows.length >= maximumConntrackQueue) break;
+      this.#staleFlows.push(...staleFlows(before, after, this.#node?.nodePortAddresses ?? []));
+    }
+    if (this.#staleFlows.length > 0) this.#cleaning ??= this.#clean();
+  }
+
+  /** After the commit and beside it: nobody waits for old flows to be forgotten. */
+  async #clean(): Promise<void> {
+    for (let flows = this.#staleFlows.shift(); flows !== undefined; flows = this.#staleFlows.shift()) {
+      try {
+        await this.#ports.conntrack.delete(flows);
+      } catch (error) {
+        this.#ports.log.warn({ error: String(error) }, 'stale UDP flows could not be deleted');
+      }
+    }
+    this.#cleaning = undefined;
+  }
+
+  #quarantined(): ReadonlyMap<string, QuarantinedFrontend> {
+    const quarantined = new Map<string, QuarantinedFrontend>();
+    for (const { key, service, owner } of this.#desired.conflicts())
+      quarantined.set(key, { service, error: `already belongs to ${owner}` });
+    for (const [key, error] of this.#refused) {
+      const service = this.#desired.get(key)?.service;
+      // A frontend that is to go and cannot has no service any more.
+      quarantined.set(key, { service: service ?? '', error });
+    }
+    return quarantined;
+  }
+
+  /** Events of one foreign transaction, and those of a quarrel, make one repair. */
+  #scheduleRepair(what: string, delay: number): void {
+    if (this.#closed || this.#cancelRepair !== undefined) return;
+    const { clock, log } = this.#ports;
+    const wait = Math.max(delay, this.#repairedAt + repairInterval - clock.now());
+    this.#cancelRepair = clock.after(wait, () => {
+      this.#cancelRepair = undefined;
+      this.#enqueue(() => this.#repair(what)).catch((error: unknown) => {
+        log.error({ what, error: String(error) }, 'repair failed');
+        this.#scheduleRepair(what, repairRetry);
+      });
+    });
+  }
+
+  async #repair(what: string): Promise<void> {
+    if (this.#closed) return;
+    this.#repairedAt = this.#ports.clock.now();
+    const result = await this.#synchronise();
+    if (result.transactions === 0) return;
+    this.#ports.log.warn({ what }, 'nftables tables were changed by another program and are repaired');
+    for (const listener of this.#repairListeners) listener(what);
+  }
+
+  #enqueue<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#tail.then(work, work);
+    this.#tail = result.catch(() => undefined);
+    return result;
+  }
+}

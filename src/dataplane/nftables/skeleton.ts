@@ -1,0 +1,268 @@
+import type { Family } from '../../net/address.ts';
+import { classOf, kinds, rejectClass, slotCounts, slotText, type Kind } from './classid.ts';
+import {
+  affinityLadder,
+  affinityMap,
+  allSets,
+  markerChain,
+  revisionSet,
+  tableFamily,
+  tableName,
+  type AffinitySeconds,
+  type Field,
+} from './layout.ts';
+import { maximumAffinityClients } from './limits.ts';
+
+/** The constant part of one table: chains in order of creation with their rules, sets and constant verdict maps. */
+export interface Skeleton {
+  readonly family: Family;
+  /** Name to what stands between the braces. */
+  readonly sets: ReadonlyMap<string, string>;
+  readonly maps: ReadonlyMap<string, string>;
+  readonly verdicts: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  readonly chains: ReadonlyMap<string, Chain>;
+}
+
+export interface Chain {
+  /** "type nat hook prerouting priority -100": a base chain. */
+  readonly hook?: string;
+  readonly rules: readonly string[];
+}
+
+/**
+ * How a packet travels (kube-proxy's semantics, nftables mode):
+ *
+ * - before translation: source ranges;
+ * - nat prerouting and output: the class of the frontend chooses a chain by kind, which marks for masquerade, draws a slot
+ *   and delivers to the backend of that slot;
+ * - filter: what is still addressed to a frontend was not delivered: refused, or dropped under policy Local;
+ * - nat postrouting: masquerade for the mark and for hairpins.
+ *
+ * `meta priority` is the scratch register: a lookup that misses ends its rule, and IPv4 forwarding overwrites it anyway.
+ */
+export function skeleton(family: Family, masqueradeBit: number): Skeleton {
+  const ip = tableFamily(family);
+  const mark = `0x${(2 ** masqueradeBit).toString(16)}`;
+  const sets = new Map<string, string>();
+  const maps = new Map<string, string>();
+  for (const [name, shape] of allSets) {
+    const flags = shape.interval ? ' flags interval ;' : '';
+    if (shape.value === undefined) sets.set(name, `type ${typeText(family, shape.key)} ;${flags}`);
+    else maps.set(name, `type ${typeText(family, shape.key)} : ${typeText(family, shape.value)} ;${flags}`);
+  }
+  sets.set(revisionSet, 'type mark ;');
+  maps.set(affinityMap, `${affinityType(family)} ; size ${maximumAffinityClients} ; flags dynamic,timeout ; timeout 1d ;`);
+  const views = [addressView(ip), nodePortView(ip)];
+  const requestMasquerade = `meta mark set meta mark or ${mark}`;
+  return {
+    family,
+    sets,
+    maps,
+    verdicts: new Map([
+      ['kinds', kindVerdicts('', kinds)],
+      ['nodeport_kinds', kindVerdicts('nodeport_', ['external', 'external_local'])],
+      ['draws', drawVerdicts()],
+    ]),
+    chains: new Map<string, Chain>([
+      [markerChain(masqueradeBit), { rules: [] }],
+      ...slotCounts.map((count): [string, Chain] => [`draw_${count}`, { rules: [`meta priority set numgen random mod ${count}`] }]),
+      ...views.flatMap((view) => deliveryChains(ip, view)),
+      ...kindChains(ip, views[0] ?? addressView(ip), requestMasquerade, kinds),
+      ...kindChains(ip, views[1] ?? nodePortView(ip), requestMasquerade, ['external', 'external_local']),
+      ...hookChains(ip, mark),
+    ]),
+  };
+}
+
+/** The commands that make the table from nothing. One transaction; an older table of that name goes in the same. */
+export function skeletonScript(skeleton: Skeleton): string[] {
+  const table = `${tableFamily(skeleton.family)} ${tableName}`;
+  const lines = [`add table ${table}`, `delete table ${table}`, `add table ${table}`];
+  for (const [name, body] of skeleton.sets) lines.push(`add set ${table} ${name} { ${body} }`);
+  for (const [name, body] of skeleton.maps) lines.push(`add map ${table} ${name} { ${body} }`);
+  for (const name of skeleton.verdicts.keys()) lines.push(`add map ${table} ${name} { type classid : verdict ; }`);
+  for (const [name, chain] of skeleton.chains) {
+    lines.push(chain.hook === undefined ? `add chain ${table} ${name}` : `add chain ${table} ${name} { ${chain.hook} ; }`);
+  }
+  for (const [name, elements] of skeleton.verdicts) {
+    const text = [...elements].map(([key, verdict]) => `${key} : ${verdict}`).join(' , ');
+    lines.push(`add element ${table} ${name} { ${text} }`);
+  }
+  for (const [name, chain] of skeleton.chains) for (const rule of chain.rules) lines.push(`add rule ${table} ${name} ${rule}`);
+  return lines;
+}
+
+/** Where a packet was addressed: a service address, or a NodePort on any address of the node. */
+interface View {
+  /** Prefix of chain and map names. */
+  readonly prefix: '' | 'nodeport_';
+  readonly frontends: 'frontends' | 'nodeports';
+  readonly key: string;
+}
+
+const addressView = (ip: 'ip' | 'ip6'): View => ({ prefix: '', frontends: 'frontends', key: `${ip} daddr . meta l4proto . th dport` });
+const nodePortView = (_ip: 'ip' | 'ip6'): View => ({ prefix: 'nodeport_', frontends: 'nodeports', key: 'meta l4proto . th dport' });
+
+/** From the class to the backend: any or local, with and without session affinity. Undelivered packets come back. */
+function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
+  const { prefix, key } = view;
+  const client = affinityKey(ip);
+  const chains: [string, Chain][] = [
+    [`${prefix}remember`, { rules: affinityOrder().map((seconds) => rememberRule(view, client, seconds)) }],
+  ];
+  for (const local of ['', '_local']) {
+    const deliver = `${prefix}deliver${local}`;
+    const draw = `meta priority set ${key} map @${view.frontends}${local} meta priority vmap @draws`;
+    const backends = `meta l4proto { tcp, udp, sctp } dnat ${ip} addr . port to ${key} . meta priority map @${prefix}backends${local}`;
+    chains.push(
+      [deliver, { rules: [backends] }],
+      // The class is already in the register, unless it is the local view that counts.
+      [`${prefix}balance${local}`, { rules: [local === '' ? 'meta priority vmap @draws' : draw, `goto ${deliver}`] }],
+      [`${prefix}returning${local}`, { rules: [`jump ${prefix}remember`, `goto ${deliver}`] }],
+      [
+        `${prefix}balance${local}_sticky`,
+        {
+          rules: [
+            `meta priority set ${client} map @${affinityMap} jump ${prefix}returning${local}`,
+            // Back here: a new client, or its backend is gone. "update" would keep what is remembered, so forget it first.
+            `delete @${affinityMap} { ${client} : meta priority }`,
+            draw,
+            `meta priority set ${key} . meta priority map @${prefix}picks${local} jump ${prefix}remember`,
+            `goto ${deliver}`,
+          ],
+        },
+      ],
+    );
+  }
+  return chains;
+}
+
+/**
+ * Frontend and client. nft 1.0.6 gives the key of an "update" of a map no more than 16 octets of registers, which is just
+ * enough for IPv4. IPv6 keys are hashes, 32 bits of the frontend and 64 of the client: clients that collide share a
+ * backend, which is harmless. (A set type of hashes is written with numgen, whose type is the same: with jhash, listing the
+ * set crashes nft.)
+ */
+function affinityKey(ip: 'ip' | 'ip6'): string {
+  if (ip === 'ip') return 'ip daddr . meta l4proto . th dport . ip saddr';
+  const client = [2, 3].map((seed) => `jhash ip6 saddr mod ${hashModulus} seed 0x${seed}`).join(' . ');
+  return `jhash ip6 daddr . meta l4proto . th dport mod ${hashModulus} seed 0x1 . ${client}`;
+}
+
+function affinityType(family: Family): string {
+  if (family === 4) return 'type ipv4_addr . inet_proto . inet_service . ipv4_addr : classid';
+  const hash = `numgen random mod ${hashModulus}`;
+  return `typeof ${hash} . ${hash} . ${hash} : meta priority`;
+}
+
+const hashModulus = 0xffff_ffff;
+
+function rememberRule(view: View, client: string, seconds: AffinitySeconds): string {
+  return `${view.key} @${view.prefix}sticky_${seconds} update @${affinityMap} { ${client} timeout ${seconds}s : meta priority } return`;
+}
+
+function affinityOrder(): AffinitySeconds[] {
+  return [10_800, ...affinityLadder.filter((seconds) => seconds !== 10_800)];
+}
+
+function kindChains(ip: 'ip' | 'ip6', view: View, requestMasquerade: string, of: readonly Kind[]): [string, Chain][] {
+  return of.flatMap((kind) =>
+    ['', '_sticky'].map((sticky): [string, Chain] => [
+      `${view.prefix}${kind}${sticky}`,
+      { rules: kindRules(ip, kind, requestMasquerade, `${view.prefix}balance${sticky}`, `${view.prefix}balance_local${sticky}`) },
+    ]),
+  );
+}
+
+function kindRules(ip: 'ip' | 'ip6', kind: Kind, requestMasquerade: string, any: string, local: string): string[] {
+  switch (kind) {
+    case 'internal':
+      return [`${ip} saddr != @pod_prefixes ${requestMasquerade}`, `goto ${any}`];
+    case 'internal_local':
+      return [`${ip} saddr != @pod_prefixes ${requestMasquerade}`, `goto ${local}`];
+    case 'external':
+      return [requestMasquerade, `goto ${any}`];
+    case 'external_local':
+      // Pods and the node itself get what a load balancer that sends to any node would have given them.
+      return [`${ip} saddr @pod_prefixes goto ${any}`, `fib saddr type local ${requestMasquerade} goto ${any}`, `goto ${local}`];
+  }
+}
+
+function hookChains(ip: 'ip' | 'ip6', mark: string): [string, Chain][] {
+  const key = addressView(ip).key;
+  const check = ['ct state new jump undelivered', 'ct state new jump unowned'];
+  return [
+    [
+      'services',
+      {
+        rules: [
+          `meta priority set ${key} map @frontends meta priority vmap @kinds`,
+          `${ip} daddr @nodeport_ips meta priority set ${nodePortView(ip).key} map @nodeports meta priority vmap @nodeport_kinds`,
+        ],
+      },
+    ],
+    ['source_ranges', { rules: [`${key} @restricted ${key} . ${ip} saddr != @allowed_sources drop`] }],
+    // ICMP errors are rate limited by the kernel: a reset is what refuses twenty connections in a row without a wait.
+    ['refuse', { rules: ['meta l4proto tcp reject with tcp reset', 'reject'] }],
+    ['verdict', { rules: [`meta priority ${rejectClass} goto refuse`, 'drop'] }],
+    ['undelivered', { rules: [`meta priority set ${key} map @frontends jump verdict`] }],
+    [
+      'nodeport_undelivered',
+      { rules: [`${ip} daddr @nodeport_ips meta priority set ${nodePortView(ip).key} map @nodeports jump verdict`] },
+    ],
+    ['unowned', { rules: [`${ip} daddr @cluster_ips goto refuse`, `${ip} daddr @service_prefixes drop`] }],
+    [
+      'masquerading',
+      {
+        rules: [
+          `meta mark and ${mark} != 0 meta mark set meta mark xor ${mark} masquerade fully-random`,
+          `ct status dnat ${ip} saddr . ${ip} daddr . meta l4proto . th dport @hairpins masquerade fully-random`,
+        ],
+      },
+    ],
+    ['prerouting_before', { hook: 'type filter hook prerouting priority -110', rules: ['ct state new jump source_ranges'] }],
+    ['output_before', { hook: 'type filter hook output priority -110', rules: ['ct state new jump source_ranges'] }],
+    ['nat_prerouting', { hook: 'type nat hook prerouting priority -100', rules: ['jump services'] }],
+    ['nat_output', { hook: 'type nat hook output priority -100', rules: ['jump services'] }],
+    [
+      'filter_input',
+      { hook: 'type filter hook input priority 0', rules: ['ct state new jump nodeport_undelivered', 'ct state new jump undelivered'] },
+    ],
+    ['filter_forward', { hook: 'type filter hook forward priority 0', rules: check }],
+    ['filter_output', { hook: 'type filter hook output priority 0', rules: check }],
+    ['nat_postrouting', { hook: 'type nat hook postrouting priority 100', rules: ['jump masquerading'] }],
+  ];
+}
+
+function kindVerdicts(prefix: string, of: readonly Kind[]): ReadonlyMap<string, string> {
+  const verdicts = new Map<string, string>();
+  for (const kind of of) {
+    for (const sticky of [false, true]) {
+      for (const slots of slotCounts) verdicts.set(classOf(kind, sticky, slots), `goto ${prefix}${kind}${sticky ? '_sticky' : ''}`);
+    }
+  }
+  return verdicts;
+}
+
+/** A class of any kind, or the class of a local map, to the chain that draws one of its slots and returns. */
+function drawVerdicts(): ReadonlyMap<string, string> {
+  const verdicts = new Map<string, string>();
+  for (const slots of slotCounts) {
+    verdicts.set(slotText(slots), `jump draw_${slots}`);
+    for (const kind of kinds) {
+      for (const sticky of [false, true]) verdicts.set(classOf(kind, sticky, slots), `jump draw_${slots}`);
+    }
+  }
+  return verdicts;
+}
+
+function typeText(family: Family, fields: readonly Field[]): string {
+  const types: Record<Field, string> = {
+    address: family === 4 ? 'ipv4_addr' : 'ipv6_addr',
+    source: family === 4 ? 'ipv4_addr' : 'ipv6_addr',
+    protocol: 'inet_proto',
+    port: 'inet_service',
+    class: 'classid',
+  };
+  return fields.map((field) => types[field]).join(' . ');
+}

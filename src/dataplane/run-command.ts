@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process';
+import { DataplaneError } from './dataplane.ts';
+
+/** A command to run without a shell: its name, then its arguments. */
+export type CommandLine = readonly [string, ...string[]];
+
+export interface CommandOutcome {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CommandBounds {
+  /** Milliseconds. */
+  readonly timeout: number;
+  /** Of standard output; standard error is cut at 64 KiB. */
+  readonly outputBytes: number;
+}
+
+/**
+ * Runs a command with the given standard input and waits for its end. Whatever its exit status, that is an outcome;
+ * DataplaneError `unavailable` when it cannot be started, `failed` when it exceeds a bound or is killed.
+ */
+export function runCommand(command: CommandLine, input: string, bounds: CommandBounds): Promise<CommandOutcome> {
+  return new Promise((resolve, reject) => {
+    const [file, ...args] = command;
+    const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe'], timeout: bounds.timeout });
+    const stdout: Buffer[] = [];
+    let stdoutBytes = 0;
+    let stderr = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      stdoutBytes += chunk.length;
+      if (stdoutBytes <= bounds.outputBytes) stdout.push(chunk);
+      else child.kill('SIGKILL');
+    });
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      if (stderr.length < 65_536) stderr += chunk;
+    });
+    // A command that ends before it has read everything says why on standard error.
+    child.stdin.on('error', () => undefined);
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      reject(
+        new DataplaneError(error.code === 'EACCES' ? 'permission' : 'unavailable', `cannot run ${file}: ${error.message}`, {
+          cause: error,
+        }),
+      );
+    });
+    child.on('close', (status, signal) => {
+      if (status !== null) resolve({ status, stdout: Buffer.concat(stdout).toString('utf8'), stderr });
+      else reject(new DataplaneError('failed', `${file} was ended by ${signal ?? 'nothing known'}: ${stderr.trim()}`));
+    });
+    child.stdin.end(input);
+  });
+}
+
+/** A command that runs until it is stopped; its standard output comes line by line, without the ends of lines. */
+export function followCommand(
+  command: CommandLine,
+  maximumLine: number,
+  onLine: (line: string) => void,
+  onEnd: (why: string) => void,
+): { stop(): Promise<void> } {
+  const [file, ...args] = command;
+  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let rest = '';
+  let stderr = '';
+  let over = false;
+  const ended = Promise.withResolvers<void>();
+  const end = (why: string): void => {
+    if (over) return;
+    over = true;
+    ended.resolve();
+    onEnd(why);
+  };
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n');
+    rest = (lines.pop() ?? '').slice(0, maximumLine);
+    for (const line of lines) if (!over) onLine(line);
+  });
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    stderr = (stderr + chunk).slice(-1_024);
+  });
+  child.on('error', (error) => end(error.message));
+  child.on('close', (status, signal) => end(`ended with ${signal ?? status}: ${stderr.trim()}`));
+  return {
+    async stop() {
+      if (over) return;
+      over = true;
+      const closed = new Promise<void>((resolve) => void child.once('close', () => resolve()));
+      child.kill('SIGTERM');
+      await Promise.race([closed, ended.promise]);
+    },
+  };
+}

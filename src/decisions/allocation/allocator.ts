@@ -1,0 +1,147 @@
+import { formatAddress, sameAddress, type Address, type Family } from '../../net/address.ts';
+import type { IPAddressPool } from '../../model/configuration.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import type { Reason } from '../../model/reasons.ts';
+import { createAddressSpace, type AddressSpace } from './address-space.ts';
+import { createHoldings, type Holding } from './holdings.ts';
+import { firstConflict, reconsider, termsDiffer, whyOutOfPlace } from './reconsider.ts';
+import type { AllocationRequest } from './request.ts';
+import { findAddresses, surveyPools, type Ledger, type PoolRefusal } from './search.ts';
+
+export type { PoolRefusal } from './search.ts';
+
+/** What a Service holds after a decision, and why that is not what it asks for. */
+export interface Allocation {
+  /** In the order of spec.ipFamilies. Empty: it holds nothing. */
+  readonly addresses: readonly Address[];
+  /** The pool that contains the addresses; absent without addresses, or where no pool contains them (kept after its pool was deleted). */
+  readonly pool?: string;
+  /** Why the Service does not have what it asks for (it may still keep what it had); absent when it has. */
+  readonly reason?: Reason;
+  /** Pool by pool, in the order they were tried: why it did not give. Empty where pools were not the question. */
+  readonly pools: readonly PoolRefusal[];
+  /** Addresses on which something became free: let go, or still held under terms that leave room for others. */
+  readonly freed: readonly Address[];
+}
+
+export interface PoolUsage {
+  readonly pool: string;
+  readonly family: Family;
+  /** Addresses the pool can give, without those that avoidBuggyIPs excludes. */
+  readonly total: bigint;
+  readonly free: bigint;
+}
+
+export interface Assignment {
+  readonly service: ServiceKey;
+  readonly addresses: readonly Address[];
+}
+
+/** Who holds which address. Pure: no I/O, no clock; the same calls in the same order give the same answers. */
+export interface Allocator {
+  /**
+   * After a restart, before any `allocate`: the Service keeps exactly these addresses, whatever the pools say. Where an
+   * earlier one adopted holds one of them and may not share it, both keep it, as nobody can tell who is in the right, and
+   * this one is told why it should ask for another (AddressTaken).
+   */
+  adopt(request: AllocationRequest, addresses: readonly Address[]): Allocation;
+  /** Decides and records the decision. */
+  allocate(request: AllocationRequest): Allocation;
+  /** What `allocate` would decide; changes nothing. For explain and plan. */
+  decide(request: AllocationRequest): Allocation;
+  /** Pool by pool in the order they would be tried, why each would not give an address, or that it would; changes nothing. */
+  survey(request: AllocationRequest): readonly { readonly pool: string; readonly reason?: Reason }[];
+  /** Lets go of everything the Service holds; returns the addresses on which something became free. */
+  release(service: ServiceKey): readonly Address[];
+  /** Replaces the pools, which must be disjoint (`effectivePools`); what is assigned stays. */
+  setPools(pools: readonly IPAddressPool[]): void;
+  assignmentOf(service: ServiceKey): Assignment | undefined;
+  assignments(): Iterable<Assignment>;
+  holdersOf(address: Address): readonly ServiceKey[];
+  usage(): readonly PoolUsage[];
+  poolOf(address: Address): string | undefined;
+  /** Intervals of free addresses looked at since the pools were set: the measure of work, for tests and benchmarks. */
+  steps(): number;
+}
+
+export function createAllocator(pools: readonly IPAddressPool[]): Allocator {
+  const holdings = createHoldings();
+  let space = createAddressSpace(pools);
+  const ledger = (): Ledger => ({ space, holdings });
+
+  const answer = (addresses: readonly Address[], reason: Reason | undefined, pools: readonly PoolRefusal[], freed: readonly Address[]): Allocation => {
+    const pool = commonPool(space, addresses);
+    return { addresses, ...(pool === undefined ? {} : { pool }), ...(reason === undefined ? {} : { reason }), pools, freed };
+  };
+  const record = (service: ServiceKey, holding: Holding | undefined): void => {
+    const old = holdings.get(service)?.addresses ?? [];
+    holdings.set(service, holding);
+    for (const address of old) if (holdings.holdersOf(address).length === 0) space.give(address);
+    for (const address of holding?.addresses ?? []) space.take(address);
+  };
+  const consider = (request: AllocationRequest): { holding?: Holding; allocation: Allocation } => {
+    const held = holdings.get(request.service);
+    if (held === undefined) {
+      const found = findAddresses(ledger(), request);
+      if ('reason' in found) return { allocation: answer([], found.reason, found.pools, []) };
+      const holding = { request, addresses: found.addresses, seeking: false, disputed: false };
+      return { holding, allocation: answer(found.addresses, undefined, [], []) };
+    }
+    const { holding, reason, pools } = reconsider(ledger(), request, held);
+    return { holding, allocation: answer(holding.addresses, reason, pools, freedBetween(held, holding)) };
+  };
+
+  return {
+    adopt(request, recorded) {
+      const addresses = [...new Map(recorded.map((address) => [formatAddress(address), address])).values()];
+      const conflict = firstConflict(ledger(), request, addresses);
+      const holding = { request, addresses, seeking: false, disputed: conflict !== undefined };
+      record(request.service, addresses.length === 0 ? undefined : holding);
+      return answer(addresses, conflict ?? whyOutOfPlace(ledger(), request, addresses), [], []);
+    },
+    allocate(request) {
+      const { holding, allocation } = consider(request);
+      if (holding !== undefined) record(request.service, holding);
+      return allocation;
+    },
+    decide: (request) => consider(request).allocation,
+    survey: (request) => surveyPools(ledger(), request),
+    release(service) {
+      const freed = holdings.get(service)?.addresses ?? [];
+      record(service, undefined);
+      return freed;
+    },
+    setPools(pools) {
+      space = createAddressSpace(pools);
+      for (const { addresses } of holdings.all()) for (const address of addresses) space.take(address);
+    },
+    assignmentOf(service) {
+      const held = holdings.get(service);
+      return held === undefined ? undefined : { service, addresses: held.addresses };
+    },
+    assignments: () => holdings.all().map(({ request: { service }, addresses }) => ({ service, addresses })),
+    holdersOf: (address) => holdings.holdersOf(address),
+    usage: () => usageOf(space),
+    poolOf: (address) => space.poolOf(address)?.metadata.name,
+    steps: () => space.steps(),
+  };
+}
+
+function commonPool(space: AddressSpace, addresses: readonly Address[]): string | undefined {
+  const names = new Set(addresses.map((address) => space.poolOf(address)?.metadata.name));
+  const [only] = names;
+  return names.size === 1 ? only : undefined;
+}
+
+/** What the Service let go; and what it keeps under other terms, because a port or a key may have become free there. */
+function freedBetween(before: Holding, after: Holding): Address[] {
+  const terms = termsDiffer(before.request, after.request);
+  return before.addresses.filter((address) => terms || !after.addresses.some((kept) => sameAddress(kept, address)));
+}
+
+function usageOf(space: AddressSpace): PoolUsage[] {
+  const families: readonly Family[] = [4, 6];
+  return space.pools.flatMap(({ metadata: { name } }) =>
+    families.filter((family) => space.hasFamily(name, family)).map((family) => ({ pool: name, family, ...space.usage(name, family) })),
+  );
+}

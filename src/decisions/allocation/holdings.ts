@@ -1,0 +1,83 @@
+import { compareAddresses, formatAddress, type Address } from '../../net/address.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import type { AllocationRequest } from './request.ts';
+import { sharingGroup, whyNotShared } from './sharing.ts';
+
+/** What one Service holds, and the request under which it holds it. */
+export interface Holding {
+  readonly request: AllocationRequest;
+  /** Never empty. */
+  readonly addresses: readonly Address[];
+  /** Its owner asked for something else that could not be had yet. */
+  readonly seeking: boolean;
+  /** The record gave it an address that another Service has too, although the two may not share. */
+  readonly disputed: boolean;
+}
+
+/** Who holds what, indexed by Service, by address and by sharing group. */
+export interface Holdings {
+  get(service: ServiceKey): Holding | undefined;
+  all(): Iterable<Holding>;
+  /** Replaces what the Service holds; undefined: nothing any more. */
+  set(service: ServiceKey, holding: Holding | undefined): void;
+  holdersOf(address: Address): readonly ServiceKey[];
+  /** Another Service that holds the address and may not share it with the request, and why. */
+  conflict(request: AllocationRequest, address: Address): { readonly by: ServiceKey; readonly why: string } | undefined;
+  /** Addresses that Services of the request's sharing group hold, ascending. */
+  ofGroup(request: AllocationRequest): readonly Address[];
+}
+
+export function createHoldings(): Holdings {
+  const byService = new Map<ServiceKey, Holding>();
+  const byAddress = new Map<string, Set<ServiceKey>>();
+  const byGroup = new Map<string, Set<ServiceKey>>();
+
+  return {
+    get: (service) => byService.get(service),
+    all: () => byService.values(),
+    set(service, holding) {
+      const old = byService.get(service);
+      for (const address of old?.addresses ?? []) removeFrom(byAddress, formatAddress(address), service);
+      const oldGroup = old === undefined ? undefined : sharingGroup(old.request);
+      if (oldGroup !== undefined) removeFrom(byGroup, oldGroup, service);
+      if (holding === undefined) {
+        byService.delete(service);
+        return;
+      }
+      byService.set(service, holding);
+      for (const address of holding.addresses) addTo(byAddress, formatAddress(address), service);
+      const group = sharingGroup(holding.request);
+      if (group !== undefined) addTo(byGroup, group, service);
+    },
+    holdersOf: (address) => [...(byAddress.get(formatAddress(address)) ?? [])].sort(),
+    conflict(request, address) {
+      const others = byAddress.get(formatAddress(address));
+      if (others === undefined) return undefined;
+      for (const by of [...others].sort()) {
+        const other = byService.get(by);
+        if (by === request.service || other === undefined) continue;
+        const why = whyNotShared(request, other.request);
+        if (why !== undefined) return { by, why };
+      }
+      return undefined;
+    },
+    ofGroup(request) {
+      const group = sharingGroup(request);
+      const members = group === undefined ? [] : [...(byGroup.get(group) ?? [])].filter((member) => member !== request.service);
+      const addresses = members.flatMap((member) => byService.get(member)?.addresses ?? []);
+      return [...new Map(addresses.map((address) => [formatAddress(address), address])).values()].sort(compareAddresses);
+    },
+  };
+}
+
+function addTo<V>(index: Map<string, Set<V>>, key: string, value: V): void {
+  const values = index.get(key);
+  if (values === undefined) index.set(key, new Set([value]));
+  else values.add(value);
+}
+
+function removeFrom<V>(index: Map<string, Set<V>>, key: string, value: V): void {
+  const values = index.get(key);
+  values?.delete(value);
+  if (values?.size === 0) index.delete(key);
+}

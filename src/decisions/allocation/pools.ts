@@ -1,0 +1,85 @@
+import { compareAddresses } from '../../net/address.ts';
+import { formatRange, rangesOverlap, type AddressRange } from '../../net/range.ts';
+import type { IPAddressPool } from '../../model/configuration.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+
+export interface EffectivePools {
+  /** The pools that give addresses, by name. */
+  readonly pools: readonly IPAddressPool[];
+  /** The pools that are left out, by name. */
+  readonly refused: ReadonlyMap<string, Reason>;
+}
+
+/**
+ * Pools that overlap cannot both give addresses: the one whose name sorts later is left out, and only that one. A pool
+ * whose own ranges overlap is left out too.
+ */
+export function effectivePools(pools: ReadonlyMap<string, IPAddressPool>): EffectivePools {
+  const known = memo.get(pools);
+  const values = [...pools.values()];
+  if (known !== undefined && sameItems(known.values, values)) return known.result;
+  const result = withoutOverlaps(values);
+  memo.set(pools, { values, result });
+  return result;
+}
+
+// Every decision about a Service asks for the effective pools, and pools change rarely: the answer is remembered for as
+// long as the map holds the same objects.
+const memo = new WeakMap<ReadonlyMap<string, IPAddressPool>, { values: readonly IPAddressPool[]; result: EffectivePools }>();
+
+interface OwnedRange {
+  readonly range: AddressRange;
+  readonly pool: string;
+}
+
+function withoutOverlaps(values: readonly IPAddressPool[]): EffectivePools {
+  const pools: IPAddressPool[] = [];
+  const refused = new Map<string, Reason>();
+  // Disjoint and ascending, so that only a neighbour can overlap.
+  const accepted: OwnedRange[] = [];
+  for (const pool of values.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))) {
+    const { name } = pool.metadata;
+    const own: OwnedRange[] = [];
+    let overlap: Reason | undefined;
+    for (const range of pool.addresses) {
+      const other = overlapping(accepted, range) ?? overlapping(own, range);
+      if (other === undefined) {
+        own.splice(insertionPoint(own, range), 0, { range, pool: name });
+      } else {
+        overlap ??= reason('PoolOverlaps', {
+          range: formatRange(range),
+          other: other.pool,
+          otherRange: formatRange(other.range),
+        });
+      }
+    }
+    if (overlap !== undefined) {
+      refused.set(name, overlap);
+      continue;
+    }
+    pools.push(pool);
+    for (const owned of own) accepted.splice(insertionPoint(accepted, owned.range), 0, owned);
+  }
+  return { pools, refused };
+}
+
+function overlapping(disjoint: readonly OwnedRange[], range: AddressRange): OwnedRange | undefined {
+  const at = insertionPoint(disjoint, range);
+  return [disjoint[at - 1], disjoint[at]].find((owned) => owned !== undefined && rangesOverlap(owned.range, range));
+}
+
+/** Index of the first range that does not begin before this one. */
+function insertionPoint(ranges: readonly OwnedRange[], { first }: AddressRange): number {
+  let [low, high] = [0, ranges.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const owned = ranges[middle];
+    if (owned !== undefined && compareAddresses(owned.range.first, first) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function sameItems<T>(a: readonly T[], b: readonly T[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index]);
+}

@@ -1,0 +1,138 @@
+import { formatAddress, sameAddress, type Address } from '../../net/address.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import type { Holding } from './holdings.ts';
+import { whyPoolRefuses } from './pool-eligibility.ts';
+import type { AllocationRequest } from './request.ts';
+import { findAddresses, pick, whyInvalid, type Ledger, type PoolRefusal } from './search.ts';
+
+/** What a Service should hold: what it has, more, less, or something else, and why not what it asks for. */
+export interface Reconsidered {
+  readonly holding: Holding;
+  readonly reason?: Reason;
+  readonly pools: readonly PoolRefusal[];
+}
+
+/**
+ * Decides on a Service that holds addresses. It keeps them unless its owner asks for something else: other addresses,
+ * another pool, other families, or terms under which it may not share what it holds. Then the replacement is found first;
+ * where there is none, it keeps what it has and is told why. A pool that was deleted, shrunk or fenced off is no such ask.
+ */
+export function reconsider(ledger: Ledger, request: AllocationRequest, held: Holding): Reconsidered {
+  const invalid = whyInvalid(request);
+  if (invalid !== undefined) return keep(held, request, held.addresses, invalid, { seeking: true });
+  const asked = held.seeking || differs(held.request, request);
+  if (asksForOthers(ledger, request, held, asked)) return replace(ledger, request, held);
+  const { addresses, lacking } = inFamilies(ledger, request, held);
+  if (addresses.length === 0) return replace(ledger, request, held);
+  const conflict = firstConflict(ledger, request, addresses);
+  if (conflict !== undefined && asked) return replace(ledger, request, held);
+  const disputed = held.disputed && conflict !== undefined;
+  const why = lacking ?? (disputed ? conflict : undefined) ?? whyOutOfPlace(ledger, request, addresses);
+  return keep(held, request, addresses, why, { seeking: lacking !== undefined, disputed });
+}
+
+/** The first address that another Service holds and may not share with this one. */
+export function firstConflict({ holdings }: Ledger, request: AllocationRequest, addresses: readonly Address[]): Reason | undefined {
+  for (const address of addresses) {
+    const conflict = holdings.conflict(request, address);
+    if (conflict !== undefined) return reason('AddressTaken', { address: formatAddress(address), ...conflict });
+  }
+  return undefined;
+}
+
+/** Why what a Service keeps is not where pools would have put it. */
+export function whyOutOfPlace({ space }: Ledger, request: AllocationRequest, addresses: readonly Address[]): Reason | undefined {
+  const { requestedPool } = request;
+  if (requestedPool !== undefined && !space.pools.some(({ metadata }) => metadata.name === requestedPool)) {
+    return reason('PoolNotFound', { pool: requestedPool });
+  }
+  for (const address of addresses) {
+    const pool = space.poolOf(address);
+    if (pool === undefined) return reason('AddressNotInPools', { address: formatAddress(address) });
+    const { name } = pool.metadata;
+    if (requestedPool !== undefined && requestedPool !== name) {
+      return reason('AddressInOtherPool', { address: formatAddress(address), pool: name, requested: requestedPool });
+    }
+    const refused = whyPoolRefuses(pool, request);
+    if (refused !== undefined) return refused;
+  }
+  return undefined;
+}
+
+/** The parts of a request that its owner writes to get another address, or that decide with whom it may share one. */
+export function differs(a: AllocationRequest, b: AllocationRequest): boolean {
+  return (
+    a.requestedPool !== b.requestedPool ||
+    a.policy !== b.policy ||
+    a.families.join() !== b.families.join() ||
+    !sameSet(a.requestedAddresses, b.requestedAddresses) ||
+    termsDiffer(a, b)
+  );
+}
+
+/** The part of a request that decides with whom it may share an address. */
+export function termsDiffer(a: AllocationRequest, b: AllocationRequest): boolean {
+  const ports = (request: AllocationRequest): string => request.ports.map(({ protocol, port }) => `${protocol} ${port}`).sort().join();
+  return (
+    a.sharingKey !== b.sharingKey ||
+    a.externalTrafficPolicy !== b.externalTrafficPolicy ||
+    (a.externalTrafficPolicy === 'Local' && a.selectorText !== b.selectorText) ||
+    ports(a) !== ports(b)
+  );
+}
+
+function asksForOthers({ space }: Ledger, request: AllocationRequest, held: Holding, asked: boolean): boolean {
+  const { requestedAddresses, requestedPool } = request;
+  if (requestedAddresses.length > 0) return !sameSet(requestedAddresses, held.addresses);
+  if (requestedPool === undefined) return false;
+  if (!space.pools.some(({ metadata }) => metadata.name === requestedPool)) return false;
+  return held.addresses.some((address) => {
+    const pool = space.poolOf(address)?.metadata.name;
+    // In no pool: its pool was deleted or shrunk, which is not the owner's doing, unless the owner has written something too.
+    return pool === undefined ? asked : pool !== requestedPool;
+  });
+}
+
+/** What remains of the held addresses under spec.ipFamilies, completed from the same pool. Empty: none of them fits. */
+function inFamilies(ledger: Ledger, request: AllocationRequest, held: Holding): { addresses: readonly Address[]; lacking?: Reason } {
+  const { families, policy, requestedAddresses } = request;
+  if (requestedAddresses.length > 0) return { addresses: held.addresses };
+  const wanted = policy === 'SingleStack' ? families.slice(0, 1) : families;
+  const kept = wanted.flatMap((family) => held.addresses.find((address) => address.family === family) ?? []);
+  const [first] = kept;
+  if (first === undefined || kept.length === wanted.length) return { addresses: kept };
+  const missing = wanted.filter((family) => kept.every((address) => address.family !== family));
+  const pool = ledger.space.poolOf(first);
+  const refused = pool === undefined ? reason('AddressNotInPools', { address: formatAddress(first) }) : whyPoolRefuses(pool, request);
+  const picked = pool === undefined || refused !== undefined ? undefined : pick(ledger, pool, missing, request);
+  if (picked !== undefined && 'addresses' in picked) {
+    const all = [...kept, ...picked.addresses];
+    return { addresses: wanted.flatMap((family) => all.find((address) => address.family === family) ?? []) };
+  }
+  const lacking = policy === 'RequireDualStack' ? (refused ?? picked?.reason) : undefined;
+  return lacking === undefined ? { addresses: kept } : { addresses: kept, lacking };
+}
+
+function replace(ledger: Ledger, request: AllocationRequest, held: Holding): Reconsidered {
+  const found = findAddresses(ledger, request);
+  if ('addresses' in found) {
+    return { holding: { request, addresses: found.addresses, seeking: false, disputed: false }, pools: [] };
+  }
+  return keep(held, request, held.addresses, found.reason, { seeking: true }, found.pools);
+}
+
+function keep(
+  held: Holding,
+  request: AllocationRequest,
+  addresses: readonly Address[],
+  reason: Reason | undefined,
+  { seeking, disputed }: { readonly seeking: boolean; readonly disputed?: boolean },
+  pools: readonly PoolRefusal[] = [],
+): Reconsidered {
+  const holding = { request, addresses, seeking, disputed: disputed ?? held.disputed };
+  return reason === undefined ? { holding, pools } : { holding, reason, pools };
+}
+
+function sameSet(a: readonly Address[], b: readonly Address[]): boolean {
+  return a.length === b.length && a.every((one) => b.some((other) => sameAddress(one, other)));
+}

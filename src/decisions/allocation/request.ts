@@ -1,0 +1,50 @@
+import type { Address, Family } from '../../net/address.ts';
+import type { Protocol } from '../../net/frontend.ts';
+import type { Labels, ServiceKey } from '../../model/metadata.ts';
+import type { Service } from '../../model/service.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { serviceKey } from '../../model/metadata.ts';
+import { namespaceLabels } from '../namespace-labels.ts';
+
+export interface PortUse {
+  readonly protocol: Protocol;
+  readonly port: number;
+}
+
+/** Everything that an allocation depends on, apart from the pools and who holds what. */
+export interface AllocationRequest {
+  readonly service: ServiceKey;
+  readonly namespace: string;
+  readonly namespaceLabels: Labels;
+  readonly labels: Labels;
+  /** spec.ipFamilies, in order of preference; never empty. */
+  readonly families: readonly Family[];
+  readonly policy: Service['ipFamilyPolicy'];
+  readonly requestedAddresses: readonly Address[];
+  readonly requestedPool?: string;
+  readonly sharingKey?: string;
+  /** The request cannot be understood; see Service.invalidRequest. */
+  readonly invalidRequest?: Service['invalidRequest'];
+  readonly ports: readonly PortUse[];
+  readonly externalTrafficPolicy: 'Cluster' | 'Local';
+  readonly selectorText: string;
+}
+
+export function allocationRequest(service: Service, snapshot: Snapshot): AllocationRequest {
+  const { namespace, labels } = service.metadata;
+  return {
+    service: serviceKey(service.metadata),
+    namespace,
+    namespaceLabels: namespaceLabels(snapshot, namespace),
+    labels,
+    families: service.ipFamilies,
+    policy: service.ipFamilyPolicy,
+    requestedAddresses: service.requestedAddresses,
+    ...(service.requestedPool === undefined ? {} : { requestedPool: service.requestedPool }),
+    ...(service.sharingKey === undefined ? {} : { sharingKey: service.sharingKey }),
+    ...(service.invalidRequest === undefined ? {} : { invalidRequest: service.invalidRequest }),
+    ports: service.ports.map(({ protocol, port }) => ({ protocol, port })),
+    externalTrafficPolicy: service.externalTrafficPolicy,
+    selectorText: service.selectorText,
+  };
+}

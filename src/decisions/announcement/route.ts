@@ -1,0 +1,22 @@
+import type { Prefix } from '../../net/prefix.ts';
+
+/** A route that a node should send to one peer. Next hop and AS path are the speaker's. */
+export interface RouteIntent {
+  /** After aggregation. */
+  readonly prefix: Prefix;
+  /** Sorted, without duplicates. */
+  readonly communities: readonly RouteCommunity[];
+  /** LOCAL_PREF for internal sessions; absent: the speaker's default. */
+  readonly localPref?: number;
+  /** MULTI_EXIT_DISC; absent: not sent. */
+  readonly med?: number;
+  /** How many times the own ASN is put in front once more, on external sessions. */
+  readonly asPathPrepend: number;
+  /** The prefix is shorter than a host prefix: the node needs an unreachable route for it, against loops. */
+  readonly aggregate: boolean;
+}
+
+/** RFC 1997 (32 bits), or RFC 8092 (three times 32 bits). */
+export type RouteCommunity =
+  | { readonly kind: 'standard'; readonly value: number }
+  | { readonly kind: 'large'; readonly globalAdministrator: number; readonly localData1: number; readonly localData2: number };

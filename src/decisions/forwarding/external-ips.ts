@@ -1,0 +1,21 @@
+import type { Address } from '../../net/address.ts';
+import { prefixContains, type Prefix } from '../../net/prefix.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import { formatAddress } from '../../net/address.ts';
+import { selects } from '../../model/selector.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { namespaceLabels } from '../namespace-labels.ts';
+
+/** The prefixes around an external IP that ExternalIPPolicies allow to a namespace. None: it is neither forwarded nor announced. */
+export function allowedExternalPrefixes(snapshot: Snapshot, namespace: string, address: Address): Prefix[] {
+  const labels = namespaceLabels(snapshot, namespace);
+  return [...snapshot.externalIPPolicies.values()]
+    .filter(({ namespaceSelector }) => selects(namespaceSelector, labels))
+    .flatMap(({ cidrs }) => cidrs.filter((cidr) => prefixContains(cidr, address)));
+}
+
+/** Why an external IP is not allowed; undefined where it is. */
+export function whyExternalIPDenied(snapshot: Snapshot, namespace: string, address: Address): Reason | undefined {
+  if (allowedExternalPrefixes(snapshot, namespace, address).length > 0) return undefined;
+  return reason('ExternalIPNotAllowed', { address: formatAddress(address), namespace });
+}

@@ -1,0 +1,163 @@
+import { peersOfNode, type SessionIntent } from '../decisions/announcement/peers.ts';
+import { decideAnnouncement, type ServiceAnnouncement } from '../decisions/announcement/decision.ts';
+import { routesByPeer } from '../decisions/announcement/merge-routes.ts';
+import { decideForwarding } from '../decisions/forwarding/plan.ts';
+import type { ServiceKey } from '../model/metadata.ts';
+import type { Reason } from '../model/reasons.ts';
+import type { Ingress, Service } from '../model/service.ts';
+import type { Snapshot } from '../model/snapshot.ts';
+import { address, formatAddress } from '../net/address.ts';
+import { frontendKey } from '../net/frontend.ts';
+import { formatPrefix } from '../net/prefix.ts';
+import { expectedAddresses } from './allocation.ts';
+
+/** What would differ if one snapshot took the place of another. Plain data, sorted. */
+export interface Plan {
+  readonly addresses: readonly AddressChange[];
+  readonly routes: readonly NodeChange[];
+  readonly rules: readonly NodeChange[];
+  readonly sessions: readonly SessionChange[];
+}
+
+export interface AddressChange {
+  readonly service: ServiceKey;
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+  /** Why it does not get what it asks for. */
+  readonly reason?: Reason;
+}
+
+export interface NodeChange {
+  readonly node: string;
+  readonly change: 'add' | 'remove' | 'change';
+  /** "192.0.2.1/32 to tor1", "192.0.2.1 TCP 80". */
+  readonly what: string;
+}
+
+export interface SessionChange {
+  readonly node: string;
+  readonly peer: string;
+  readonly change: 'start' | 'stop' | 'reset' | 'live';
+  /** The settings that differ. */
+  readonly fields: readonly string[];
+}
+
+/** How a session would take a change of its settings; undefined: they are equal. */
+export type ClassifySession = (
+  before: SessionIntent,
+  after: SessionIntent,
+) => { readonly change: 'reset' | 'live'; readonly fields: readonly string[] } | undefined;
+
+/**
+ * Compares what all nodes would do. Services that `current` has keep the addresses recorded there. The cost follows the
+ * number of Services times that of nodes.
+ */
+export function planChanges(current: Snapshot, proposed: Snapshot, classify: ClassifySession): Plan {
+  const recorded = withIngress(proposed, (key) => current.services.get(key)?.ingress);
+  const expected = expectedAddresses(recorded);
+  const after = withIngress(recorded, (key) =>
+    expected.get(key)?.addresses.map((text): Ingress => ({ address: address(text), ipMode: 'VIP' })),
+  );
+  const nodes = [...new Set([...current.nodes.keys(), ...after.nodes.keys()])].toSorted();
+  return {
+    addresses: changedAddresses(current, expected),
+    routes: nodes.flatMap((node) => changes(node, routes(current, node), routes(after, node))),
+    rules: nodes.flatMap((node) => changes(node, rules(current, node), rules(after, node))),
+    sessions: nodes.flatMap((node) => changedSessions(node, sessions(current, node), sessions(after, node), classify)),
+  };
+}
+
+export function isEmptyPlan({ addresses, routes, rules, sessions }: Plan): boolean {
+  return [addresses, routes, rules, sessions].every((changes) => changes.length === 0);
+}
+
+type Expected = ReturnType<typeof expectedAddresses>;
+
+/** The snapshot with other records of what was assigned; Services for which `ingressOf` answers undefined keep theirs. */
+function withIngress(snapshot: Snapshot, ingressOf: (key: ServiceKey) => readonly Ingress[] | undefined): Snapshot {
+  const services = new Map(
+    [...snapshot.services].map(([key, service]): [ServiceKey, Service] => {
+      const ingress = ingressOf(key);
+      return [key, ingress === undefined ? service : { ...service, ingress }];
+    }),
+  );
+  const { nodes, namespaces, secrets, pools, peers, advertisements, communities, externalIPPolicies, nodeStates, config } = snapshot;
+  const endpointSlices = (key: ServiceKey): ReturnType<Snapshot['endpointSlices']> => snapshot.endpointSlices(key);
+  return {
+    services,
+    endpointSlices,
+    nodes,
+    namespaces,
+    secrets,
+    pools,
+    peers,
+    advertisements,
+    communities,
+    externalIPPolicies,
+    nodeStates,
+    config,
+  };
+}
+
+function changedAddresses(current: Snapshot, expected: Expected): AddressChange[] {
+  const before = new Map([...current.services].map(([key, service]) => [key, recordedAddresses(service)]));
+  const keys = [...new Set([...before.keys(), ...expected.keys()])].toSorted();
+  return keys.flatMap((service): AddressChange[] => {
+    const [old, next] = [before.get(service) ?? [], expected.get(service)];
+    const after = next?.addresses ?? [];
+    if (old.join() === after.join() && next?.reason === undefined) return [];
+    return [{ service, before: old, after, ...(next?.reason === undefined ? {} : { reason: next.reason }) }];
+  });
+}
+
+function recordedAddresses(service: Service): string[] {
+  return service.ingress.flatMap((ingress) => (ingress.address === undefined ? [] : [formatAddress(ingress.address)]));
+}
+
+/** Text of every route of a node, with its attributes. */
+function routes(snapshot: Snapshot, node: string): Map<string, string> {
+  const announcements: ServiceAnnouncement[] = [...snapshot.services.values()].map((service) => decideAnnouncement(snapshot, service, node));
+  const texts = new Map<string, string>();
+  for (const [peer, wanted] of routesByPeer(announcements)) {
+    for (const { prefix, ...attributes } of wanted) texts.set(`${formatPrefix(prefix)} to ${peer}`, JSON.stringify(attributes));
+  }
+  return texts;
+}
+
+function rules(snapshot: Snapshot, node: string): Map<string, string> {
+  const texts = new Map<string, string>();
+  for (const service of snapshot.services.values()) {
+    for (const frontend of decideForwarding(snapshot, service, node).forwarding?.frontends ?? []) {
+      texts.set(frontendKey(frontend.match), JSON.stringify(frontend, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)));
+    }
+  }
+  return texts;
+}
+
+function changes(node: string, before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): NodeChange[] {
+  const keys = [...new Set([...before.keys(), ...after.keys()])].toSorted();
+  return keys.flatMap((what): NodeChange[] => {
+    const [old, next] = [before.get(what), after.get(what)];
+    if (old === next) return [];
+    return [{ node, what, change: old === undefined ? 'add' : next === undefined ? 'remove' : 'change' }];
+  });
+}
+
+function sessions(snapshot: Snapshot, node: string): Map<string, SessionIntent> {
+  return new Map(peersOfNode(snapshot, node).flatMap(({ peer, result }) => ('session' in result ? [[peer, result.session] as const] : [])));
+}
+
+function changedSessions(
+  node: string,
+  before: ReadonlyMap<string, SessionIntent>,
+  after: ReadonlyMap<string, SessionIntent>,
+  classify: ClassifySession,
+): SessionChange[] {
+  return [...new Set([...before.keys(), ...after.keys()])].toSorted().flatMap((peer): SessionChange[] => {
+    const [old, next] = [before.get(peer), after.get(peer)];
+    if (next === undefined) return [{ node, peer, change: 'stop', fields: [] }];
+    if (old === undefined) return [{ node, peer, change: 'start', fields: [] }];
+    const difference = classify(old, next);
+    return difference === undefined ? [] : [{ node, peer, ...difference }];
+  });
+}

@@ -1,0 +1,112 @@
+import { decideAnnouncement, type AddressAnnouncement, type RefusedAdvertisement } from '../decisions/announcement/decision.ts';
+import { decideForwarding } from '../decisions/forwarding/plan.ts';
+import type { ServiceKey } from '../model/metadata.ts';
+import type { NodeState } from '../model/node-state.ts';
+import { reason, type Reason } from '../model/reasons.ts';
+import type { Service } from '../model/service.ts';
+import type { Snapshot } from '../model/snapshot.ts';
+import { formatAddress } from '../net/address.ts';
+import { formatPrefix } from '../net/prefix.ts';
+import { explainAllocation, type AllocationExplanation } from './allocation.ts';
+
+/** Why a Service is as it is: the decisions that the controller and the agents take, and what the agents report. Plain data. */
+export interface ServiceExplanation {
+  readonly service: ServiceKey;
+  readonly type: Service['type'];
+  readonly allocation: AllocationExplanation;
+  readonly endpoints: EndpointCount;
+  /** In order of their names. */
+  readonly nodes: readonly NodeExplanation[];
+}
+
+export interface EndpointCount {
+  readonly ready: number;
+  /** Terminating, but still serving: used where no other is ready. */
+  readonly terminating: number;
+  readonly unusable: number;
+}
+
+export interface NodeExplanation {
+  readonly node: string;
+  /** Its agent has written a NodeState. */
+  readonly reports: boolean;
+  readonly frontends: number;
+  /** Why this node does not forward all of the Service, by decision or as the agent reports. */
+  readonly forwarding: readonly Reason[];
+  /** A "no" that concerns every address. */
+  readonly reason?: Reason;
+  readonly addresses: readonly AddressExplanation[];
+}
+
+export interface AddressExplanation {
+  readonly address: string;
+  readonly type: AddressAnnouncement['type'];
+  readonly reason?: Reason;
+  /** By name of the peer: the prefixes that go out, or why none does. */
+  readonly peers: readonly { readonly peer: string; readonly prefixes: readonly string[]; readonly reason?: Reason }[];
+  readonly refused: readonly RefusedAdvertisement[];
+}
+
+export function explainService(snapshot: Snapshot, key: ServiceKey): ServiceExplanation | undefined {
+  const service = snapshot.services.get(key);
+  if (service === undefined) return undefined;
+  const nodes = [...new Set([...snapshot.nodes.keys(), ...snapshot.nodeStates.keys()])].toSorted();
+  return {
+    service: key,
+    type: service.type,
+    allocation: explainAllocation(snapshot, service),
+    endpoints: countEndpoints(snapshot, key),
+    nodes: nodes.map((node) => explainNode(snapshot, service, key, node)),
+  };
+}
+
+function explainNode(snapshot: Snapshot, service: Service, key: ServiceKey, node: string): NodeExplanation {
+  const { forwarding, reasons } = decideForwarding(snapshot, service, node);
+  const announcement = decideAnnouncement(snapshot, service, node);
+  const state = snapshot.nodeStates.get(node);
+  const reported = (state?.differing ?? []).filter((difference) => difference.service === key && difference.aspect === 'Programmed');
+  return {
+    node,
+    reports: state !== undefined,
+    frontends: forwarding?.frontends.length ?? 0,
+    forwarding: [...reasons, ...reported.map((difference) => difference.reason)],
+    ...(announcement.reason === undefined ? {} : { reason: announcement.reason }),
+    addresses: announcement.addresses.map((address) => explainAddress(address, state, key, node)),
+  };
+}
+
+function explainAddress(
+  { address, type, result, refused }: AddressAnnouncement,
+  state: NodeState | undefined,
+  key: ServiceKey,
+  node: string,
+): AddressExplanation {
+  const peers = (result.peers ?? []).map(({ peer, result: toPeer }) => {
+    if (!('routes' in toPeer)) return { peer, prefixes: [], reason: toPeer.reason };
+    const prefixes = toPeer.routes.map(({ prefix }) => formatPrefix(prefix));
+    const obstacle = obstacleOf(state, key, node, peer);
+    return { peer, prefixes, ...(obstacle === undefined ? {} : { reason: obstacle }) };
+  });
+  return { address: formatAddress(address), type, ...(result.announce ? {} : { reason: result.reason }), peers, refused };
+}
+
+/** Why a route that was decided is not at the peer, as far as the agent reports. */
+function obstacleOf(state: NodeState | undefined, key: ServiceKey, node: string, peer: string): Reason | undefined {
+  if (state === undefined) return reason('AgentSilent', { node });
+  const held = state.differing.find((difference) => difference.service === key && difference.aspect === 'Announced');
+  if (held !== undefined) return held.reason;
+  const session = state.sessions.find((candidate) => candidate.peer === peer);
+  if (session?.state === 'Established') return undefined;
+  return reason('SessionDown', { peer, state: session?.state ?? 'unknown to the agent', lastError: session?.lastError ?? '' });
+}
+
+function countEndpoints(snapshot: Snapshot, key: ServiceKey): EndpointCount {
+  const states = new Map<string, 'ready' | 'terminating' | 'unusable'>();
+  for (const { endpoints } of snapshot.endpointSlices(key)) {
+    for (const { address, ready, serving, terminating } of endpoints) {
+      states.set(formatAddress(address), ready ? 'ready' : serving && terminating ? 'terminating' : 'unusable');
+    }
+  }
+  const count = (state: string): number => [...states.values()].filter((other) => other === state).length;
+  return { ready: count('ready'), terminating: count('terminating'), unusable: count('unusable') };
+}

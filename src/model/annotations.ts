@@ -1,0 +1,28 @@
+/** Every annotation and label of a Service that Herald reads: the whole table, with what it means. */
+export const annotations = {
+  /** The name of the IPAddressPool that shall give the address; it may have autoAssign: false. */
+  addressPool: 'herald.dev/address-pool',
+  /** Requested addresses, separated by commas, at most one of each family. Excludes spec.loadBalancerIP. */
+  loadBalancerIPs: 'herald.dev/load-balancer-ips',
+  /** Services with the same text here may share an address, where their ports differ. */
+  allowSharedIP: 'herald.dev/allow-shared-ip',
+} as const;
+
+export const labels = {
+  /** Another proxy serves the Service. */
+  serviceProxyName: 'service.kubernetes.io/service-proxy-name',
+  /** The Service that an EndpointSlice belongs to. */
+  serviceName: 'kubernetes.io/service-name',
+  /** Who maintains an EndpointSlice. */
+  managedBy: 'endpointslice.kubernetes.io/managed-by',
+  /** "true" on Endpoints that shall not be mirrored into slices. */
+  skipMirror: 'endpointslice.kubernetes.io/skip-mirror',
+  /** The API server sets it on every Namespace, to its name. */
+  namespaceName: 'kubernetes.io/metadata.name',
+} as const;
+
+/** Prefix of our own annotations: an unknown one under it is a mistake that is worth a warning. */
+export const annotationPrefix = 'herald.dev/';
+
+/** Value of `labels.managedBy` on slices that Herald made of core/v1 Endpoints. */
+export const mirrorManager = 'mirror.herald.dev';

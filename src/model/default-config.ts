@@ -1,0 +1,23 @@
+import type { HeraldConfig } from './configuration.ts';
+
+/** The settings where no HeraldConfig/default exists, and of its fields that are not written. */
+export const defaultConfig: HeraldConfig = {
+  kind: 'HeraldConfig',
+  metadata: {
+    namespace: '',
+    name: 'default',
+    uid: '',
+    resourceVersion: '',
+    labels: {},
+    annotations: {},
+    creationTimestamp: '',
+    deleting: false,
+  },
+  services: 'all',
+  podCIDRs: [],
+  serviceCIDRs: [],
+  masqueradeBit: 14,
+  loadBalancerClass: 'herald.dev/herald',
+  defaultClass: true,
+  drainSeconds: 10,
+};

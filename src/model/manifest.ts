@@ -1,0 +1,36 @@
+import { formatAddress } from '../net/address.ts';
+import type { NodeState } from './node-state.ts';
+import { says } from './reasons.ts';
+import type { Ingress } from './service.ts';
+
+/** The reverse of parsing, for the objects that Herald itself writes: plain data in the shape of the API. */
+
+export function nodeStateManifest(state: NodeState): object {
+  const { metadata, updated, consumed, sessions, differing } = state;
+  return {
+    apiVersion: 'herald.dev/v1alpha1',
+    kind: 'NodeState',
+    metadata: { name: metadata.name },
+    status: {
+      updated,
+      consumed: { ...consumed },
+      sessions: sessions.map((session) => ({ ...session })),
+      differing: differing.map(({ service, aspect, reason }) => ({
+        service,
+        aspect,
+        // The text is for readers of another version, whose catalogue may not have the code.
+        reason: { code: reason.code, details: { ...reason.details }, message: says(reason) },
+      })),
+    },
+  };
+}
+
+/** status.loadBalancer.ingress as core/v1 has it. */
+export function ingressManifest(ingress: readonly Ingress[]): object[] {
+  return ingress.map(({ address, hostname, ipMode }) => ({
+    ...(address === undefined ? {} : { ip: formatAddress(address) }),
+    ...(hostname === undefined ? {} : { hostname }),
+    // The API allows ipMode only beside an ip.
+    ...(address === undefined ? {} : { ipMode }),
+  }));
+}

@@ -1,0 +1,152 @@
+import { limits } from './limits.ts';
+import { readBGPAdvertisement } from './parse/bgp-advertisement.ts';
+import { readBGPPeer } from './parse/bgp-peer.ts';
+import { readCommunity } from './parse/community.ts';
+import { readEndpointSlice } from './parse/endpoint-slice.ts';
+import { readEndpoints } from './parse/endpoints.ts';
+import { readExternalIPPolicy } from './parse/external-ip-policy.ts';
+import { Fields, isRecord } from './parse/fields.ts';
+import { readHeraldConfig } from './parse/herald-config.ts';
+import { readIPAddressPool } from './parse/ip-address-pool.ts';
+import { isSubdomainName } from './parse/metadata.ts';
+import { readNamespaceObject } from './parse/namespace.ts';
+import { nearest } from './parse/nearest.ts';
+import { readNode } from './parse/node.ts';
+import { readNodeState } from './parse/node-state.ts';
+import { addProblem, type FieldPath, type Findings } from './parse/problem.ts';
+import type { Identity, ParseOptions, ParseResult, Read } from './parse/result.ts';
+import { readSecret } from './parse/secret.ts';
+import { readService } from './parse/service.ts';
+import type { HeraldObject } from './snapshot.ts';
+
+export type { FieldProblem } from './parse/problem.ts';
+export type { Identity, ParseOptions, ParseResult } from './parse/result.ts';
+
+interface KindReader {
+  readonly apiVersion: string;
+  readonly read: (fields: Fields, options: ParseOptions) => Read<HeraldObject>;
+  readonly namespaced: boolean;
+  readonly strict: boolean;
+  readonly secret?: boolean;
+}
+
+export const heraldApiVersion = 'herald.dev/v1alpha1';
+
+const kubernetes = { apiVersion: 'v1', namespaced: true, strict: false };
+const ours = { apiVersion: heraldApiVersion, namespaced: false, strict: true };
+
+const readers: Readonly<Record<string, KindReader>> = {
+  Service: { ...kubernetes, read: readService },
+  EndpointSlice: { ...kubernetes, apiVersion: 'discovery.k8s.io/v1', read: readEndpointSlice },
+  Endpoints: { ...kubernetes, read: readEndpoints },
+  Node: { ...kubernetes, namespaced: false, read: readNode },
+  Namespace: { ...kubernetes, namespaced: false, read: readNamespaceObject },
+  Secret: { ...kubernetes, read: readSecret, secret: true },
+  IPAddressPool: { ...ours, read: readIPAddressPool },
+  BGPPeer: { ...ours, read: readBGPPeer },
+  BGPAdvertisement: { ...ours, read: readBGPAdvertisement },
+  Community: { ...ours, read: readCommunity },
+  ExternalIPPolicy: { ...ours, read: readExternalIPPolicy },
+  HeraldConfig: { ...ours, read: readHeraldConfig },
+  NodeState: { ...ours, strict: false, read: readNodeState },
+};
+
+/** Kinds of the plan that nothing acts upon yet: refused aloud, because an object that is silently ignored costs hours. */
+const notYet = ['L2Advertisement', 'BFDProfile'];
+
+/**
+ * Reads one manifest, already decoded from YAML or JSON, into a narrow typed object with every default filled in. Kinds of
+ * herald.dev are strict. Kinds of Kubernetes are read as the API server reads them. Other kinds are `ignored`. Never throws.
+ */
+export function parseObject(raw: unknown, options: ParseOptions = {}): ParseResult {
+  const findings: Findings = { problems: [], warnings: [], unusable: false };
+  const refuse = (path: FieldPath, message: string, fix: string, identity?: Identity): ParseResult => {
+    addProblem(findings.problems, path, message, fix);
+    return { ...findings, ...(identity === undefined ? {} : { identity }), companions: [], ignored: false };
+  };
+  if (!isRecord(raw)) return refuse([], 'is not an object', 'an object has apiVersion, kind and metadata');
+  const { apiVersion, kind } = raw;
+  if (typeof apiVersion !== 'string' || apiVersion === '') return refuse(['apiVersion'], 'is required', `write v1 or ${heraldApiVersion}`);
+  if (typeof kind !== 'string' || kind === '') return refuse(['kind'], 'is required', 'write the kind of the object');
+
+  const reader = Object.hasOwn(readers, kind) ? readers[kind] : undefined;
+  const identity = identityOf(raw, kind, reader?.namespaced ?? false);
+  const wrongVersion = refusedVersion(apiVersion, kind, reader);
+  if (wrongVersion !== undefined) return refuse([wrongVersion.field], wrongVersion.message, wrongVersion.fix, identity);
+  if (reader === undefined || reader.apiVersion !== apiVersion) return { companions: [], ignored: true, problems: [], warnings: [] };
+
+  const fields = new Fields(raw, findings, { strict: reader.strict, secret: reader.secret ?? false });
+  fields.raw('apiVersion');
+  fields.raw('kind');
+  const { object, companions } = reader.read(fields, options);
+  fields.end();
+  const found = {
+    ...(identity === undefined ? {} : { identity }),
+    ignored: false,
+    problems: findings.problems,
+    warnings: findings.warnings,
+  };
+  if (findings.unusable || object === undefined) return { ...found, companions: [] };
+  return { ...found, object, companions: companions ?? [] };
+}
+
+/** The elements of a `List` (or ServiceList, ...) with their paths; anything else is its own only element. */
+export function expandList(raw: unknown): readonly { readonly raw: unknown; readonly path: FieldPath }[] {
+  if (!isRecord(raw) || typeof raw['kind'] !== 'string' || !raw['kind'].endsWith('List') || !Array.isArray(raw['items']))
+    return [{ raw, path: [] }];
+  const kind = raw['kind'].slice(0, -'List'.length);
+  return raw['items'].slice(0, limits.listItems).map((item: unknown, index) => {
+    // Elements of a typed list, as the API server returns it, do not repeat their kind.
+    const typed = kind !== '' && isRecord(item) ? { apiVersion: raw['apiVersion'], kind, ...item } : item;
+    return { raw: typed, path: ['items', index] };
+  });
+}
+
+function identityOf(raw: Readonly<Record<string, unknown>>, kind: string, namespaced: boolean): Identity | undefined {
+  const metadata = raw['metadata'];
+  if (!isRecord(metadata) || typeof metadata['name'] !== 'string' || !isSubdomainName(metadata['name'])) return undefined;
+  const namespace = metadata['namespace'] ?? 'default';
+  if (!namespaced) return { kind, namespace: '', name: metadata['name'] };
+  if (typeof namespace !== 'string' || !isSubdomainName(namespace === '' ? 'default' : namespace)) return undefined;
+  return { kind, namespace: namespace === '' ? 'default' : namespace, name: metadata['name'] };
+}
+
+interface Refusal {
+  readonly field: 'apiVersion' | 'kind';
+  readonly message: string;
+  readonly fix: string;
+}
+
+function refusedVersion(apiVersion: string, kind: string, reader: KindReader | undefined): Refusal | undefined {
+  const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
+  if (group === 'metallb.io') {
+    if (reader?.apiVersion === heraldApiVersion) {
+      return {
+        field: 'apiVersion',
+        message: `${kind} of MetalLB is not read as it is`,
+        fix: `set apiVersion: ${heraldApiVersion}; fields are the same`,
+      };
+    }
+    return { field: 'kind', message: `${kind.slice(0, 63)} of MetalLB is not supported yet`, fix: 'remove the object' };
+  }
+  if (group === 'discovery.k8s.io' && kind === 'EndpointSlice' && reader?.apiVersion !== apiVersion) {
+    return { field: 'apiVersion', message: `${apiVersion} is no longer served by Kubernetes`, fix: 'set apiVersion: discovery.k8s.io/v1' };
+  }
+  if (group !== 'herald.dev') return undefined;
+  if (notYet.includes(kind)) return { field: 'kind', message: `${kind} is not supported yet`, fix: 'remove the object' };
+  const ourKinds = Object.keys(readers).filter((name) => readers[name]?.apiVersion === heraldApiVersion);
+  if (!ourKinds.includes(kind)) {
+    const meant = nearest(kind, ourKinds);
+    return {
+      field: 'kind',
+      message: `${kind.slice(0, 63)} is not a kind of Herald`,
+      fix: meant === undefined ? `known: ${ourKinds.join(', ')}` : `did you mean ${meant}?`,
+    };
+  }
+  if (apiVersion === heraldApiVersion) return undefined;
+  return {
+    field: 'apiVersion',
+    message: `${apiVersion.slice(0, 63)} is not a version of Herald's API`,
+    fix: `set apiVersion: ${heraldApiVersion}`,
+  };
+}

@@ -1,0 +1,130 @@
+import { formatAddress, parseAddress, type Address } from '../../net/address.ts';
+import type { BGPPeer } from '../configuration.ts';
+import { limits } from '../limits.ts';
+import type { NamespacedName } from '../metadata.ts';
+import { parseWholeSeconds } from './duration.ts';
+import { readMetadata } from './metadata.ts';
+import type { Fields } from './fields.ts';
+import type { ParseOptions, Read } from './result.ts';
+import { readSelectors } from './selector.ts';
+import { specialAddress } from './special-address.ts';
+
+const maxASN = 4_294_967_295;
+
+/** Fields and defaults are MetalLB's (v1beta2), except that peerPort may be any port. */
+export function readBGPPeer(fields: Fields, options: ParseOptions): Read<BGPPeer> {
+  const metadata = readMetadata(fields, 'BGPPeer', 'cluster', options);
+  const spec = fields.object('spec');
+  const asns = readASNs(spec);
+  const addresses = readAddresses(spec);
+  const peerPort = spec.integer('peerPort', 1, 65_535) ?? 179;
+  const timers = readTimers(spec);
+  const nodeSelectors = readSelectors(spec, 'nodeSelectors');
+  const authentication = readPassword(spec);
+  const ebgpMultiHop = spec.boolean('ebgpMultiHop') ?? false;
+  if (ebgpMultiHop && (asns.dynamicASN === 'internal' || asns.peerASN === asns.myASN)) {
+    spec.problem('ebgpMultiHop', 'is for external sessions, and this one is internal', 'remove ebgpMultiHop');
+  }
+  const dualStackAddressFamily = spec.boolean('dualStackAddressFamily') ?? false;
+  const adminDown = spec.boolean('adminDown') ?? false;
+  const shutdownMessage = spec.text('shutdownMessage') ?? '';
+  if (Buffer.byteLength(shutdownMessage) > limits.shutdownMessageBytes) {
+    spec.problem('shutdownMessage', `is longer than ${limits.shutdownMessageBytes} octets (RFC 9003)`, 'shorten it');
+  }
+  spec.unsupported('bfdProfile', 'enableGracefulRestart', 'vrf', 'interface', 'ttlSecurityHops', 'localASN', 'disableMP', 'passive');
+  fields.raw('status');
+  if (metadata === undefined || addresses === undefined) return {};
+  return {
+    object: {
+      kind: 'BGPPeer',
+      metadata,
+      ...asns,
+      ...addresses,
+      peerPort,
+      ...timers,
+      nodeSelectors,
+      ...authentication,
+      ebgpMultiHop,
+      dualStackAddressFamily,
+      passive: false,
+      adminDown,
+      ...(shutdownMessage === '' ? {} : { shutdownMessage }),
+    },
+  };
+}
+
+/** 0 is reserved (RFC 7607); in peerASN it is the field's zero value and means that it is not written. */
+function readASNs(spec: Fields): Pick<BGPPeer, 'myASN' | 'peerASN' | 'dynamicASN'> {
+  spec.require('myASN', 'write the AS number of the nodes');
+  const myASN = spec.integer('myASN', 1, maxASN) ?? 0;
+  const peerASN = spec.integer('peerASN', 0, maxASN) || undefined;
+  const dynamicASN = spec.oneOf('dynamicASN', ['internal', 'external']);
+  const written = Number(spec.has('peerASN') && spec.raw('peerASN') !== 0) + Number(spec.has('dynamicASN'));
+  if (written === 0) spec.problem('peerASN', 'is required', 'write the AS number of the peer, or dynamicASN: internal or external');
+  if (written === 2) spec.problem('dynamicASN', 'stands beside peerASN', 'remove one of the two');
+  return { myASN, ...(peerASN === undefined ? {} : { peerASN }), ...(dynamicASN === undefined ? {} : { dynamicASN }) };
+}
+
+function readAddresses(spec: Fields): Pick<BGPPeer, 'peerAddress' | 'sourceAddress' | 'routerID'> | undefined {
+  if (!spec.has('interface')) spec.require('peerAddress', 'write the address of the router');
+  const peerAddress = spec.parsed('peerAddress', parseAddress);
+  const sourceAddress = spec.parsed('sourceAddress', parseAddress);
+  const routerID = spec.parsed('routerID', parseAddress);
+  if (peerAddress !== undefined) refuseSpecial(spec, 'peerAddress', peerAddress);
+  if (peerAddress !== undefined && sourceAddress !== undefined && peerAddress.family !== sourceAddress.family) {
+    spec.problem(
+      'sourceAddress',
+      `is IPv${sourceAddress.family}, but peerAddress is IPv${peerAddress.family}`,
+      'use addresses of one family',
+    );
+  }
+  if (routerID !== undefined && (routerID.family !== 4 || routerID.value === 0n)) {
+    spec.problem('routerID', 'must be an IPv4 address other than 0.0.0.0 (RFC 6286)', '');
+  }
+  if (peerAddress === undefined) return undefined;
+  return { peerAddress, ...(sourceAddress === undefined ? {} : { sourceAddress }), ...(routerID === undefined ? {} : { routerID }) };
+}
+
+/** A loopback peer is allowed: a router on the same host. */
+function refuseSpecial(spec: Fields, name: string, address: Address): void {
+  const special = specialAddress(address);
+  if (special === undefined || special.includes('loopback')) return;
+  const fix =
+    special.includes('link-local') && address.family === 6 ? 'use a global address: sessions over an interface are not supported yet' : '';
+  spec.problem(name, `${formatAddress(address)} is ${special}`, fix);
+}
+
+/** RFC 4271 4.2 and 4.4: hold time 0 or at least three seconds, keepalives at a third of it; 0 turns both off. */
+function readTimers(spec: Fields): Pick<BGPPeer, 'holdTimeSeconds' | 'keepaliveTimeSeconds' | 'connectTimeSeconds'> {
+  const hold = spec.parsed('holdTime', parseWholeSeconds);
+  const keepalive = spec.parsed('keepaliveTime', parseWholeSeconds);
+  const connect = spec.parsed('connectTime', parseWholeSeconds);
+  const holdTimeSeconds = hold ?? (keepalive === undefined ? 90 : keepalive * 3);
+  const keepaliveTimeSeconds = keepalive ?? Math.floor(holdTimeSeconds / 3);
+  if ((holdTimeSeconds !== 0 && holdTimeSeconds < 3) || holdTimeSeconds > 65_535) {
+    spec.problem(
+      hold === undefined ? 'keepaliveTime' : 'holdTime',
+      'makes a hold time that is neither 0 nor from 3s to 65535s',
+      'write for example holdTime: 90s',
+    );
+  }
+  if (keepaliveTimeSeconds > holdTimeSeconds) spec.problem('keepaliveTime', 'is longer than holdTime', 'a third of holdTime is usual');
+  if (keepaliveTimeSeconds === 0 && holdTimeSeconds > 0)
+    spec.problem('keepaliveTime', 'is 0, so that the hold timer of the peer would expire', 'write a third of holdTime');
+  if (connect !== undefined && (connect < 1 || connect > 65_535)) spec.problem('connectTime', 'must be from 1s to 65535s', '');
+  return { holdTimeSeconds, keepaliveTimeSeconds, ...(connect === undefined ? {} : { connectTimeSeconds: connect }) };
+}
+
+function readPassword(spec: Fields): { readonly password?: string; readonly passwordSecret?: NamespacedName } {
+  const password = spec.secretText('password') ?? '';
+  if (Buffer.byteLength(password) > limits.passwordBytes)
+    spec.problem('password', `is longer than ${limits.passwordBytes} octets`, 'shorten it');
+  const secret = spec.object('passwordSecret');
+  const name = secret.text('name') ?? '';
+  const namespace = secret.text('namespace') ?? '';
+  if (name === '' && namespace === '') return password === '' ? {} : { password };
+  secret.require('name', 'name the Secret');
+  secret.require('namespace', 'write the namespace of the Secret');
+  if (password !== '') spec.problem('passwordSecret', 'stands beside password', 'remove one of the two');
+  return { passwordSecret: { namespace, name } };
+}

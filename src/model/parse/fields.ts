@@ -1,0 +1,245 @@
+import type { Parsed } from '../../net/parsed.ts';
+import { limits } from '../limits.ts';
+import { nearest } from './nearest.ts';
+import { addProblem, type FieldPath, type Findings } from './problem.ts';
+
+export interface FieldsOptions {
+  /** Unknown fields are problems: our own kinds. Kubernetes' kinds have more fields than we read. */
+  readonly strict: boolean;
+  /** Values never appear in messages. */
+  readonly secret?: boolean;
+}
+
+/**
+ * Reads the fields of one object of a manifest. Every method notes what is wrong under the field's path and returns
+ * undefined (or leaves the element out), so that one pass finds all problems of an object. `null` is "absent", as in the
+ * API server. After everything was read, `end()` reports the fields that nobody asked for.
+ */
+export class Fields {
+  readonly path: FieldPath;
+  readonly #raw: Readonly<Record<string, unknown>>;
+  readonly #findings: Findings;
+  readonly #options: FieldsOptions;
+  readonly #known = new Set<string>();
+  readonly #children: Fields[] = [];
+
+  constructor(raw: Readonly<Record<string, unknown>>, findings: Findings, options: FieldsOptions, path: FieldPath = []) {
+    this.#raw = raw;
+    this.#findings = findings;
+    this.#options = options;
+    this.path = path;
+  }
+
+  has(name: string): boolean {
+    return this.raw(name) !== undefined;
+  }
+
+  /** The value as it was written. Undefined when absent or null. */
+  raw(name: string): unknown {
+    this.#known.add(name);
+    return Object.hasOwn(this.#raw, name) ? (this.#raw[name] ?? undefined) : undefined;
+  }
+
+  /** An absent object reads as an empty one, under its path. */
+  object(name: string): Fields {
+    const value = this.raw(name);
+    if (value !== undefined && !isRecord(value)) this.#mustBe(name, 'a mapping of fields', value);
+    return this.#child(isRecord(value) ? value : {}, [...this.path, name]);
+  }
+
+  objects(name: string, max: number): Fields[] {
+    return this.#list(name, max).flatMap((value, index) => {
+      if (isRecord(value)) return [this.#child(value, [...this.path, name, index])];
+      this.#mustBe([name, index], 'a mapping of fields', value);
+      return [];
+    });
+  }
+
+  text(name: string, max: number = limits.text): string | undefined {
+    const value = this.raw(name);
+    return value === undefined ? undefined : this.#text([name], value, max);
+  }
+
+  /** Text that no message may show, whatever is wrong with it. */
+  secretText(name: string): string | undefined {
+    const value = this.raw(name);
+    if (value === undefined || typeof value === 'string') return value;
+    this.problem(name, 'must be text', 'put the value in quotes');
+    return undefined;
+  }
+
+  texts(name: string, max: number): string[] {
+    return this.#list(name, max).flatMap((value, index) => this.#text([name, index], value, limits.text) ?? []);
+  }
+
+  /** A mapping of text to text: labels, annotations, selectors. */
+  textMap(name: string, keep: (key: string) => boolean = () => true): Record<string, string> {
+    const value = this.raw(name);
+    const result: Record<string, string> = Object.create(null) as Record<string, string>;
+    if (value === undefined) return {};
+    if (!isRecord(value)) {
+      this.#mustBe(name, 'a mapping of text to text', value);
+      return {};
+    }
+    const entries = Object.entries(value);
+    if (entries.length > limits.mapEntries) this.problem(name, `has ${entries.length} entries; at most ${limits.mapEntries} are read`, '');
+    for (const [key, item] of entries.slice(0, limits.mapEntries)) {
+      if (!keep(key)) continue;
+      const text = this.#text([name, key], item ?? '', limits.annotations);
+      if (text !== undefined) result[key] = text;
+    }
+    return { ...result };
+  }
+
+  boolean(name: string): boolean | undefined {
+    const value = this.raw(name);
+    if (value === undefined || typeof value === 'boolean') return value;
+    this.#mustBe(name, 'true or false', value);
+    return undefined;
+  }
+
+  integer(name: string, min: number, max: number): number | undefined {
+    const value = this.raw(name);
+    if (value === undefined) return undefined;
+    if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
+    this.#mustBe(name, `a whole number from ${min} to ${max}`, value);
+    return undefined;
+  }
+
+  oneOf<const T extends string>(name: string, values: readonly T[]): T | undefined {
+    const value = this.raw(name);
+    if (value === undefined) return undefined;
+    const found = values.find((candidate) => candidate === value);
+    if (found === undefined) this.#mustBe(name, `one of ${values.join(', ')}`, value);
+    return found;
+  }
+
+  manyOf<const T extends string>(name: string, values: readonly T[]): T[] {
+    return this.#list(name, values.length).flatMap((value, index) => {
+      const found = values.find((candidate) => candidate === value);
+      if (found === undefined) this.#mustBe([name, index], `one of ${values.join(', ')}`, value);
+      return found ?? [];
+    });
+  }
+
+  /** A value with a grammar of its own: an address, a prefix, a duration. An empty text is absent, as in the API server. */
+  parsed<T>(name: string, parse: (text: string) => Parsed<T>): T | undefined {
+    const text = this.text(name);
+    return text === undefined || text === '' ? undefined : this.#parse([name], text, parse);
+  }
+
+  parsedList<T>(name: string, max: number, parse: (text: string) => Parsed<T>): T[] {
+    return this.#list(name, max).flatMap((value, index) => {
+      const text = this.#text([name, index], value, limits.text);
+      const result = text === undefined ? undefined : this.#parse([name, index], text, parse);
+      return result === undefined ? [] : [result];
+    });
+  }
+
+  /** Notes a problem when the field is absent (or empty text); returns whether it is there. */
+  require(name: string, fix: string): boolean {
+    const value = this.raw(name);
+    if (value !== undefined && value !== '') return true;
+    this.problem(name, 'is required', fix);
+    return false;
+  }
+
+  /** Fields that we know but do not act upon yet: refused, unless they say what happens anyway. */
+  unsupported(...names: readonly string[]): void {
+    for (const name of names) {
+      const value = this.raw(name);
+      const harmless =
+        value === undefined || value === false || value === '' || value === 0 || (Array.isArray(value) && value.length === 0);
+      if (!harmless) this.problem(name, 'is not supported yet', `remove ${name}`);
+    }
+  }
+
+  problem(where: string | FieldPath, message: string, fix: string): void {
+    this.#findings.unusable = true;
+    addProblem(this.#findings.problems, this.#at(where), message, fix);
+  }
+
+  /** A problem of a part that is left out, while the rest of the object is used. */
+  partialProblem(where: string | FieldPath, message: string, fix: string): void {
+    addProblem(this.#findings.problems, this.#at(where), message, fix);
+  }
+
+  warning(where: string | FieldPath, message: string, fix: string): void {
+    addProblem(this.#findings.warnings, this.#at(where), message, fix);
+  }
+
+  /** To be called once, on the outermost object, after all fields were read. */
+  end(): void {
+    if (!this.#options.strict) return;
+    for (const name of Object.keys(this.#raw)) {
+      if (this.#known.has(name)) continue;
+      const meant = nearest(name, this.#known);
+      const known = [...this.#known].sort().join(', ');
+      this.problem(
+        [name.slice(0, limits.shownValue)],
+        'is not a field',
+        meant === undefined ? `known here: ${known}` : `did you mean ${meant}?`,
+      );
+    }
+    for (const child of this.#children) child.end();
+  }
+
+  #child(raw: Readonly<Record<string, unknown>>, path: FieldPath): Fields {
+    const child = new Fields(raw, this.#findings, this.#options, path);
+    this.#children.push(child);
+    return child;
+  }
+
+  #list(name: string, max: number): readonly unknown[] {
+    const value = this.raw(name);
+    if (value === undefined) return [];
+    if (!Array.isArray(value)) {
+      this.#mustBe(name, 'a list', value);
+      return [];
+    }
+    if (value.length > max) this.problem(name, `has ${value.length} elements; at most ${max} are allowed`, '');
+    return value.slice(0, max) as readonly unknown[];
+  }
+
+  #text(where: FieldPath, value: unknown, max: number): string | undefined {
+    if (typeof value !== 'string') {
+      this.#mustBe(where, 'text', value);
+      return undefined;
+    }
+    if (value.length <= max) return value;
+    this.problem(where, `is longer than ${max} characters`, '');
+    return undefined;
+  }
+
+  #parse<T>(where: FieldPath, text: string, parse: (text: string) => Parsed<T>): T | undefined {
+    const result = parse(text);
+    if (!result.ok) {
+      this.problem(where, `${this.#shown(text)}: ${result.problem}`, '');
+      return undefined;
+    }
+    if (result.warning !== undefined) this.warning(where, `${this.#shown(text)} ${result.warning}`, '');
+    return result.value;
+  }
+
+  #mustBe(where: string | FieldPath, what: string, value: unknown): void {
+    const quote = what === 'text' && (typeof value === 'number' || typeof value === 'boolean');
+    this.problem(where, `must be ${what}, not ${this.#shown(value)}`, quote ? 'put the value in quotes' : '');
+  }
+
+  #shown(value: unknown): string {
+    if (Array.isArray(value)) return 'a list';
+    if (isRecord(value)) return 'a mapping';
+    if (value === null || value === undefined) return 'nothing';
+    if (this.#options.secret === true) return 'what is written there';
+    const text = typeof value === 'string' ? JSON.stringify(value) : String(value as number | boolean);
+    return text.length <= limits.shownValue ? text : `${text.slice(0, limits.shownValue)}...`;
+  }
+
+  #at(where: string | FieldPath): FieldPath {
+    return typeof where === 'string' ? [...this.path, where] : [...this.path, ...where];
+  }
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,31 @@
+import { parsePrefix } from '../../net/prefix.ts';
+import type { HeraldConfig } from '../configuration.ts';
+import { defaultConfig } from '../default-config.ts';
+import { limits } from '../limits.ts';
+import { readMetadata } from './metadata.ts';
+import type { Fields } from './fields.ts';
+import type { ParseOptions, Read } from './result.ts';
+
+/** The one object of its kind. */
+export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<HeraldConfig> {
+  const metadata = readMetadata(fields, 'HeraldConfig', 'cluster', options);
+  if (metadata !== undefined && metadata.name !== 'default') {
+    fields.problem(['metadata', 'name'], `is "${metadata.name}", and only HeraldConfig/default is read`, 'set metadata.name: default');
+  }
+  const spec = fields.object('spec');
+  const services = spec.oneOf('services', ['all', 'external', 'none']) ?? 'all';
+  if (services !== 'all') spec.problem('services', `${services} is not supported yet`, 'write all, or remove it');
+  const config = {
+    podCIDRs: spec.parsedList('podCIDRs', limits.cidrs, parsePrefix),
+    serviceCIDRs: spec.parsedList('serviceCIDRs', limits.cidrs, parsePrefix),
+    masqueradeBit: spec.integer('masqueradeBit', 0, 31) ?? defaultConfig.masqueradeBit,
+    loadBalancerClass: spec.text('loadBalancerClass') ?? defaultConfig.loadBalancerClass,
+    defaultClass: spec.boolean('defaultClass') ?? defaultConfig.defaultClass,
+    drainSeconds: spec.integer('drainSeconds', 0, 3600) ?? defaultConfig.drainSeconds,
+  };
+  if (!/^[\w.-]+\/[\w.-]+$/.test(config.loadBalancerClass)) {
+    spec.problem('loadBalancerClass', 'is not a class', 'write a name with a prefix, for example herald.dev/herald');
+  }
+  fields.raw('status');
+  return metadata === undefined ? {} : { object: { kind: 'HeraldConfig', metadata, services: 'all', ...config } };
+}

@@ -1,0 +1,16 @@
+import { parseAddressLeniently } from '../../net/address.ts';
+import { limits } from '../limits.ts';
+import type { Ingress } from '../service.ts';
+import type { Fields } from './fields.ts';
+
+/** status.loadBalancer of a Service, in a manifest or in a record. */
+export function readIngress(loadBalancer: Fields): Ingress[] {
+  return loadBalancer.objects('ingress', limits.ingress).flatMap((item) => {
+    const address = item.parsed('ip', parseAddressLeniently);
+    const hostname = item.text('hostname');
+    const ipMode = item.oneOf('ipMode', ['VIP', 'Proxy']) ?? 'VIP';
+    item.raw('ports');
+    if (address === undefined && (hostname === undefined || hostname === '')) return [];
+    return [{ ...(address === undefined ? {} : { address }), ...(hostname === undefined || hostname === '' ? {} : { hostname }), ipMode }];
+  });
+}

@@ -1,0 +1,62 @@
+import { limits } from '../limits.ts';
+import type { Metadata } from '../metadata.ts';
+import type { Fields } from './fields.ts';
+import { identityText, type ParseOptions } from './result.ts';
+
+const label = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+/** kubectl keeps the whole previous manifest in it. */
+const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** RFC 1123 label: at most 63 lower case letters, digits and "-". */
+export const isLabelName = (text: string): boolean => label.test(text);
+
+/** RFC 1123 subdomain, at most 253 characters. No path separator can be in it, so it is safe as a file name. */
+export const isSubdomainName = (text: string): boolean => text.length <= 253 && text.split('.').every(isLabelName);
+
+export type Scope = 'namespaced' | 'cluster';
+
+/** Undefined when the object has no usable name. `fields` is the object, not its metadata. */
+export function readMetadata(fields: Fields, kind: string, scope: Scope, options: ParseOptions): Metadata | undefined {
+  const metadata = fields.object('metadata');
+  for (const name of ['generation', 'managedFields', 'ownerReferences', 'finalizers', 'selfLink', 'generateName']) metadata.raw(name);
+  metadata.require('name', `name this ${kind}`);
+  const name = metadata.text('name', 253) ?? '';
+  if (name !== '' && !isSubdomainName(name)) {
+    metadata.problem('name', `${JSON.stringify(name)} is not a name`, 'use lower case letters, digits, "-" and "." (RFC 1123 subdomain)');
+  }
+  const namespace = readNamespace(metadata, kind, scope);
+  const uid = metadata.text('uid') ?? '';
+  const resourceVersion = metadata.text('resourceVersion') ?? '';
+  const labels = metadata.textMap('labels');
+  const annotations = metadata.textMap('annotations', (key) => key !== lastApplied);
+  const size = Object.entries(annotations).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
+  if (size > limits.annotations) metadata.problem('annotations', `are longer than ${limits.annotations} characters together`, '');
+  const creationTimestamp = metadata.text('creationTimestamp') ?? '';
+  const deleting = metadata.has('deletionTimestamp');
+  metadata.raw('deletionGracePeriodSeconds');
+  if (namespace === undefined || !isSubdomainName(name)) return undefined;
+  const standalone = options.resourceVersion !== undefined;
+  return {
+    namespace,
+    name,
+    uid: standalone ? `standalone:${identityText({ kind, namespace, name }).replace('/', ':')}` : uid,
+    resourceVersion: options.resourceVersion ?? resourceVersion,
+    labels,
+    annotations,
+    creationTimestamp,
+    deleting,
+  };
+}
+
+/** "default" where a namespaced object names none, as kubectl does. */
+function readNamespace(metadata: Fields, kind: string, scope: Scope): string | undefined {
+  const namespace = metadata.text('namespace', 253) ?? '';
+  if (scope === 'cluster') {
+    if (namespace !== '') metadata.warning('namespace', `is not used: ${kind} is cluster-scoped`, 'remove metadata.namespace');
+    return '';
+  }
+  if (namespace === '') return 'default';
+  if (isLabelName(namespace)) return namespace;
+  metadata.problem('namespace', `${JSON.stringify(namespace)} is not the name of a namespace`, 'use lower case letters, digits and "-"');
+  return undefined;
+}

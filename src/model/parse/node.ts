@@ -1,0 +1,42 @@
+import { parseAddressLeniently, type Address } from '../../net/address.ts';
+import { parsePrefixLeniently, type Prefix } from '../../net/prefix.ts';
+import type { Node } from '../cluster.ts';
+import { limits } from '../limits.ts';
+import { readMetadata } from './metadata.ts';
+import type { Fields } from './fields.ts';
+import type { ParseOptions, Read } from './result.ts';
+
+/** core/v1 Node. The API server does not validate addresses: one that cannot be read is left out with a warning. */
+export function readNode(fields: Fields, options: ParseOptions): Read<Node> {
+  const metadata = readMetadata(fields, 'Node', 'cluster', options);
+  const spec = fields.object('spec');
+  const podCIDRs = readPodCIDRs(spec);
+  const status = fields.object('status');
+  const internalIPs = status.objects('addresses', limits.nodeAddresses).flatMap((item): Address[] => {
+    if (item.text('type') !== 'InternalIP') return [];
+    const result = parseAddressLeniently(item.text('address') ?? '');
+    if (result.ok) return [result.value];
+    item.warning('address', `is left out: ${result.problem}`, '');
+    return [];
+  });
+  const conditions = new Map<string, string>();
+  for (const item of status.objects('conditions', limits.names)) conditions.set(item.text('type') ?? '', item.text('status') ?? '');
+  if (metadata === undefined) return {};
+  return {
+    object: {
+      kind: 'Node',
+      // Programs keep heartbeats in annotations of Nodes, and no decision reads them.
+      metadata: { ...metadata, annotations: {} },
+      internalIPs,
+      podCIDRs,
+      networkUnavailable: conditions.get('NetworkUnavailable') === 'True',
+      ready: (conditions.get('Ready') ?? 'True') === 'True',
+    },
+  };
+}
+
+function readPodCIDRs(spec: Fields): Prefix[] {
+  const single = spec.parsed('podCIDR', parsePrefixLeniently);
+  const list = spec.parsedList('podCIDRs', 2, parsePrefixLeniently);
+  return list.length > 0 || single === undefined ? list : [single];
+}

@@ -1,0 +1,39 @@
+import type { EndpointSlice } from '../endpoint-slice.ts';
+import type { HeraldObject } from '../snapshot.ts';
+import type { FieldProblem } from './problem.ts';
+
+/** Which object a manifest describes, known even where the object itself cannot be used. */
+export interface Identity {
+  readonly kind: string;
+  /** "" for cluster-scoped kinds. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface ParseResult {
+  /** Absent when a problem leaves nothing to use. Problems beside an object concern a part of it that is left out. */
+  readonly object?: HeraldObject;
+  /** Further slices that one core/v1 Endpoints needs: other families, other subsets. */
+  readonly companions: readonly EndpointSlice[];
+  /** Absent where kind or name cannot be told. */
+  readonly identity?: Identity;
+  /** A kind that Herald does not read: neither good nor bad. */
+  readonly ignored: boolean;
+  readonly problems: readonly FieldProblem[];
+  readonly warnings: readonly FieldProblem[];
+}
+
+export interface ParseOptions {
+  /** Set where objects come from files: replaces metadata.resourceVersion, and the uid is derived from the identity. */
+  readonly resourceVersion?: string;
+}
+
+/** What the reader of one kind finds: the object, unless its problems leave nothing to use. */
+export interface Read<T> {
+  readonly object?: T;
+  readonly companions?: readonly EndpointSlice[];
+}
+
+export function identityText({ kind, namespace, name }: Identity): string {
+  return namespace === '' ? `${kind}/${name}` : `${kind}/${namespace}/${name}`;
+}

@@ -1,0 +1,105 @@
+import type { Namespace, Node, Secret } from './cluster.ts';
+import type { BGPAdvertisement, BGPPeer, Community, ExternalIPPolicy, HeraldConfig, IPAddressPool } from './configuration.ts';
+import { defaultConfig } from './default-config.ts';
+import type { EndpointSlice } from './endpoint-slice.ts';
+import type { ServiceKey } from './metadata.ts';
+import type { NodeState } from './node-state.ts';
+import { sameContent } from './same-content.ts';
+import type { Ingress, Service } from './service.ts';
+import { SliceIndex } from './slice-index.ts';
+import type { Change, HeraldObject, Kind, Snapshot } from './snapshot.ts';
+
+/**
+ * The snapshot in memory, kept by a source. Every method returns what changed for those who read: nothing when the content
+ * is the same, whatever its resourceVersion. The cost of a change does not depend on how many objects there are.
+ */
+export class Store implements Snapshot {
+  readonly services = new Map<ServiceKey, Service>();
+  readonly nodes = new Map<string, Node>();
+  readonly namespaces = new Map<string, Namespace>();
+  readonly secrets = new Map<string, Secret>();
+  readonly pools = new Map<string, IPAddressPool>();
+  readonly peers = new Map<string, BGPPeer>();
+  readonly advertisements = new Map<string, BGPAdvertisement>();
+  readonly communities = new Map<string, Community>();
+  readonly externalIPPolicies = new Map<string, ExternalIPPolicy>();
+  readonly nodeStates = new Map<string, NodeState>();
+  readonly #configs = new Map<string, HeraldConfig>();
+  readonly #slices = new Map<string, EndpointSlice>();
+  readonly #index = new SliceIndex();
+  /** Services as their manifests have them: a record replaces their addresses. */
+  readonly #manifests = new Map<ServiceKey, Service>();
+  readonly #records = new Map<ServiceKey, readonly Ingress[]>();
+  readonly #collections: Readonly<Record<Kind, Map<string, HeraldObject>>>;
+
+  constructor() {
+    // Each map holds one kind, and `upsert` files by kind: the compiler cannot see that the two agree.
+    this.#collections = {
+      Service: this.services,
+      EndpointSlice: this.#slices,
+      Node: this.nodes,
+      Namespace: this.namespaces,
+      Secret: this.secrets,
+      IPAddressPool: this.pools,
+      BGPPeer: this.peers,
+      BGPAdvertisement: this.advertisements,
+      Community: this.communities,
+      ExternalIPPolicy: this.externalIPPolicies,
+      HeraldConfig: this.#configs,
+      NodeState: this.nodeStates,
+    } as unknown as Record<Kind, Map<string, HeraldObject>>;
+  }
+
+  get config(): HeraldConfig {
+    return this.#configs.get('default') ?? defaultConfig;
+  }
+
+  endpointSlices(service: ServiceKey): readonly EndpointSlice[] {
+    return this.#index.of(service);
+  }
+
+  upsert(object: HeraldObject): Change[] {
+    const key = objectKey(object);
+    if (object.kind !== 'Service') return this.#put(object.kind, key, object);
+    this.#manifests.set(key as ServiceKey, object);
+    return this.#put('Service', key, this.#withRecord(object, key as ServiceKey));
+  }
+
+  /** Removing what is not there changes nothing. */
+  remove(kind: Kind, key: string): Change[] {
+    if (kind === 'Service') this.#manifests.delete(key as ServiceKey);
+    return this.#put(kind, key, undefined);
+  }
+
+  /**
+   * The recorded addresses of a Service, which replace those of its manifest: the record is written by Herald, the manifest
+   * by people. Undefined: there is no record. May come before the Service and outlive it.
+   */
+  setIngress(key: ServiceKey, ingress: readonly Ingress[] | undefined): Change[] {
+    if (ingress === undefined) this.#records.delete(key);
+    else this.#records.set(key, ingress);
+    const manifest = this.#manifests.get(key);
+    return manifest === undefined ? [] : this.#put('Service', key, this.#withRecord(manifest, key));
+  }
+
+  #withRecord(manifest: Service, key: ServiceKey): Service {
+    const record = this.#records.get(key);
+    return record === undefined ? manifest : { ...manifest, ingress: record };
+  }
+
+  #put(kind: Kind, key: string, after: HeraldObject | undefined): Change[] {
+    const collection = this.#collections[kind];
+    const before = collection.get(key);
+    if (after === undefined) collection.delete(key);
+    else collection.set(key, after);
+    const services =
+      kind === 'EndpointSlice' ? this.#index.replace(before as EndpointSlice | undefined, after as EndpointSlice | undefined) : undefined;
+    if (sameContent(before, after)) return [];
+    return [{ kind, key, ...(services === undefined ? {} : { services }) }];
+  }
+}
+
+/** "namespace/name", or the name of a cluster-scoped object. */
+export function objectKey({ metadata: { namespace, name } }: HeraldObject): string {
+  return namespace === '' ? name : `${namespace}/${name}`;
+}

@@ -1,0 +1,49 @@
+import type { Cancel, Clock } from '../../system/clock.ts';
+import { limits } from './limits.ts';
+
+/** Collects paths until it has been quiet for a moment, then hands over all of them at once; one batch at a time. */
+export class Batch {
+  readonly #clock: Clock;
+  readonly #take: (paths: ReadonlySet<string>) => Promise<void>;
+  #paths = new Set<string>();
+  #first = 0;
+  #cancel: Cancel | undefined;
+  #running = false;
+  #closed = false;
+
+  constructor(clock: Clock, take: (paths: ReadonlySet<string>) => Promise<void>) {
+    this.#clock = clock;
+    this.#take = take;
+  }
+
+  add(path: string): void {
+    if (this.#closed) return;
+    if (this.#paths.size === 0) this.#first = this.#clock.now();
+    this.#paths.add(path);
+    this.#schedule();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#cancel?.();
+  }
+
+  #schedule(): void {
+    if (this.#running || this.#closed || this.#paths.size === 0) return;
+    this.#cancel?.();
+    const latest = this.#first + limits.latestMilliseconds - this.#clock.now();
+    this.#cancel = this.#clock.after(Math.max(0, Math.min(limits.quietMilliseconds, latest)), () => void this.#run());
+  }
+
+  async #run(): Promise<void> {
+    const paths = this.#paths;
+    this.#paths = new Set();
+    this.#running = true;
+    try {
+      await this.#take(paths);
+    } finally {
+      this.#running = false;
+      this.#schedule();
+    }
+  }
+}

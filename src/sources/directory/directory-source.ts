@@ -1,0 +1,209 @@
+import { stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { HeraldObject, Change, Snapshot } from '../../model/snapshot.ts';
+import { objectKey, Store } from '../../model/store.ts';
+import type { Clock } from '../../system/clock.ts';
+import type { Log } from '../../system/log.ts';
+import { SourceError, type Source, type SourceProblem } from '../source.ts';
+import { Batch } from './batch.ts';
+import { limits } from './limits.ts';
+import { roleOf } from './layout.ts';
+import { compareProblems, ManifestSet } from './manifest-set.ts';
+import { readManifests } from './manifests.ts';
+import { readBounded, type FileContent } from './read-file.ts';
+import { RecordSet } from './record-set.ts';
+import { watchFolder, type Watch } from './watch.ts';
+
+export interface DirectorySourceComponents {
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * A directory of manifests as a source of objects: every *.yaml, *.yml and *.json below it, watched. Beside them it reads
+ * what Herald recorded in .herald/: assigned addresses and the states of nodes. Level-based: an event only says that a
+ * file deserves a look, and what the file then holds is compared with what is in force.
+ */
+export class DirectorySource implements Source {
+  readonly #root: string;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #store = new Store();
+  readonly #manifests = new ManifestSet();
+  readonly #records = new RecordSet(this.#store);
+  readonly #applied = new Map<string, readonly HeraldObject[]>();
+  readonly #versions = new Map<string, string>();
+  readonly #emptySince = new Map<string, number>();
+  readonly #changeListeners = new Set<(changes: readonly Change[]) => void>();
+  readonly #problemListeners = new Set<(problems: readonly SourceProblem[]) => void>();
+  readonly #ignored = new Map<string, number>();
+  #batch: Batch | undefined;
+  #watch: Watch | undefined;
+  #problems: readonly SourceProblem[] = [];
+  #closed = false;
+
+  constructor(root: string, { clock, log }: DirectorySourceComponents) {
+    this.#root = resolve(root);
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  get snapshot(): Snapshot {
+    return this.#store;
+  }
+
+  /** Objects of kinds that Herald does not read. */
+  get ignored(): number {
+    let count = 0;
+    for (const ofFile of this.#ignored.values()) count += ofFile;
+    return count;
+  }
+
+  async start(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    const found = await stat(this.#root).catch((error: unknown) => error as NodeJS.ErrnoException);
+    if (found instanceof Error) throw new SourceError('unreadable', `the directory cannot be read: ${found.code ?? ''}`, { cause: found });
+    if (!found.isDirectory()) throw new SourceError('unreadable', 'the source is not a directory');
+    const initial = new Set<string>();
+    this.#watch = watchFolder(
+      this.#root,
+      (path) => (this.#batch === undefined ? void initial.add(path) : this.#batch.add(path)),
+      (error) => this.#log.error({ error: String((error as NodeJS.ErrnoException).code ?? error) }, 'the directory cannot be watched'),
+    );
+    const stop = (): void => void this.close();
+    signal?.addEventListener('abort', stop, { once: true });
+    await this.#watch.ready;
+    this.#batch = new Batch(this.#clock, (paths) => this.#take(paths));
+    await this.#take(initial);
+    signal?.throwIfAborted();
+  }
+
+  onChange(listener: (changes: readonly Change[]) => void): () => void {
+    this.#changeListeners.add(listener);
+    return () => void this.#changeListeners.delete(listener);
+  }
+
+  onProblem(listener: (problems: readonly SourceProblem[]) => void): () => void {
+    this.#problemListeners.add(listener);
+    return () => void this.#problemListeners.delete(listener);
+  }
+
+  problems(): readonly SourceProblem[] {
+    return this.#problems;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#batch?.close();
+    this.#changeListeners.clear();
+    this.#problemListeners.clear();
+    await this.#watch?.close();
+  }
+
+  async #take(paths: ReadonlySet<string>): Promise<void> {
+    const files = [...paths].filter((path) => roleOf(path) !== undefined).sort();
+    const contents = await inGroups(files, limits.reads, (path) => readBounded(join(this.#root, path)));
+    if (this.#closed) return;
+    const affected = new Set<string>();
+    const changes: Change[] = [];
+    for (const [index, path] of files.entries()) {
+      const content = contents[index];
+      if (content === undefined) continue;
+      if (content.kind === 'gone') this.#versions.delete(path);
+      else this.#versions.set(path, content.version);
+      const role = roleOf(path);
+      if (role?.kind === 'record') changes.push(...this.#records.update(path, role, content));
+      else for (const id of this.#readFile(path, content)) affected.add(id);
+    }
+    // Only after all files were read: an object that moved from one file to another was never away.
+    for (const id of affected) changes.push(...this.#apply(id));
+    this.#tell(changes);
+    this.#lookAgain(files);
+  }
+
+  #readFile(path: string, content: FileContent): Iterable<string> {
+    if (content.kind === 'unreadable') {
+      this.#manifests.keep(path, { severity: 'error', file: path, message: content.message, fix: 'what it said before stays in force' });
+      return [];
+    }
+    if (content.kind === 'gone') {
+      this.#ignored.delete(path);
+      this.#emptySince.delete(path);
+      return this.#manifests.update(path, undefined);
+    }
+    if (this.#isBeingWritten(path, content.text)) return [];
+    const manifests = readManifests(path, content.text, content.version);
+    if (manifests.ignored > 0) this.#ignored.set(path, manifests.ignored);
+    else this.#ignored.delete(path);
+    return this.#manifests.update(path, manifests);
+  }
+
+  /** Many programs truncate a file before they write it, and its objects must not vanish in between. */
+  #isBeingWritten(path: string, text: string): boolean {
+    if (text.trim() !== '' || !this.#manifests.has(path)) {
+      this.#emptySince.delete(path);
+      return false;
+    }
+    const since = this.#emptySince.get(path);
+    if (since !== undefined && this.#clock.now() - since >= limits.emptyMilliseconds) {
+      this.#emptySince.delete(path);
+      return false;
+    }
+    if (since === undefined) {
+      this.#emptySince.set(path, this.#clock.now());
+      this.#clock.after(limits.emptyMilliseconds, () => this.#batch?.add(path));
+    }
+    return true;
+  }
+
+  #apply(id: string): Change[] {
+    const before = this.#applied.get(id) ?? [];
+    const after = this.#manifests.objects(id);
+    if (before === after) return [];
+    if (after.length === 0) this.#applied.delete(id);
+    else this.#applied.set(id, after);
+    const kept = new Set(after.map(objectKey));
+    const removed = before.filter((object) => !kept.has(objectKey(object)));
+    return [
+      ...removed.flatMap((object) => this.#store.remove(object.kind, objectKey(object))),
+      ...after.flatMap((object) => this.#store.upsert(object)),
+    ];
+  }
+
+  #tell(changes: readonly Change[]): void {
+    const problems = [...this.#manifests.problems(), ...this.#records.problems()].sort(compareProblems);
+    const same = problems.length === this.#problems.length && JSON.stringify(problems) === JSON.stringify(this.#problems);
+    if (!same) {
+      this.#problems = problems;
+      for (const listener of this.#problemListeners) listener(problems);
+    }
+    if (changes.length > 0) for (const listener of this.#changeListeners) listener(changes);
+  }
+
+  /** chokidar reports one change of a file in 50 ms: a second one in that time shows only in the file itself. */
+  #lookAgain(files: readonly string[]): void {
+    const batch = this.#batch;
+    if (batch === undefined) return;
+    this.#clock.after(limits.secondLookMilliseconds, () => {
+      if (!this.#closed) void this.#compareVersions(files, batch);
+    });
+  }
+
+  async #compareVersions(files: readonly string[], batch: Batch): Promise<void> {
+    const versions = await inGroups(files, limits.reads, (path) =>
+      stat(join(this.#root, path), { bigint: true }).then(
+        ({ mtimeNs }) => mtimeNs.toString(),
+        () => undefined,
+      ),
+    );
+    for (const [index, path] of files.entries()) if (versions[index] !== this.#versions.get(path)) batch.add(path);
+  }
+}
+
+async function inGroups<T>(paths: readonly string[], size: number, work: (path: string) => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  for (let start = 0; start < paths.length; start += size) {
+    results.push(...(await Promise.all(paths.slice(start, start + size).map(work))));
+  }
+  return results;
+}

@@ -1,0 +1,84 @@
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document } from 'yaml';
+import type { FieldPath } from '../../model/parse/problem.ts';
+import { limits } from './limits.ts';
+import { syntaxProblem } from './syntax-problem.ts';
+
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface DecodedDocument {
+  /** What could be decoded; not to be used as an object where `errors` is not empty. */
+  readonly raw: unknown;
+  readonly errors: readonly (Position & { readonly message: string })[];
+  /** Where the field is written; of a field that is absent, where the innermost thing around it is. From 1. */
+  readonly locate: (path: FieldPath) => Position;
+}
+
+/** Decodes the documents of a YAML or JSON file; empty ones are left out. Never throws. No message holds a value of the file. */
+export function decodeDocuments(text: string, isJson: boolean): DecodedDocument[] {
+  if (isJson) {
+    try {
+      const raw: unknown = JSON.parse(text);
+      // Positions are needed only when something is wrong, and JSON.parse is much faster.
+      return [{ raw, errors: [], locate: (path) => decodeYaml(text)[0]?.locate(path) ?? { line: 1, column: 1 } }];
+    } catch {
+      // Every JSON text is YAML, and the YAML parser knows where it broke.
+    }
+  }
+  return decodeYaml(text);
+}
+
+function decodeYaml(text: string): DecodedDocument[] {
+  const lines = new LineCounter();
+  const position = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset);
+    return { line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, stringKeys: true, merge: true });
+  if (!Array.isArray(documents)) return [];
+  const decoded = documents.slice(0, limits.documents).flatMap((document): DecodedDocument[] => {
+    const errors = document.errors.map(({ code, pos }) => ({ ...position(pos[0]), message: syntaxProblem(code) }));
+    let raw: unknown;
+    try {
+      raw = document.toJS({ maxAliasCount: limits.aliases });
+    } catch {
+      // toJS throws for aliases that expand beyond the bound, and for aliases that nothing defines.
+      if (errors.length === 0)
+        errors.push({ ...position(document.range[0]), message: `has undefined aliases, or more than ${limits.aliases}` });
+    }
+    if (errors.length === 0 && (raw === null || raw === undefined)) return [];
+    return [{ raw, errors, locate: (path) => position(offsetOf(document, path)) }];
+  });
+  const beyond = documents[limits.documents];
+  if (beyond !== undefined) {
+    const at = position(beyond.range[0]);
+    decoded.push({
+      raw: undefined,
+      errors: [{ ...at, message: `the file has more than ${limits.documents} documents` }],
+      locate: () => at,
+    });
+  }
+  return decoded;
+}
+
+function offsetOf(document: Document.Parsed, path: FieldPath): number {
+  let node: unknown = document.contents;
+  let offset = document.contents?.range[0] ?? document.range[0];
+  for (const step of path) {
+    if (isAlias(node)) node = node.resolve(document);
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && key.value === step);
+      if (pair === undefined) break;
+      offset = (isScalar(pair.key) ? pair.key.range?.[0] : undefined) ?? offset;
+      node = pair.value;
+    } else if (isSeq(node) && typeof step === 'number') {
+      const item = node.items[step];
+      if (item === undefined) break;
+      offset = (item as { readonly range?: readonly number[] | null }).range?.[0] ?? offset;
+      node = item;
+    } else break;
+  }
+  return offset;
+}

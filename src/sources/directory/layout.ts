@@ -1,0 +1,42 @@
+import { isSubdomainName } from '../../model/parse/metadata.ts';
+import type { NamespacedName } from '../../model/metadata.ts';
+import { SourceError } from '../source.ts';
+
+/** The folder that Herald writes, inside the directory of manifests. It is never read as manifests. */
+export const ownFolder = '.herald';
+export const statusFolder = `${ownFolder}/status/services`;
+export const objectStatusFolder = `${ownFolder}/status/objects`;
+export const nodesFolder = `${ownFolder}/nodes`;
+
+/** What a file is, by its path relative to the directory. */
+export type FileRole = { readonly kind: 'manifest' } | { readonly kind: 'nodeState' } | ({ readonly kind: 'record' } & NamespacedName);
+
+export function roleOf(path: string): FileRole | undefined {
+  if (!/\.(yaml|yml|json)$/.test(path)) return undefined;
+  const parts = path.split('/');
+  if (parts.at(-1)?.startsWith('.') === true) return undefined;
+  const stem = path.endsWith('.yaml') ? (parts.at(-1)?.slice(0, -'.yaml'.length) ?? '') : '';
+  if (path.startsWith(`${statusFolder}/`)) {
+    const namespace = parts[3] ?? '';
+    return parts.length === 5 && isSubdomainName(namespace) && isSubdomainName(stem)
+      ? { kind: 'record', namespace, name: stem }
+      : undefined;
+  }
+  if (path.startsWith(`${nodesFolder}/`)) return parts.length === 3 && isSubdomainName(stem) ? { kind: 'nodeState' } : undefined;
+  return parts.some((part) => part.startsWith('.')) ? undefined : { kind: 'manifest' };
+}
+
+/** Whether files that matter can be in this folder. "" is the directory itself. */
+export function mayHoldFiles(folder: string): boolean {
+  if (folder === '' || folder === ownFolder || folder === `${ownFolder}/status` || folder === nodesFolder) return true;
+  if (folder === statusFolder || folder.startsWith(`${statusFolder}/`)) return true;
+  return !folder.split('/').some((part) => part.startsWith('.'));
+}
+
+/** Throws SourceError for a name that is not a name of Kubernetes: nothing else ever becomes part of a path. */
+export function fileOf(folder: string, ...names: readonly string[]): string {
+  for (const name of names) {
+    if (!isSubdomainName(name)) throw new SourceError('invalidName', 'a name that is not an RFC 1123 subdomain cannot be part of a path');
+  }
+  return `${folder}/${names.join('/')}.yaml`;
+}

@@ -1,0 +1,23 @@
+/** Bounds of the directory source. */
+export const limits = {
+  fileBytes: 8 * 1024 * 1024,
+  /** Documents in one file. */
+  documents: 20_000,
+  /** YAML aliases that one document may expand to. */
+  aliases: 100,
+  /** Files read at the same time. */
+  reads: 32,
+  /** Problems that are kept of one file, and of the whole directory. */
+  problemsPerFile: 200,
+  problems: 2000,
+  /** Folders below the directory. */
+  depth: 16,
+  /** A batch begins this long after the last event, so that a program has finished writing... */
+  quietMilliseconds: 20,
+  /** ...and at the latest this long after the first. */
+  latestMilliseconds: 200,
+  /** chokidar drops changes of one file within 50 ms of another: we look once more after that. */
+  secondLookMilliseconds: 80,
+  /** A file that became empty is being written; after this it is taken for empty. */
+  emptyMilliseconds: 1000,
+} as const;

@@ -1,0 +1,113 @@
+import { identityText, type Identity } from '../../model/parse/result.ts';
+import type { HeraldObject } from '../../model/snapshot.ts';
+import type { SourceProblem } from '../source.ts';
+import type { Position } from './documents.ts';
+import { limits } from './limits.ts';
+import type { Manifests } from './manifests.ts';
+
+interface Held {
+  readonly identity: Identity;
+  /** Empty where there never was a good version. */
+  readonly objects: readonly HeraldObject[];
+  readonly good: boolean;
+  readonly at: Position;
+}
+
+/**
+ * The manifests of all files: which file an object comes from, and which version of it is in force. Of an object that
+ * several files have, the first file by path is the one; of an object that was edited into something broken, the last good
+ * version stays. Pure state: it reads nothing.
+ */
+export class ManifestSet {
+  readonly #files = new Map<string, ReadonlyMap<string, Held>>();
+  /** Files that claim an object, by its identity. */
+  readonly #claims = new Map<string, Set<string>>();
+  readonly #contested = new Set<string>();
+  readonly #problems = new Map<string, readonly SourceProblem[]>();
+
+  has(file: string): boolean {
+    return (this.#files.get(file)?.size ?? 0) > 0;
+  }
+
+  /** Takes what a file says now (undefined: it is gone); returns the identities whose objects may differ. */
+  update(file: string, manifests: Manifests | undefined): ReadonlySet<string> {
+    const before = this.#files.get(file) ?? new Map<string, Held>();
+    const after = new Map<string, Held>();
+    const problems: SourceProblem[] = [...(manifests?.problems ?? [])];
+    for (const { identity, usable, objects, at } of manifests?.entries ?? []) {
+      const id = identityText(identity);
+      const earlier = after.get(id);
+      if (earlier !== undefined) {
+        problems.push(problemAt(file, at, id, `is there twice: line ${earlier.at.line} came first and is used`, 'remove one of the two'));
+        continue;
+      }
+      const last = before.get(id);
+      if (usable) after.set(id, { identity, objects, good: true, at });
+      else after.set(id, { identity, objects: last?.objects ?? [], good: false, at });
+    }
+    if (manifests?.unidentified === true) {
+      for (const [id, held] of before) if (!after.has(id)) after.set(id, { ...held, good: false });
+    }
+    for (const [id, { good, objects, at }] of after) {
+      if (!good && objects.length > 0)
+        problems.push(problemAt(file, at, id, 'is broken; the last good version stays in force', 'see the other problem of this file'));
+    }
+    this.#claim(file, before, after);
+    if (manifests === undefined) this.#files.delete(file);
+    else this.#files.set(file, after);
+    if (problems.length === 0) this.#problems.delete(file);
+    else this.#problems.set(file, problems.slice(0, limits.problemsPerFile));
+    return new Set([...before.keys(), ...after.keys()]);
+  }
+
+  /** A file that cannot be read at all: everything that it had stays. */
+  keep(file: string, problem: SourceProblem): void {
+    this.#problems.set(file, [problem]);
+  }
+
+  /** What is in force of one identity. */
+  objects(id: string): readonly HeraldObject[] {
+    for (const file of this.#claimants(id)) {
+      const held = this.#files.get(file)?.get(id);
+      if (held !== undefined && held.objects.length > 0) return held.objects;
+    }
+    return [];
+  }
+
+  problems(): SourceProblem[] {
+    const all = [...this.#problems.values()].flat();
+    for (const id of this.#contested) {
+      const [first, ...others] = this.#claimants(id);
+      for (const file of others) {
+        const at = this.#files.get(file)?.get(id)?.at ?? { line: 1, column: 1 };
+        all.push(problemAt(file, at, id, `is also in ${first ?? ''}, which comes first and is used`, 'remove one of the two'));
+      }
+    }
+    return all.sort(compareProblems).slice(0, limits.problems);
+  }
+
+  #claimants(id: string): string[] {
+    return [...(this.#claims.get(id) ?? [])].sort();
+  }
+
+  #claim(file: string, before: ReadonlyMap<string, Held>, after: ReadonlyMap<string, Held>): void {
+    for (const id of new Set([...before.keys(), ...after.keys()])) {
+      const files = this.#claims.get(id) ?? new Set<string>();
+      if (after.has(id)) files.add(file);
+      else files.delete(file);
+      if (files.size === 0) this.#claims.delete(id);
+      else this.#claims.set(id, files);
+      if (files.size > 1) this.#contested.add(id);
+      else this.#contested.delete(id);
+    }
+  }
+}
+
+export function compareProblems(a: SourceProblem, b: SourceProblem): number {
+  const byFile = (a.file ?? '') < (b.file ?? '') ? -1 : Number((a.file ?? '') > (b.file ?? ''));
+  return byFile || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+}
+
+function problemAt(file: string, { line, column }: Position, object: string, message: string, fix: string): SourceProblem {
+  return { severity: 'error', file, line, column, object, message, fix };
+}

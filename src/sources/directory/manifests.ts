@@ -1,0 +1,66 @@
+import { expandList, parseObject, type FieldProblem } from '../../model/parse.ts';
+import { identityText, type Identity } from '../../model/parse/result.ts';
+import type { HeraldObject } from '../../model/snapshot.ts';
+import type { SourceProblem } from '../source.ts';
+import { decodeDocuments, type DecodedDocument, type Position } from './documents.ts';
+
+/** One object of a file: what it is, and what it yields. */
+export interface Entry {
+  readonly identity: Identity;
+  /** False: broken, and whoever has an earlier version goes on using it. */
+  readonly usable: boolean;
+  readonly objects: readonly HeraldObject[];
+  readonly at: Position;
+}
+
+/** What one file says. */
+export interface Manifests {
+  readonly entries: readonly Entry[];
+  readonly problems: readonly SourceProblem[];
+  /** Something is broken that does not say which object it is: any earlier object that is missing may be it. */
+  readonly unidentified: boolean;
+  /** Objects of kinds that Herald does not read. */
+  readonly ignored: number;
+}
+
+/** Reads the objects of a file. Pure; never throws. */
+export function readManifests(file: string, text: string, resourceVersion: string): Manifests {
+  const entries: Entry[] = [];
+  const problems: SourceProblem[] = [];
+  let unidentified = false;
+  let ignored = 0;
+  for (const document of decodeDocuments(text, file.endsWith('.json'))) {
+    for (const error of document.errors) {
+      problems.push({ severity: 'error', file, line: error.line, column: error.column, message: error.message, fix: '' });
+    }
+    for (const { raw, path } of expandList(document.raw)) {
+      const broken = document.errors.length > 0;
+      const result = parseObject(raw, { resourceVersion });
+      if (result.ignored) ignored++;
+      if (result.identity === undefined) unidentified ||= broken || result.problems.length > 0;
+      else {
+        const objects = result.object === undefined || broken ? [] : [result.object, ...result.companions];
+        const usable = !broken && (result.object !== undefined || result.problems.length === 0);
+        entries.push({ identity: result.identity, usable, objects, at: document.locate(path) });
+      }
+      // What follows from broken syntax would only hide it.
+      if (broken) continue;
+      const object = result.identity === undefined ? undefined : identityText(result.identity);
+      for (const problem of result.problems) problems.push(locate('error', file, object, problem, document, path));
+      for (const warning of result.warnings) problems.push(locate('warning', file, object, warning, document, path));
+    }
+  }
+  return { entries, problems, unidentified, ignored };
+}
+
+function locate(
+  severity: SourceProblem['severity'],
+  file: string,
+  object: string | undefined,
+  { path, field, message, fix }: FieldProblem,
+  document: DecodedDocument,
+  base: readonly (string | number)[],
+): SourceProblem {
+  const { line, column } = document.locate([...base, ...path]);
+  return { severity, file, line, column, ...(object === undefined ? {} : { object }), field, message, fix };
+}

@@ -1,0 +1,44 @@
+import { isRecord } from '../../model/parse/fields.ts';
+import { readServiceRecord } from '../../model/parse/service-record.ts';
+import { serviceKey, type NamespacedName } from '../../model/metadata.ts';
+import type { Change } from '../../model/snapshot.ts';
+import type { Store } from '../../model/store.ts';
+import type { SourceProblem } from '../source.ts';
+import { decodeDocuments } from './documents.ts';
+import type { FileContent } from './read-file.ts';
+
+/** The recorded addresses of Services, from .herald/status: read into the store. A broken record leaves the last one in force. */
+export class RecordSet {
+  readonly #store: Store;
+  readonly #problems = new Map<string, readonly SourceProblem[]>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  update(file: string, service: NamespacedName, content: FileContent): Change[] {
+    this.#problems.delete(file);
+    const key = serviceKey(service);
+    if (content.kind === 'gone') return this.#store.setIngress(key, undefined);
+    if (content.kind === 'unreadable') return this.#refuse(file, content.message);
+    const [document] = decodeDocuments(content.text, false);
+    // Herald renames whole files into place, so only people make an empty one; the last record stays, as for any broken one.
+    if (document === undefined || document.errors.length > 0 || !isRecord(document.raw)) {
+      return this.#refuse(file, document?.errors[0]?.message ?? 'is no record of a Service', document?.errors[0]?.line);
+    }
+    const { ingress, problems } = readServiceRecord(document.raw);
+    const [problem] = problems;
+    if (problem !== undefined) return this.#refuse(file, `${problem.field}: ${problem.message}`, document.locate(problem.path).line);
+    return this.#store.setIngress(key, ingress);
+  }
+
+  problems(): SourceProblem[] {
+    return [...this.#problems.values()].flat();
+  }
+
+  #refuse(file: string, message: string, line?: number): Change[] {
+    const fix = 'the last good record stays in force; delete the file to have it written anew';
+    this.#problems.set(file, [{ severity: 'error', file, ...(line === undefined ? {} : { line, column: 1 }), message, fix }]);
+    return [];
+  }
+}

@@ -1,0 +1,109 @@
+import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { ingressManifest, nodeStateManifest } from '../../model/manifest.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import type { NodeState } from '../../model/node-state.ts';
+import { isRecord } from '../../model/parse/fields.ts';
+import type { Ingress } from '../../model/service.ts';
+import type { Clock } from '../../system/clock.ts';
+import { readIfThere, removeFile, replaceFile } from './atomic-file.ts';
+import { fileOf, nodesFolder, objectStatusFolder, statusFolder } from './layout.ts';
+
+/** metav1.Condition as its writer gives it; the time of the last transition is kept here. */
+export interface RecordedCondition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface RecordedServiceStatus {
+  readonly ingress: readonly Ingress[];
+  readonly conditions: readonly RecordedCondition[];
+}
+
+/**
+ * Writes what Herald records into DIR/.herald: the StatusWriter of a standalone controller, and the node state of an agent.
+ * Each file is replaced as a whole and only when its content differs. Calls for the same file run one after the other.
+ * All reject with SourceError: `invalidName` for a name that is none, `notWritten` when the file system refuses.
+ */
+export class DirectoryRecords {
+  readonly #root: string;
+  readonly #clock: Clock;
+  readonly #pending = new Map<string, Promise<void>>();
+
+  constructor(root: string, { clock }: { readonly clock: Clock }) {
+    this.#root = root;
+    this.#clock = clock;
+  }
+
+  async writeService(key: ServiceKey, { ingress, conditions }: RecordedServiceStatus): Promise<void> {
+    const [namespace = '', name = ''] = key.split('/', 2);
+    await this.#write(fileOf(statusFolder, namespace, name), (before) => ({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { namespace, name },
+      status: { loadBalancer: { ingress: ingressManifest(ingress) }, conditions: this.#dated(conditions, before) },
+    }));
+  }
+
+  async removeService(key: ServiceKey): Promise<void> {
+    const [namespace = '', name = ''] = key.split('/', 2);
+    const file = fileOf(statusFolder, namespace, name);
+    await this.#inOrder(file, () => removeFile(join(this.#root, file)));
+  }
+
+  async writeObject(kind: string, name: string, conditions: readonly RecordedCondition[]): Promise<void> {
+    await this.#write(fileOf(objectStatusFolder, kind.toLowerCase(), name), (before) => ({
+      apiVersion: 'herald.dev/v1alpha1',
+      kind,
+      metadata: { name },
+      status: { conditions: this.#dated(conditions, before) },
+    }));
+  }
+
+  async writeNodeState(state: NodeState): Promise<void> {
+    await this.#write(fileOf(nodesFolder, state.metadata.name), () => nodeStateManifest(state));
+  }
+
+  /** A condition keeps its time of transition as long as its status is the same (metav1.Condition). */
+  #dated(conditions: readonly RecordedCondition[], before: unknown): object[] {
+    const status = isRecord(before) && isRecord(before['status']) ? before['status'] : {};
+    const known = Array.isArray(status['conditions']) ? status['conditions'].filter(isRecord) : [];
+    const now = `${this.#clock.date().toISOString().slice(0, 19)}Z`;
+    return conditions.map(({ type, status, reason, message }) => {
+      const last = known.find((condition) => condition['type'] === type && condition['status'] === status)?.['lastTransitionTime'];
+      return { type, status, reason, message, lastTransitionTime: typeof last === 'string' ? last : now };
+    });
+  }
+
+  #write(file: string, content: (before: unknown) => object): Promise<void> {
+    return this.#inOrder(file, async () => {
+      const path = join(this.#root, file);
+      const text = await readIfThere(path);
+      // aliasDuplicateObjects: anchors are for machines, and people read these files.
+      const next = stringify(content(text === undefined ? undefined : decoded(text)), { aliasDuplicateObjects: false, lineWidth: 0 });
+      if (next !== text) await replaceFile(path, next);
+    });
+  }
+
+  #inOrder(file: string, work: () => Promise<void>): Promise<void> {
+    const run = (this.#pending.get(file) ?? Promise.resolve()).then(work);
+    const settled = run
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#pending.get(file) === settled) this.#pending.delete(file);
+      });
+    this.#pending.set(file, settled);
+    return run;
+  }
+}
+
+/** A file that somebody broke is one that holds nothing. */
+function decoded(text: string): unknown {
+  try {
+    return parse(text);
+  } catch {
+    return undefined;
+  }
+}

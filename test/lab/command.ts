@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import process from 'node:process';
+
+export interface CommandOptions {
+  /** Written to the command's standard input. */
+  readonly input?: string;
+  /** Added to this process's environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** SIGKILL after this time; 30,000 by default. */
+  readonly timeoutMs?: number;
+  /** Whether an exit status other than 0 rejects; true by default. */
+  readonly check?: boolean;
+}
+
+export interface CommandResult {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The exit status; 128 and more when a signal ended it. */
+  readonly code: number;
+}
+
+/** A command that failed; the message carries the command line and what it said. */
+export class CommandError extends Error {
+  readonly code = 'command-failed';
+  readonly result: CommandResult;
+
+  constructor(argv: readonly string[], result: CommandResult) {
+    super(`${argv.join(' ')}: status ${result.code}: ${(result.stderr || result.stdout).trim()}`);
+    this.name = 'CommandError';
+    this.result = result;
+  }
+}
+
+/** Runs a command to its end and collects what it printed. */
+export async function run(argv: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+  const [file = '', ...rest] = argv;
+  const child = spawn(file, rest, {
+    cwd: options.cwd,
+    env: { ...process.env, ...options.env },
+    timeout: options.timeoutMs ?? 30_000,
+    killSignal: 'SIGKILL',
+  });
+  const stdout: Buffer[] = [];
+  const stderr: Buffer[] = [];
+  child.stdout.on('data', (data: Buffer) => stdout.push(data));
+  child.stderr.on('data', (data: Buffer) => stderr.push(data));
+  // A command that ends without reading its input makes the pipe fail; its exit status says what happened.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(options.input ?? '');
+  const code = await new Promise<number>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (status) => resolve(status ?? 128));
+  });
+  const result = { stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString(), code };
+  if (code !== 0 && options.check !== false) throw new CommandError(argv, result);
+  return result;
+}

@@ -1,0 +1,93 @@
+// The two ends of a test: `server NAME PORT` answers each connection and datagram with its name and the client's address;
+// `client JSON` makes requests and prints what came of them.
+import dgram from 'node:dgram';
+import net from 'node:net';
+
+const plain = (address) => address.replace(/^::ffff:/, '');
+
+function serve(name, port) {
+  const answer = (address) => `${name} ${plain(address)}`;
+  net
+    .createServer((socket) => {
+      socket.on('error', () => undefined);
+      // "stay": an echo that goes on, for tests of running connections.
+      socket.on('data', (data) =>
+        String(data).startsWith('stay') ? socket.write(answer(socket.remoteAddress)) : socket.end(answer(socket.remoteAddress)),
+      );
+    })
+    .listen(port, '::');
+  const udp = dgram.createSocket({ type: 'udp6', ipv6Only: false });
+  udp.on('message', (_, from) => udp.send(answer(from.address), from.port, from.address));
+  udp.bind(port, '::', () => console.log('ready'));
+}
+
+function tcp({ address, port, localAddress, timeout }) {
+  return new Promise((resolve) => {
+    const socket = net.connect({ host: address, port, ...(localAddress === undefined ? {} : { localAddress }) });
+    let text = '';
+    const timer = setTimeout(() => finish('TIMEOUT'), timeout);
+    const finish = (result) => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(result);
+    };
+    socket.on('connect', () => socket.write('go'));
+    socket.on('data', (data) => (text += data));
+    socket.on('end', () => finish(text));
+    socket.on('error', (error) => finish(error.code));
+  });
+}
+
+function udp({ address, port, localAddress, localPort, timeout }) {
+  return new Promise((resolve) => {
+    const socket = dgram.createSocket(address.includes(':') ? 'udp6' : 'udp4');
+    const timer = setTimeout(() => finish('TIMEOUT'), timeout);
+    let over = false;
+    const finish = (result) => {
+      if (over) return;
+      over = true;
+      clearTimeout(timer);
+      socket.close();
+      resolve(result);
+    };
+    socket.on('error', (error) => finish(error.code));
+    socket.on('message', (data) => finish(String(data)));
+    socket.bind({ port: localPort ?? 0, ...(localAddress === undefined ? {} : { address: localAddress }) }, () => {
+      socket.connect(port, address, (error) => {
+        if (error) finish(error.code);
+        else socket.send('go', (failure) => failure && finish(failure.code));
+      });
+    });
+  });
+}
+
+/** One connection that asks every 20 ms until standard input ends; prints how often it was answered. */
+function stay({ address, port }) {
+  const socket = net.connect({ host: address, port });
+  let answers = 0;
+  let failure = '';
+  socket.on('connect', () => {
+    console.log('connected');
+    setInterval(() => socket.write('stay'), 20).unref();
+  });
+  socket.on('data', () => answers++);
+  socket.on('error', (error) => (failure = error.code));
+  socket.on('close', () => (failure ||= 'closed'));
+  process.stdin.on('end', () => {
+    console.log(JSON.stringify({ answers, failure }));
+    process.exit(0);
+  });
+  process.stdin.resume();
+}
+
+const [, , role, first, second] = process.argv;
+if (role === 'server') serve(first, Number(second));
+else if (role === 'stay') stay(JSON.parse(first));
+else {
+  const request = { count: 1, timeout: 600, ...JSON.parse(first) };
+  const one = request.protocol === 'TCP' ? tcp : udp;
+  const started = performance.now();
+  const results = [];
+  for (let i = 0; i < request.count; i++) results.push(await one(request));
+  console.log(JSON.stringify({ results, milliseconds: performance.now() - started }));
+}

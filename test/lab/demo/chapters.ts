@@ -1,0 +1,213 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { HeraldInLab } from '../herald.ts';
+import type { Client, Lab, Report } from '../lab.ts';
+import { establishedSessions, nextHops, untilNextHops } from '../routes.ts';
+import type { Reporter } from './reporter.ts';
+
+export interface Scene {
+  readonly lab: Lab;
+  readonly herald: HeraldInLab;
+  readonly reporter: Reporter;
+}
+
+export interface Chapter {
+  readonly title: string;
+  readonly play: (scene: Scene) => Promise<void>;
+}
+
+const examples = join(import.meta.dirname, '../../../examples/fabric');
+const nodes = ['node1', 'node2', 'node3'];
+const tors = ['tor1', 'tor2'] as const;
+const clientAddresses = ['10.9.0.2', 'fd00:9::2'];
+
+export const chapters: readonly Chapter[] = [
+  { title: 'One controller and three agents start; sessions come up', play: sessionsComeUp },
+  { title: 'A Service of type LoadBalancer appears', play: serviceAppears },
+  { title: 'The client talks to it', play: clientReachesPods },
+  { title: 'externalTrafficPolicy: Local keeps the client address', play: localPolicy },
+  { title: 'A ClusterIP and an external IP are reached from outside', play: otherAddresses },
+  { title: 'A node is cut off without a word', play: nodeIsCutOff },
+  { title: 'What cannot be is explained', play: explained },
+  { title: 'An agent is stopped and says goodbye', play: agentStops },
+];
+
+async function sessionsComeUp({ lab, herald, reporter }: Scene): Promise<void> {
+  const begun = performance.now();
+  await herald.start(nodes);
+  for (const tor of tors) {
+    // Each switch has its session with the spine besides those with the nodes, in both families.
+    for (const family of [4, 6] as const) {
+      await lab.until(`${tor} has all IPv${family} sessions`, async (note) => note(await establishedSessions(lab, tor, family)) === nodes.length + 1);
+    }
+  }
+  const milliseconds = Math.round(performance.now() - begun);
+  reporter.check('both switches hold an IPv4 and an IPv6 session with each node', true, `${milliseconds} ms after the processes were started`, {
+    milliseconds,
+  });
+}
+
+async function serviceAppears({ lab, herald, reporter }: Scene): Promise<void> {
+  const begun = performance.now();
+  await herald.write('30-web.yaml', await readFile(join(examples, '30-web.yaml'), 'utf8'));
+  const addresses = await untilAssigned(lab, herald, 'web', 2);
+  reporter.check('it gets an address of each family', addresses.length === 2, `${addresses.join(', ')} after ${since(begun)} ms`);
+  for (const address of addresses) {
+    for (const tor of tors) await untilNextHops(lab, tor, address, nodes.map((node) => nodeAddress(tor, node, address)));
+    reporter.check(`both switches route ${address} to all three nodes (ECMP)`, true, `in the kernel after ${since(begun)} ms`);
+    await lab.until(`the spine routes ${address} to both switches`, async (note) => note(await nextHops(lab, 'spine', address)).length === 2);
+  }
+  const { conditions } = await lab.until('the Service is announced', async (note) => {
+    const service = note(await herald.service('shop', 'web'));
+    return service.conditions['Announced']?.status === 'True' && service.conditions['Programmed']?.status === 'True' ? service : undefined;
+  });
+  const states = Object.entries(conditions).map(([type, { status }]) => `${type}=${status}`);
+  reporter.check('the conditions of the Service say so', true, states.join(' '));
+}
+
+async function clientReachesPods({ lab, herald, reporter }: Scene): Promise<void> {
+  for (const address of (await herald.service('shop', 'web')).addresses) {
+    for (const protocol of ['tcp', 'udp'] as const) {
+      const report = await lab.client[protocol]({ address, port: 80, count: 60, parallel: 4 });
+      reporter.check(`60 ${protocol.toUpperCase()} requests to ${address} reach all three pods`, report.failed === 0 && podsOf(report) === 3, spread(report));
+    }
+  }
+}
+
+async function localPolicy({ lab, herald, reporter }: Scene): Promise<void> {
+  await herald.write('40-ledger.yaml', await readFile(join(examples, '40-ledger.yaml'), 'utf8'));
+  for (const address of await untilAssigned(lab, herald, 'ledger', 2)) {
+    for (const tor of tors) await untilNextHops(lab, tor, address, ['node1', 'node2'].map((node) => nodeAddress(tor, node, address)));
+    reporter.check(`both switches route ${address} to the two nodes with a pod only`, true, '');
+    const report = await lab.client.tcp({ address, port: 80, count: 40, parallel: 4 });
+    const kept = report.clients.length === 1 && clientAddresses.includes(report.clients[0] ?? '');
+    reporter.check('the pods see the address of the client', report.failed === 0 && kept && podsOf(report) === 2, `${report.clients.join(', ')}; ${spread(report)}`);
+  }
+  const [web] = (await herald.service('shop', 'web')).addresses;
+  const report = await lab.client.tcp({ address: web ?? '', port: 80, count: 10 });
+  reporter.say(`for comparison, policy Cluster shows the pods ${report.clients.join(', ')}`);
+}
+
+async function otherAddresses({ lab, herald, reporter }: Scene): Promise<void> {
+  for (const [what, address] of [
+    ['ClusterIP', '10.96.0.10'],
+    ['ClusterIP', 'fd00:96::10'],
+    ['external IP', '192.0.2.10'],
+    ['external IP', '2001:db8:2::10'],
+  ] as const) {
+    await untilReached(lab, lab.client, address);
+    const report = await lab.client.tcp({ address, port: 80, count: 20, parallel: 4 });
+    reporter.check(`${what} ${address} is announced and reached`, report.failed === 0, spread(report));
+  }
+  const web = await herald.read('30-web.yaml');
+  const guest = web.replaceAll('namespace: shop', 'namespace: guest').replaceAll('10.96.0.10', '10.96.0.30').replaceAll('fd00:96::10', 'fd00:96::30');
+  await herald.write('50-guest.yaml', guest.replaceAll('192.0.2.10', '192.0.2.11').replaceAll('2001:db8:2::10', '2001:db8:2::11').replaceAll('nodePort: 30080', 'nodePort: 30081'));
+  await untilAssigned(lab, herald, 'web', 2, 'guest');
+  const { errors, failed, outcomes } = await lab.client.tcp({ address: '192.0.2.11', port: 80, count: 1, timeoutMs: 500 });
+  reporter.check('an external IP that no policy allows is not', failed === outcomes.length, Object.keys(errors).join(', '));
+  quoteLines(reporter, await herald.explain('guest/web'), /192\.0\.2\.11/);
+  await herald.remove('50-guest.yaml');
+}
+
+async function nodeIsCutOff({ lab, herald, reporter }: Scene): Promise<void> {
+  const [address = ''] = (await herald.service('shop', 'web')).addresses;
+  const probe = lab.client.probe({ protocol: 'tcp', address, port: 80, intervalMs: 20, timeoutMs: 200 });
+  try {
+    await lab.until('the probe succeeds', () => probe.outcomes.length > 10);
+    const cut = performance.now();
+    const cutAt = Date.now();
+    await lab.cut('node3');
+    reporter.say('node3 drops every frame: no link goes down, nobody is told');
+    const rest = (tor: string): string[] => ['node1', 'node2'].map((node) => nodeAddress(tor, node, address));
+    await Promise.all(tors.map((tor) => untilNextHops(lab, tor, address, rest(tor))));
+    const routeGone = since(cut);
+    reporter.check('the switches stop sending to it', true, `route gone after ${routeGone} ms (hold time 3 s)`, { routeGone });
+    // What a node controller does when a node no longer reports, only sooner than its 40 s.
+    await herald.edit('30-web.yaml', (text) => text.replaceAll(/(nodeName: node3, conditions: \{ ready: )true/g, '$1false'));
+    const quietMilliseconds = 1500;
+    await lab.until(
+      `no request failed for ${quietMilliseconds} ms`,
+      () => Date.now() - Math.max(cutAt, probe.lastFailure === undefined ? 0 : probe.lastFailure.at + probe.lastFailure.milliseconds) > quietMilliseconds,
+      30_000,
+    );
+    const lastFailure = probe.lastFailure;
+    const healed = lastFailure === undefined ? 0 : Math.round(lastFailure.at + lastFailure.milliseconds - cutAt);
+    const { outcomes } = await probe.stop();
+    const lost = outcomes.filter(({ ok }) => !ok).length;
+    reporter.check('every request succeeds again', true, `after ${healed} ms; ${lost} of ${outcomes.length} requests were lost meanwhile`, { healed, lost });
+  } finally {
+    await probe.stop();
+  }
+  await lab.heal('node3');
+  await herald.edit('30-web.yaml', (text) => text.replaceAll(/(nodeName: node3, conditions: \{ ready: )false/g, '$1true'));
+  for (const tor of tors) await untilNextHops(lab, tor, address, nodes.map((node) => nodeAddress(tor, node, address)));
+  reporter.check('node3 is healed and takes its share again', true, '');
+}
+
+async function explained({ lab, herald, reporter }: Scene): Promise<void> {
+  const service = (name: string, last: number): string => `apiVersion: v1
+kind: Service
+metadata: { namespace: shop, name: ${name}, annotations: { herald.dev/address-pool: tiny } }
+spec: { type: LoadBalancer, clusterIP: 10.96.0.${last}, ports: [{ port: 80, targetPort: 8080 }] }
+`;
+  await herald.write('60-first.yaml', service('first', 40));
+  await untilAssigned(lab, herald, 'first', 1);
+  await herald.write('61-second.yaml', service('second', 41));
+  const { conditions } = await lab.until('the second Service is refused', async (note) => {
+    const second = note(await herald.service('shop', 'second'));
+    return second.conditions['AddressAssigned']?.status === 'False' ? second : undefined;
+  });
+  const condition = conditions['AddressAssigned'];
+  reporter.check('a pool with one address cannot serve two Services', true, `condition: ${condition?.reason}: ${condition?.message}`);
+  const text = await herald.explain('shop/second');
+  quoteLines(reporter, text, /./);
+  reporter.check('explain names the pool and the fix', /pool "?tiny/.test(text) && /fix: /.test(text), '');
+  await herald.remove('60-first.yaml');
+  const freed = await untilAssigned(lab, herald, 'second', 1);
+  reporter.check('when the first is deleted, the one that waited gets the address', freed[0] === '203.0.113.1', freed.join());
+}
+
+async function agentStops({ lab, herald, reporter }: Scene): Promise<void> {
+  const [address = ''] = (await herald.service('shop', 'web')).addresses;
+  const begun = performance.now();
+  const { code } = await herald.agent('node1').stop();
+  for (const tor of tors) await untilNextHops(lab, tor, address, ['node2', 'node3'].map((node) => nodeAddress(tor, node, address)));
+  reporter.check('SIGTERM: it withdraws and ends with status 0', code === 0, `routes gone ${since(begun)} ms after the signal`);
+  const report = await lab.client.tcp({ address, port: 80, count: 40, parallel: 4 });
+  reporter.check('no request is lost', report.failed === 0, spread(report));
+}
+
+async function untilAssigned(lab: Lab, herald: HeraldInLab, name: string, count: number, namespace = 'shop'): Promise<readonly string[]> {
+  return lab.until(`${namespace}/${name} has ${count} addresses`, async (note) => {
+    const { addresses } = note(await herald.service(namespace, name));
+    return addresses.length === count ? addresses : undefined;
+  });
+}
+
+async function untilReached(lab: Lab, client: Client, address: string): Promise<void> {
+  await lab.until(`${address} answers`, async (note) => note(await client.tcp({ address, port: 80, timeoutMs: 500 })).failed === 0);
+}
+
+/** The address that a node uses on the network it shares with a switch, in the family of `like`. */
+function nodeAddress(tor: string, node: string, like: string): string {
+  const [network, host] = [tor.slice(-1), `1${node.slice(-1)}`];
+  return like.includes(':') ? `fd00:${network}::${host}` : `10.${network}.0.${host}`;
+}
+
+function quoteLines(reporter: Reporter, text: string, pattern: RegExp): void {
+  reporter.quote(text.trimEnd().split('\n').filter((line) => pattern.test(line)));
+}
+
+function since(begun: number): number {
+  return Math.round(performance.now() - begun);
+}
+
+function podsOf({ pods }: Report): number {
+  return Object.keys(pods).length;
+}
+
+function spread({ pods, errors }: Report): string {
+  return Object.entries({ ...pods, ...errors })
+    .map(([who, count]) => `${who} ${count}`)
+    .join(', ');
+}

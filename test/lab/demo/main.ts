@@ -1,0 +1,88 @@
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { HeraldInLab } from '../herald.ts';
+import { Lab } from '../lab.ts';
+import { standardTopology } from '../standard-topology.ts';
+import { chapters, type Scene } from './chapters.ts';
+import { makeReporter } from './reporter.ts';
+
+const help = `npm run demo: a small data centre in network namespaces, with real FRR routers, and Herald in it
+
+   client -- spine (FRR) --+-- tor1 (FRR) --+-- node1: herald agent, pods
+                           +-- tor2 (FRR) --+-- node2: herald agent, pods
+                                            +-- node3: herald agent, pods
+
+  --keep   leave the lab standing at the end, and print the commands to look around
+  --json   one JSON object a line, for machines
+  --help   this text
+
+Example: npm run demo -- --keep
+Exit status: 0 when every check passed, else 1. Root is needed; nothing outside the namespaces is touched.`;
+
+const { values } = parseArgs({
+  options: { keep: { type: 'boolean' }, json: { type: 'boolean' }, help: { type: 'boolean' } },
+});
+
+process.exitCode = values.help === true ? showHelp() : await demo(values.keep === true, values.json === true);
+
+function showHelp(): number {
+  console.log(help);
+  return 0;
+}
+
+async function demo(keep: boolean, json: boolean): Promise<number> {
+  const reporter = makeReporter({ json, colour: process.stdout.isTTY, print: console.log });
+  reporter.chapter('A spine, two top-of-rack switches, three nodes, five pods, one client');
+  const topology = standardTopology({
+    pods: [
+      { name: 'web-1', node: 'node1' },
+      { name: 'web-2', node: 'node2' },
+      { name: 'web-3', node: 'node3' },
+      { name: 'ledger-1', node: 'node1' },
+      { name: 'ledger-2', node: 'node2' },
+    ],
+  });
+  const lab = await Lab.start(topology);
+  const stop = (): void => void lab.stop().finally(() => process.exit(130));
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+  try {
+    const herald = await HeraldInLab.prepare(lab, join(import.meta.dirname, '../../../examples/fabric'), ['10-cluster.yaml', '20-herald.yaml']);
+    const scene: Scene = { lab, herald, reporter };
+    for (const { title, play } of chapters) {
+      reporter.chapter(title);
+      await play(scene);
+    }
+  } catch (error) {
+    reporter.check('the demo runs to its end', false, error instanceof Error ? error.message : String(error));
+  } finally {
+    process.off('SIGINT', stop);
+    process.off('SIGTERM', stop);
+    if (keep) await explainKept(lab, reporter.say);
+    else await lab.stop();
+  }
+  if (!keep) {
+    reporter.chapter('Everything is taken down');
+    const { stdout } = await execute(['ip', 'netns', 'list']);
+    const left = stdout.split('\n').filter((line) => line.startsWith(lab.id));
+    reporter.check('no namespace of the demo is left', left.length === 0, left.join(' '));
+  }
+  const { passed, failed } = reporter.result();
+  console.log(json ? JSON.stringify({ kind: 'result', passed, failed }) : `\ndemo: ${passed} checks passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
+}
+
+async function explainKept(lab: Lab, say: (text: string) => void): Promise<void> {
+  const takeDown = await lab.keep();
+  say('the lab stands; to look around:');
+  say(`  ip netns exec ${lab.machine('tor1').namespace} vtysh -N ${lab.machine('tor1').namespace} -c 'show bgp ipv4 unicast'`);
+  say(`  ip netns exec ${lab.machine('node1').namespace} nft list table ip herald`);
+  say(`  bin/herald explain service shop/web --source ${lab.directory}/manifests`);
+  say(`  ${takeDown}     # takes it down`);
+}
+
+async function execute(argv: readonly [string, ...string[]]): Promise<{ stdout: string }> {
+  const { execFile } = await import('node:child_process');
+  const { promisify } = await import('node:util');
+  return promisify(execFile)(argv[0], argv.slice(1));
+}

@@ -1,0 +1,121 @@
+import { cp, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import type { Lab, LabProcess } from './lab.ts';
+
+const root = join(import.meta.dirname, '../..');
+const program = join(root, 'bin/herald');
+
+export interface RecordedService {
+  readonly addresses: readonly string[];
+  readonly conditions: Readonly<Record<string, { readonly status: string; readonly reason: string; readonly message: string }>>;
+}
+
+export interface RecordedSession {
+  readonly peer: string;
+  readonly state: string;
+  readonly lastError?: string;
+}
+
+/** Herald as its users run it, in a lab: one controller, an agent on each node, and a directory of manifests that is edited. */
+export class HeraldInLab {
+  readonly directory: string;
+  readonly #lab: Lab;
+  readonly #agents = new Map<string, LabProcess>();
+  #controller: LabProcess | undefined;
+
+  private constructor(lab: Lab, directory: string) {
+    this.#lab = lab;
+    this.directory = directory;
+  }
+
+  /** Copies the manifests into the lab; starts nothing. `only`: names of files to begin with (default: all). */
+  static async prepare(lab: Lab, manifests: string, only?: readonly string[]): Promise<HeraldInLab> {
+    const directory = await lab.scratch('manifests');
+    for (const file of await readdir(manifests)) {
+      if (only === undefined || only.includes(file)) await cp(join(manifests, file), join(directory, file));
+    }
+    return new HeraldInLab(lab, directory);
+  }
+
+  startController(): LabProcess {
+    this.#controller = this.#lab.control.spawn([program, 'controller', '--source', this.directory], { name: 'controller' });
+    return this.#controller;
+  }
+
+  startAgent(node: string): LabProcess {
+    const agent = this.#lab.node(node).spawn([program, 'agent', '--node', node, '--source', this.directory], { name: `agent-${node}` });
+    this.#agents.set(node, agent);
+    return agent;
+  }
+
+  async start(nodes: readonly string[]): Promise<void> {
+    const controller = this.startController();
+    const agents = nodes.map((node) => this.startAgent(node));
+    await controller.waitForLine(/controller started/, 20_000);
+    await Promise.all(agents.map((agent) => agent.waitForLine(/agent started/, 20_000)));
+  }
+
+  get controller(): LabProcess {
+    if (this.#controller === undefined) throw new Error('the controller was not started');
+    return this.#controller;
+  }
+
+  agent(node: string): LabProcess {
+    const agent = this.#agents.get(node);
+    if (agent === undefined) throw new Error(`no agent was started on ${node}`);
+    return agent;
+  }
+
+  /** Writes a manifest as an editor does: aside, then renamed into place. */
+  async write(file: string, text: string): Promise<void> {
+    const aside = join(this.directory, `.${file}.swp`);
+    await writeFile(aside, text);
+    await rename(aside, join(this.directory, file));
+  }
+
+  async edit(file: string, change: (text: string) => string): Promise<void> {
+    const before = await this.read(file);
+    const after = change(before);
+    if (after === before) throw new Error(`the edit of ${file} changes nothing`);
+    await this.write(file, after);
+  }
+
+  read(file: string): Promise<string> {
+    return readFile(join(this.directory, file), 'utf8');
+  }
+
+  async remove(file: string): Promise<void> {
+    await rm(join(this.directory, file));
+  }
+
+  async service(namespace: string, name: string): Promise<RecordedService> {
+    const text = await readFile(join(this.directory, '.herald/status/services', namespace, `${name}.yaml`), 'utf8').catch(() => '');
+    const { status } = (parse(text) ?? {}) as { status?: { loadBalancer?: { ingress?: { ip: string }[] }; conditions?: StoredCondition[] } };
+    const conditions = (status?.conditions ?? []).map(({ type, ...condition }) => [type.replace('herald.dev/', ''), condition] as const);
+    return { addresses: (status?.loadBalancer?.ingress ?? []).map(({ ip }) => ip), conditions: Object.fromEntries(conditions) };
+  }
+
+  async sessions(node: string): Promise<readonly RecordedSession[]> {
+    const text = await readFile(join(this.directory, '.herald/nodes', `${node}.yaml`), 'utf8').catch(() => '');
+    const { status } = (parse(text) ?? {}) as { status?: { sessions?: RecordedSession[] } };
+    return status?.sessions ?? [];
+  }
+
+  /** What a person is told who asks why. */
+  async explain(service: string): Promise<string> {
+    const { stdout } = await this.#lab.control.exec([program, 'explain', 'service', service, '--source', this.directory]);
+    return stdout;
+  }
+
+  async run(...command: readonly string[]): Promise<{ stdout: string; stderr: string; code: number }> {
+    return this.#lab.control.exec([program, ...command], { check: false });
+  }
+}
+
+interface StoredCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}

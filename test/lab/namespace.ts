@@ -1,0 +1,51 @@
+import { run } from './command.ts';
+
+/** Runs lines of `ip` in one process: in a namespace, or outside of all of them, where veth pairs are made. */
+export async function ip(lines: readonly string[], namespace?: string): Promise<void> {
+  if (lines.length === 0) return;
+  await run(['ip', ...(namespace === undefined ? [] : ['-n', namespace]), '-batch', '-'], { input: `${lines.join('\n')}\n` });
+}
+
+/** The command line that runs `argv` in a namespace, under the same process id. */
+export function inNamespace(namespace: string, argv: readonly string[]): readonly string[] {
+  return ['ip', 'netns', 'exec', namespace, ...argv];
+}
+
+/**
+ * Settings for a fresh namespace, before it has any link: links take `default` when they are made.
+ *
+ * - No duplicate address detection: the lab owns both ends, and a tentative IPv6 address cannot be a source for a second.
+ * - No reverse path filter: with two ToRs an answer may leave where the question did not enter.
+ * - Routes whose link has no carrier are passed over, or half of an unplugged node's traffic would go nowhere.
+ * - Nobody says or believes ICMP redirects: ToRs send packets back onto the network they came from.
+ */
+const hostSettings: readonly string[] = [
+  'net.ipv4.conf.all.rp_filter=0',
+  'net.ipv4.conf.default.rp_filter=0',
+  'net.ipv4.conf.all.send_redirects=0',
+  'net.ipv4.conf.default.send_redirects=0',
+  'net.ipv4.conf.all.accept_redirects=0',
+  'net.ipv4.conf.default.accept_redirects=0',
+  'net.ipv4.conf.all.ignore_routes_with_linkdown=1',
+  'net.ipv4.conf.default.ignore_routes_with_linkdown=1',
+  'net.ipv6.conf.all.ignore_routes_with_linkdown=1',
+  'net.ipv6.conf.default.ignore_routes_with_linkdown=1',
+  'net.ipv6.conf.all.accept_dad=0',
+  'net.ipv6.conf.default.accept_dad=0',
+  'net.ipv6.conf.default.accept_redirects=0',
+];
+
+/** Hashing by ports too (policy 1), so that requests of one client to one address use every path. */
+const forwardingSettings: readonly string[] = [
+  'net.ipv4.ip_forward=1',
+  'net.ipv6.conf.all.forwarding=1',
+  'net.ipv6.conf.default.forwarding=1',
+  'net.ipv4.fib_multipath_hash_policy=1',
+  'net.ipv6.fib_multipath_hash_policy=1',
+];
+
+export async function prepareNamespace(namespace: string, forwards: boolean): Promise<void> {
+  const settings = forwards ? [...hostSettings, ...forwardingSettings] : hostSettings;
+  await run(inNamespace(namespace, ['sysctl', '-q', '-w', ...settings]));
+  await ip(['link set lo up'], namespace);
+}

@@ -1,0 +1,418 @@
+import { execFileSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DataplaneError, type ApplyResult } from '../../src/dataplane/dataplane.ts';
+import { commandPorts, NftablesDataplane, type NftablesPorts } from '../../src/dataplane/nftables/nftables.ts';
+import { skeleton, skeletonScript } from '../../src/dataplane/nftables/skeleton.ts';
+import { address, type Family } from '../../src/net/address.ts';
+import type { Backend, Frontend, NodeForwarding, Protocol, ServiceForwarding } from '../../src/net/frontend.ts';
+import { prefix } from '../../src/net/prefix.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { silentLog } from '../../src/system/log.ts';
+import { blockedAddress, clientAddress, inside, nodeAddress, OneNode, podAddress, podPort } from './dataplane/one-node.ts';
+
+const families: readonly Family[] = [4, 6];
+const protocols: readonly Protocol[] = ['TCP', 'UDP'];
+const cells = families.flatMap((family) => protocols.map((protocol) => ({ family, protocol })));
+
+const clusterIp = (family: Family, host: number): string => (family === 4 ? `172.30.0.${host}` : `fd02::${host}`);
+const external = (family: Family, host: number): string => (family === 4 ? `192.0.2.${host}` : `fd09::${host}`);
+
+const node: NodeForwarding = {
+  nodePortAddresses: families.map((family) => address(nodeAddress(family))),
+  podPrefixes: [prefix('10.244.0.0/16'), prefix('fd01::/64')],
+  servicePrefixes: [prefix('172.30.0.0/24'), prefix('fd02::/112')],
+  masqueradeBit: 14,
+};
+
+const pods = (family: Family, ...numbers: number[]): Backend[] =>
+  numbers.map((number) => ({ address: address(podAddress(family, number)), port: podPort, local: number !== 3 }));
+
+type Overrides = Partial<Omit<Frontend, 'match' | 'backends' | 'localBackends'>> & {
+  readonly use?: readonly number[];
+  readonly useLocal?: readonly number[];
+};
+
+/** The frontend in both families and both protocols. */
+function everywhere(
+  where: { readonly host: number; readonly at: typeof clusterIp } | { readonly nodePort: number },
+  overrides: Overrides,
+): Frontend[] {
+  const { use = [1, 2, 3], useLocal = [], ...rest } = overrides;
+  return cells.map(({ family, protocol }) => ({
+    match:
+      'nodePort' in where
+        ? { kind: 'nodePort', family, protocol, port: where.nodePort }
+        : { kind: 'address', address: address(where.at(family, where.host)), protocol, port: 80 },
+    scope: 'nodePort' in where || where.at === external ? 'external' : 'internal',
+    policy: 'Cluster',
+    backends: pods(family, ...use),
+    localBackends: pods(family, ...useLocal),
+    ...rest,
+  }));
+}
+
+const onlyClient = [prefix('10.99.0.2/32'), prefix('fd99::2/128')];
+const services: ReadonlyMap<string, ServiceForwarding> = new Map(
+  Object.entries({
+    plain: everywhere({ host: 1, at: clusterIp }, {}),
+    empty: [...everywhere({ host: 2, at: clusterIp }, { use: [] }), ...everywhere({ host: 13, at: external }, { use: [] })],
+    internalLocal: everywhere({ host: 3, at: clusterIp }, { policy: 'Local', useLocal: [1] }),
+    internalLocalNone: everywhere({ host: 4, at: clusterIp }, { policy: 'Local', use: [3] }),
+    affinity: [
+      ...everywhere({ host: 5, at: clusterIp }, { affinitySeconds: 10_800 }),
+      ...everywhere({ host: 15, at: external }, { affinitySeconds: 60, policy: 'Local', useLocal: [1, 2] }),
+      ...everywhere({ nodePort: 30_005 }, { affinitySeconds: 2 }),
+    ],
+    hairpin: everywhere({ host: 6, at: clusterIp }, { use: [1] }),
+    balancer: [...everywhere({ host: 10, at: external }, {}), ...everywhere({ nodePort: 30_001 }, {})],
+    local: [
+      ...everywhere({ host: 11, at: external }, { policy: 'Local', use: [1, 3], useLocal: [1] }),
+      ...everywhere({ nodePort: 30_002 }, { policy: 'Local', use: [1, 3], useLocal: [1] }),
+    ],
+    localNone: everywhere({ host: 12, at: external }, { policy: 'Local', use: [3] }),
+    restricted: everywhere({ host: 14, at: external }, { use: [1, 2], sourceRanges: onlyClient }),
+  }).map(([name, frontends]) => [name, { frontends }]),
+);
+
+const prefixToNode = ['ip', 'netns', 'exec', 'hd-node'];
+const ports = (): NftablesPorts => commandPorts(systemClock, silentLog, prefixToNode);
+const wait = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+async function until(what: string, condition: () => boolean | Promise<boolean>, milliseconds = 2_000): Promise<void> {
+  const deadline = performance.now() + milliseconds;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`not within ${milliseconds} ms: ${what}`);
+    await wait(20);
+  }
+}
+
+let lab: OneNode;
+let dataplane: NftablesDataplane;
+
+beforeAll(async () => {
+  lab = await OneNode.start();
+  dataplane = new NftablesDataplane(ports());
+  const result = await dataplane.replace(node, services);
+  expect([...result.quarantined]).toEqual([]);
+});
+
+afterAll(async () => {
+  await dataplane?.close();
+  lab?.stop();
+});
+
+describe.each(cells)('IPv$family $protocol', ({ family, protocol }) => {
+  const request = (from: Parameters<OneNode['request']>[0], address: string, port: number, more: object = {}) =>
+    lab.request(from, { protocol, address, port, count: 24, ...more });
+
+  test('a pod reaches every backend of a ClusterIP with its own address', async () => {
+    const outcome = await request('pod1', clusterIp(family, 6), 80, { count: 2 });
+    expect(outcome.counts).toEqual({ pod1: 2 });
+    const spread = await request('pod2', clusterIp(family, 1), 80, { count: 40 });
+    expect(Object.keys(spread.counts).sort()).toEqual(['pod1', 'pod2', 'pod3']);
+    const direct = await request('pod2', clusterIp(family, 6), 80, { count: 2 });
+    expect(direct).toMatchObject({ counts: { pod1: 2 }, clients: [podAddress(family, 2)] });
+  });
+
+  test('a pod that reaches itself is masqueraded', async () => {
+    const outcome = await request('pod1', clusterIp(family, 6), 80, { count: 2 });
+    expect(outcome.counts).toEqual({ pod1: 2 });
+    expect(outcome.clients).not.toContain(podAddress(family, 1));
+  });
+
+  test('a ClusterIP from outside and from the node is masqueraded', async () => {
+    const outside = await request('client', clusterIp(family, 6), 80, { count: 2 });
+    expect(outside.counts).toEqual({ pod1: 2 });
+    expect(outside.clients).not.toContain(clientAddress(family));
+    expect((await request('node', clusterIp(family, 1), 80, { count: 4 })).counts).not.toHaveProperty('TIMEOUT');
+  });
+
+  test('twenty requests to a service without backends are refused without a wait', async () => {
+    const count = protocol === 'TCP' ? 20 : 1;
+    for (const from of ['client', 'pod1', 'node'] as const) {
+      for (const target of [clusterIp(family, 2), external(family, 13)]) {
+        const outcome = await request(from, target, 80, { count });
+        expect([from, outcome.counts]).toEqual([from, { ECONNREFUSED: count }]);
+      }
+      // ICMP errors have a rate limit for each destination.
+      if (protocol === 'UDP') await wait(150);
+    }
+  });
+
+  test('an unused port of a ClusterIP refuses, an address without owner in the service range drops', async () => {
+    expect((await request('client', clusterIp(family, 1), 81, { count: 1 })).counts).toEqual({ ECONNREFUSED: 1 });
+    expect((await request('pod1', clusterIp(family, 77), 80, { count: 1 })).counts).toEqual({ TIMEOUT: 1 });
+  });
+
+  test('internal policy Local uses local backends only and drops without one', async () => {
+    expect((await request('pod2', clusterIp(family, 3), 80, { count: 8 })).counts).toEqual({ pod1: 8 });
+    expect((await request('pod2', clusterIp(family, 4), 80, { count: 1 })).counts).toEqual({ TIMEOUT: 1 });
+    expect((await request('node', clusterIp(family, 3), 80, { count: 4 })).counts).toEqual({ pod1: 4 });
+  });
+
+  test('policy Cluster spreads an external address over all backends, masqueraded, from everywhere', async () => {
+    for (const from of ['client', 'pod1', 'node'] as const) {
+      const outcome = await request(from, external(family, 10), 80, { count: 40 });
+      expect(Object.keys(outcome.counts).sort()).toEqual(['pod1', 'pod2', 'pod3']);
+      expect(outcome.clients).not.toContain(clientAddress(family));
+      expect(outcome.clients).not.toContain(podAddress(family, 1));
+    }
+  });
+
+  test('policy Local keeps the client and uses local backends; pods and the node use all', async () => {
+    const outside = await request('client', external(family, 11), 80);
+    expect(outside).toMatchObject({ counts: { pod1: 24 }, clients: [clientAddress(family)] });
+    const pod = await request('pod2', external(family, 11), 80);
+    expect(Object.keys(pod.counts).sort()).toEqual(['pod1', 'pod3']);
+    expect(pod.clients).toEqual([podAddress(family, 2)]);
+    expect(Object.keys((await request('node', external(family, 11), 80)).counts).sort()).toEqual(['pod1', 'pod3']);
+  });
+
+  test('policy Local without a local backend drops from outside and works from a pod', async () => {
+    expect((await request('client', external(family, 12), 80, { count: 1 })).counts).toEqual({ TIMEOUT: 1 });
+    expect((await request('pod1', external(family, 12), 80, { count: 4 })).counts).toEqual({ pod3: 4 });
+    expect((await request('node', external(family, 12), 80, { count: 4 })).counts).toEqual({ pod3: 4 });
+  });
+
+  test('a NodePort follows its policy and answers on the node address only', async () => {
+    const cluster = await request('client', nodeAddress(family), 30_001, { count: 40 });
+    expect(Object.keys(cluster.counts).sort()).toEqual(['pod1', 'pod2', 'pod3']);
+    expect(cluster.clients).not.toContain(clientAddress(family));
+    const local = await request('client', nodeAddress(family), 30_002, { count: 8 });
+    expect(local).toMatchObject({ counts: { pod1: 8 }, clients: [clientAddress(family)] });
+    const otherAddress = family === 4 ? '10.244.1.1' : 'fd01::1';
+    expect((await request('client', otherAddress, 30_001, { count: 1 })).counts).toEqual({ ECONNREFUSED: 1 });
+  });
+
+  test('source ranges drop everyone else', async () => {
+    expect(
+      (await request('client', external(family, 14), 80, { count: 4, localAddress: clientAddress(family) })).counts,
+    ).not.toHaveProperty('TIMEOUT');
+    const blocked = await request('client', external(family, 14), 80, { count: 1, localAddress: blockedAddress(family) });
+    expect(blocked.counts).toEqual({ TIMEOUT: 1 });
+    expect((await request('pod1', external(family, 14), 80, { count: 1 })).counts).toEqual({ TIMEOUT: 1 });
+  });
+
+  test('session affinity keeps a client with one backend on every kind of frontend', async () => {
+    for (const [target, port] of [
+      [clusterIp(family, 5), 80],
+      [external(family, 15), 80],
+      [nodeAddress(family), 30_005],
+    ] as const) {
+      const outcome = await request('client', target, port);
+      expect(Object.values(outcome.counts)).toEqual([24]);
+      expect(Object.keys(outcome.counts)[0]).toMatch(/^pod/);
+    }
+  });
+
+  test('a port of an external address that no service has is left alone', async () => {
+    // Routed on: the node sends it back to the client, whose kernel does not own the address.
+    const before = inside('node', 'nft list counters');
+    expect((await request('client', external(family, 10), 81, { count: 1 })).counts).not.toHaveProperty('ECONNREFUSED');
+    expect(before).toBe('');
+  });
+});
+
+describe('session affinity', () => {
+  const affine = (family: Family, use: readonly number[]): ServiceForwarding => ({
+    frontends: everywhere({ host: 20, at: external }, { affinitySeconds: 60, use }).filter(
+      (each) => each.backends[0]?.address.family === family,
+    ),
+  });
+
+  test.each(families)('IPv%i: a client stays when other backends come and go, and moves when its own goes', async (family) => {
+    const request = { protocol: 'TCP', address: external(family, 20), port: 80, count: 12 } as const;
+    await dataplane.apply(new Map([['affine', affine(family, [1, 2, 3])]]));
+    const first = Object.keys((await lab.request('client', request)).counts);
+    expect(first).toHaveLength(1);
+    const mine = Number(first[0]?.slice(3));
+    const others = [1, 2, 3].filter((pod) => pod !== mine);
+    await dataplane.apply(new Map([['affine', affine(family, [mine, others[0] ?? 0].sort())]]));
+    expect((await lab.request('client', request)).counts).toEqual({ [`pod${mine}`]: 12 });
+    await dataplane.apply(new Map([['affine', affine(family, others)]]));
+    const moved = (await lab.request('client', request)).counts;
+    expect(Object.values(moved)).toEqual([12]);
+    expect(moved).not.toHaveProperty(`pod${mine}`);
+    await dataplane.apply(new Map([['affine', undefined]]));
+  });
+});
+
+describe('changes', () => {
+  test('the generated skeleton passes the check of nft, and lists so that it loads again', () => {
+    for (const family of families) {
+      const script = `${skeletonScript(skeleton(family, 3)).join('\n')}\n`;
+      execFileSync('ip', ['netns', 'exec', 'hd-pod1', 'nft', '-c', '-f', '-'], { input: script });
+      execFileSync('ip', ['netns', 'exec', 'hd-pod1', 'nft', '-f', '-'], { input: script });
+      const listed = inside('pod1', `nft list table ${family === 4 ? 'ip' : 'ip6'} herald`);
+      execFileSync('ip', ['netns', 'exec', 'hd-pod1', 'nft', '-c', '-f', '-'], { input: listed });
+    }
+    inside('pod1', 'nft flush ruleset');
+  });
+
+  test('another instance adopts the tables: nothing is written, and a running connection goes on', async () => {
+    const connection = await lab.connection('client', external(4, 10), 80);
+    const before = inside('node', 'nft -a list ruleset');
+    const writes: (readonly string[])[] = [];
+    const own = ports();
+    const successor = new NftablesDataplane({
+      ...own,
+      executor: { ...own.executor, run: (lines) => (writes.push(lines), own.executor.run(lines)) },
+    });
+    const result = await successor.replace(node, services);
+    expect([...result.quarantined]).toEqual([]);
+    expect(writes).toEqual([]);
+    expect(withoutClients(inside('node', 'nft -a list ruleset'))).toBe(withoutClients(before));
+    // Only the difference is written.
+    await successor.replace(node, new Map([...services].filter(([name]) => name !== 'hairpin')));
+    expect(writes).toHaveLength(1);
+    expect(writes.flat().filter((line) => /table|chain|rule/.test(line))).toEqual([]);
+    await successor.replace(node, services);
+    await successor.close();
+    expect((await connection.end()).failure).toBe('');
+  });
+
+  test.each(families)('IPv%i: endpoints are replaced under connections without an error', async (family) => {
+    const staying = await lab.connection('client', external(family, 10), 80);
+    const request = lab.request('client', { protocol: 'TCP', address: external(family, 10), port: 80, count: 400 });
+    const changed = (use: readonly number[]): ServiceForwarding => ({
+      frontends: [...everywhere({ host: 10, at: external }, { use }), ...everywhere({ nodePort: 30_001 }, {})],
+    });
+    for (const use of [[1], [2, 3], [3], [1, 2], [1, 2, 3], [2], [1, 3], [1, 2, 3]]) {
+      await dataplane.apply(new Map([['balancer', changed(use)]]));
+      await wait(20);
+    }
+    const outcome = await request;
+    expect(Object.keys(outcome.counts).filter((name) => !name.startsWith('pod'))).toEqual([]);
+    const ended = await staying.end();
+    expect(ended.failure).toBe('');
+    expect(ended.answers).toBeGreaterThan(0);
+  });
+
+  test('a UDP client that never pauses moves to another backend when its own goes', async () => {
+    for (const family of families) {
+      const request = { protocol: 'UDP', address: external(family, 21), port: 80, localPort: 40_000 } as const;
+      const only = (use: readonly number[]): ServiceForwarding => ({ frontends: everywhere({ host: 21, at: external }, { use }) });
+      await dataplane.apply(new Map([['udp', only([1])]]));
+      expect((await lab.request('client', request)).counts).toEqual({ pod1: 1 });
+      await dataplane.apply(new Map([['udp', only([2])]]));
+      await until('the flow moves', async () => (await lab.request('client', request)).counts['pod2'] === 1);
+      await dataplane.apply(new Map([['udp', only([])]]));
+      await until('the flow ends', async () => (await lab.request('client', request)).counts['ECONNREFUSED'] === 1, 4_000);
+      await dataplane.apply(new Map([['udp', undefined]]));
+    }
+  });
+
+  test.each(['flush ruleset', 'delete table ip herald', 'delete table ip6 herald', 'flush chain ip herald services'])(
+    'nft %s is noticed and repaired, and our own changes are not',
+    async (command) => {
+      await wait(1_200);
+      const repairs: string[] = [];
+      dataplane.onRepair((what) => repairs.push(what));
+      await dataplane.apply(new Map([['own', { frontends: everywhere({ host: 22, at: external }, {}) }]]));
+      await dataplane.apply(new Map([['own', undefined]]));
+      await wait(600);
+      expect(repairs).toEqual([]);
+      const before = withoutHandles(inside('node', 'nft list ruleset'));
+      const started = performance.now();
+      inside('node', `nft ${command}`);
+      await until('a repair', () => repairs.length > 0);
+      expect(performance.now() - started).toBeLessThan(2_000);
+      expect(withoutHandles(inside('node', 'nft list ruleset'))).toEqual(before);
+      for (const { family, protocol } of cells) {
+        const outcome = await lab.request('client', { protocol, address: external(family, 10), port: 80, count: 4 });
+        expect(Object.keys(outcome.counts).every((name) => name.startsWith('pod'))).toBe(true);
+      }
+    },
+  );
+});
+
+describe('faults', () => {
+  test('a frontend that the kernel refuses is quarantined alone, and comes back when it is accepted', async () => {
+    let poison: string | undefined = external(4, 31);
+    const own = ports();
+    const faulty: NftablesPorts = {
+      ...own,
+      executor: {
+        ...own.executor,
+        run: (lines) =>
+          poison !== undefined && lines.some((line) => line.includes(`${poison} .`))
+            ? own.executor.run([...lines, 'add element ip herald nosuchset { 1 }'])
+            : own.executor.run(lines),
+      },
+    };
+    const other = new NftablesDataplane(faulty);
+    await other.replace(node, services);
+    const forwarding = (host: number): ServiceForwarding => ({
+      frontends: everywhere({ host, at: external }, {}).filter((each) => each.match.protocol === 'TCP'),
+    });
+    const batch: Promise<ApplyResult>[] = [30, 31, 32, 33].map((host) => other.apply(new Map([[`s${host}`, forwarding(host)]])));
+    const [result] = await Promise.all(batch);
+    expect([...(result?.quarantined ?? [])].map(([key, { service }]) => [key, service])).toEqual([['192.0.2.31 TCP 80', 's31']]);
+    expect(result?.quarantined.get('192.0.2.31 TCP 80')?.error).toContain('No such file');
+    for (const host of [30, 32, 33]) {
+      const outcome = await lab.request('client', { protocol: 'TCP', address: external(4, host), port: 80, count: 4 });
+      expect(Object.keys(outcome.counts).every((name) => name.startsWith('pod'))).toBe(true);
+    }
+    poison = undefined;
+    const later = await other.apply(new Map([['s30', undefined]]));
+    expect([...later.quarantined]).toEqual([]);
+    expect((await lab.request('client', { protocol: 'TCP', address: external(4, 31), port: 80 })).counts).not.toHaveProperty('TIMEOUT');
+    await other.close();
+    await dataplane.replace(node, services);
+  });
+
+  test('without the command, or without the right, nothing can be applied and the error says which', async () => {
+    const absent = new NftablesDataplane(commandPorts(systemClock, silentLog, ['/nonexistent/command']));
+    await expect(absent.replace(node, services)).rejects.toMatchObject({ name: 'DataplaneError', code: 'unavailable' });
+    await absent.close();
+    const unprivileged = new NftablesDataplane(
+      commandPorts(systemClock, silentLog, [...prefixToNode, 'setpriv', '--reuid=65534', '--clear-groups']),
+    );
+    const error = await unprivileged.replace(node, services).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(DataplaneError);
+    expect(error).toMatchObject({ code: 'permission' });
+    await unprivileged.close();
+  });
+});
+
+describe('unreachable routes', () => {
+  const routes = (): string[] =>
+    ['-4', '-6'].flatMap((family) =>
+      inside('node', `ip ${family} route show type unreachable`)
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => line.split(' ')[1] ?? ''),
+    );
+
+  test('they are a whole set, survive a restart and lose leftovers', async () => {
+    await dataplane.setUnreachable([prefix('198.51.100.0/24'), prefix('fd77::/64')]);
+    expect(routes()).toEqual(['198.51.100.0/24', 'fd77::/64']);
+    await dataplane.setUnreachable([prefix('198.51.100.0/24'), prefix('203.0.113.7/32')]);
+    expect(routes()).toEqual(['198.51.100.0/24', '203.0.113.7']);
+    const successor = new NftablesDataplane(ports());
+    await successor.setUnreachable([prefix('fd78::/64')]);
+    expect(routes()).toEqual(['fd78::/64']);
+    await successor.close();
+  });
+});
+
+test('cleanup leaves nothing', async () => {
+  await dataplane.setUnreachable([prefix('198.51.100.0/24')]);
+  await dataplane.cleanup();
+  expect(inside('node', 'nft list ruleset')).toBe('');
+  expect(inside('node', 'ip route show type unreachable')).toBe('');
+});
+
+/** The lines of a listing without what the kernel itself remembers, in an order of their own. */
+function withoutClients(listing: string): string {
+  return listing.replaceAll(/(map affinity \{[^}]*?)\t\telements = \{[^}]*\}\n/g, '$1');
+}
+
+function withoutHandles(listing: string): string[] {
+  const text = withoutClients(listing).replaceAll(/set revision \{[^}]*\{[^}]*\}[^}]*\}/g, '');
+  return text
+    .split(/[\n,]/)
+    .map((line) => line.replaceAll(/elements = \{|\}/g, '').trim())
+    .filter((line) => line !== '')
+    .sort();
+}

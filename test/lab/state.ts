@@ -1,0 +1,74 @@
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { randomInt } from 'node:crypto';
+import process from 'node:process';
+import { identify, isAlive, type ProcessIdentity } from './owner.ts';
+
+/** What labs leave on disk about themselves, so that the next one can clean up after a lab whose owner was killed. */
+export const stateRoot = '/run/herald-lab';
+
+export const directoryOf = (id: string): string => `${stateRoot}/${id}`;
+
+/**
+ * Makes the directory of a lab of this process and returns the lab's id: `hl` and four characters.
+ *
+ * The directory gets its name only when it says who owns it: a lab without an owner would look abandoned.
+ */
+export function claimId(): string {
+  mkdirSync(stateRoot, { recursive: true });
+  const owner = identify(process.pid);
+  for (;;) {
+    const id = `hl${randomInt(36 ** 4)
+      .toString(36)
+      .padStart(4, '0')}`;
+    const draft = `${stateRoot}/.${id}.${process.pid}`;
+    if (existsSync(directoryOf(id))) continue;
+    mkdirSync(`${draft}/logs`, { recursive: true });
+    writeFileSync(`${draft}/owner.json`, JSON.stringify(owner));
+    renameSync(draft, directoryOf(id));
+    return id;
+  }
+}
+
+/** Appends to the lab's list of processes, before anything can go wrong with them. */
+export function recordProcess(id: string, identity: ProcessIdentity): void {
+  appendFileSync(`${directoryOf(id)}/processes`, `${identity.pid} ${identity.started}\n`);
+}
+
+export function recordedProcesses(id: string): readonly ProcessIdentity[] {
+  let text: string;
+  try {
+    text = readFileSync(`${directoryOf(id)}/processes`, 'utf8');
+  } catch {
+    return [];
+  }
+  return text
+    .split('\n')
+    .map((line) => line.split(' '))
+    .flatMap(([pid, started]) => (started === undefined ? [] : [{ pid: Number(pid), started }]));
+}
+
+/** A kept lab stays although its owner ends; only an explicit sweep takes it down. */
+export function markKept(id: string): void {
+  writeFileSync(`${directoryOf(id)}/kept`, '');
+}
+
+/** Labs whose owner is gone. `kept`: also those that were left standing on purpose. */
+export function abandonedIds(kept: boolean): readonly string[] {
+  if (!existsSync(stateRoot)) return [];
+  const entries = readdirSync(stateRoot);
+  for (const draft of entries.filter((name) => name.startsWith('.'))) {
+    // Drafts exist for less than a millisecond, and name their maker.
+    if (identify(Number(draft.split('.').at(-1))) === undefined) rmSync(`${stateRoot}/${draft}`, { recursive: true, force: true });
+  }
+  return entries.filter((name) => name.startsWith('hl')).filter((id) => isAbandoned(id) && (kept || !existsSync(`${directoryOf(id)}/kept`)));
+}
+
+function isAbandoned(id: string): boolean {
+  try {
+    const owner = JSON.parse(readFileSync(`${directoryOf(id)}/owner.json`, 'utf8')) as ProcessIdentity;
+    return !isAlive(owner);
+  } catch {
+    // A sweep that was itself killed may have removed the file; one that runs at this moment ends by removing the directory.
+    return true;
+  }
+}

@@ -1,0 +1,312 @@
+import { address, type Family } from '../../../src/net/address.ts';
+import type { Protocol } from '../../../src/net/frontend.ts';
+import { prefix } from '../../../src/net/prefix.ts';
+import { parseRange } from '../../../src/net/range.ts';
+import type { Namespace, Node, Secret } from '../../../src/model/cluster.ts';
+import type {
+  BGPAdvertisement,
+  BGPPeer,
+  Community,
+  ExternalIPPolicy,
+  HeraldConfig,
+  IPAddressPool,
+} from '../../../src/model/configuration.ts';
+import type { Endpoint, EndpointSlice } from '../../../src/model/endpoint-slice.ts';
+import { serviceKey, type Labels, type Metadata, type NamespacedName, type ServiceKey } from '../../../src/model/metadata.ts';
+import type { LabelSelector } from '../../../src/model/selector.ts';
+import type { Service, ServicePort } from '../../../src/model/service.ts';
+import type { Snapshot } from '../../../src/model/snapshot.ts';
+
+/** Small literals to model objects: text where the model has addresses, and the API's defaults for what is left out. */
+
+type Overrides<T> = Partial<Omit<T, 'kind' | 'metadata'>>;
+
+export function metadata(name: string, namespace = '', labels: Labels = {}): Metadata {
+  return {
+    namespace,
+    name,
+    uid: `${namespace}/${name}`,
+    resourceVersion: '1',
+    labels,
+    annotations: {},
+    creationTimestamp: '',
+    deleting: false,
+  };
+}
+
+export const matching = (matchLabels: Labels): LabelSelector => ({ matchLabels, matchExpressions: [] });
+
+export interface ServiceLiteral extends Overrides<
+  Omit<Service, 'clusterIPs' | 'ports' | 'externalIPs' | 'requestedAddresses' | 'loadBalancerSourceRanges' | 'ingress'>
+> {
+  /** "namespace/name", or a name in namespace default. */
+  readonly name: string;
+  readonly labels?: Labels;
+  readonly clusterIPs?: readonly string[];
+  /** "80", "443/TCP", "dns:53/UDP", "http:80/TCP@30080" (the last is the nodePort). */
+  readonly ports?: readonly string[];
+  readonly externalIPs?: readonly string[];
+  readonly requested?: readonly string[];
+  readonly sourceRanges?: readonly string[];
+  /** Addresses of the record. */
+  readonly assigned?: readonly string[];
+  readonly ingress?: Service['ingress'];
+}
+
+export function service(literal: ServiceLiteral): Service {
+  const { name, labels, clusterIPs, ports, externalIPs, requested, sourceRanges, assigned, ingress, ...rest } = literal;
+  const addresses = (clusterIPs ?? ['10.96.0.1']).map(address);
+  return {
+    kind: 'Service',
+    metadata: { ...metadata(named(name).name, named(name).namespace, labels) },
+    type: 'LoadBalancer',
+    headless: false,
+    clusterIPs: addresses,
+    ipFamilies: addresses.map(({ family }) => family),
+    ipFamilyPolicy: addresses.length > 1 ? 'PreferDualStack' : 'SingleStack',
+    ports: (ports ?? ['80']).map(servicePort),
+    hasSelector: true,
+    selectorText: 'app=web',
+    externalIPs: (externalIPs ?? []).map(address),
+    externalTrafficPolicy: 'Cluster',
+    internalTrafficPolicy: 'Cluster',
+    requestedAddresses: (requested ?? []).map(address),
+    loadBalancerSourceRanges: (sourceRanges ?? []).map(prefix),
+    allocateLoadBalancerNodePorts: true,
+    healthCheckNodePort: 0,
+    ingress: ingress ?? (assigned ?? []).map((text) => ({ address: address(text), ipMode: 'VIP' })),
+    ...rest,
+  };
+}
+
+/** "address", then any of "@node", "notready", "terminating" (which no longer serves), "draining" (terminating and serving), "zone=a,b", "nodes=n1". */
+export function endpoint(text: string): Endpoint {
+  const [at = '', ...words] = text.split(' ');
+  const [ip = '', nodeName] = at.split('@');
+  const list = (name: string): string[] => {
+    const word = words.find((word) => word.startsWith(`${name}=`));
+    return word === undefined ? [] : word.slice(name.length + 1).split(',');
+  };
+  const terminating = words.includes('terminating') || words.includes('draining');
+  const ready = !terminating && !words.includes('notready');
+  return {
+    address: address(ip),
+    ready,
+    serving: ready || words.includes('draining'),
+    terminating,
+    ...(nodeName === undefined ? {} : { nodeName }),
+    hintZones: list('zone'),
+    hintNodes: list('nodes'),
+  };
+}
+
+export interface SliceLiteral {
+  readonly service: string;
+  /** "8080", "http:8080/TCP": the names are the Service's. */
+  readonly ports?: readonly string[];
+  /** See `endpoint`. All of one family, which is the slice's. */
+  readonly endpoints: readonly string[];
+  readonly name?: string;
+  readonly labels?: Labels;
+  readonly family?: Family;
+}
+
+export function slice(literal: SliceLiteral): EndpointSlice {
+  const endpoints = literal.endpoints.map(endpoint);
+  const { namespace, name } = named(literal.service);
+  return {
+    kind: 'EndpointSlice',
+    metadata: metadata(literal.name ?? `${name}-1`, namespace, literal.labels),
+    service: serviceKey({ namespace, name }),
+    family: literal.family ?? endpoints[0]?.address.family ?? 4,
+    ports: (literal.ports ?? ['8080']).map((text) => {
+      const { name, protocol, port } = servicePort(text);
+      return { name, protocol, port };
+    }),
+    endpoints,
+  };
+}
+
+export interface PoolLiteral extends Overrides<Omit<IPAddressPool, 'addresses' | 'serviceAllocation'>> {
+  readonly name: string;
+  readonly addresses: readonly string[];
+  readonly labels?: Labels;
+  readonly serviceAllocation?: Partial<NonNullable<IPAddressPool['serviceAllocation']>>;
+}
+
+export function pool({ name, addresses, labels, serviceAllocation, ...rest }: PoolLiteral): IPAddressPool {
+  return {
+    kind: 'IPAddressPool',
+    metadata: metadata(name, '', labels),
+    addresses: addresses.map((text) => {
+      const range = parseRange(text);
+      if (!range.ok) throw new RangeError(`${text}: ${range.problem}`);
+      return range.value;
+    }),
+    autoAssign: true,
+    avoidBuggyIPs: false,
+    ...(serviceAllocation === undefined
+      ? {}
+      : { serviceAllocation: { priority: 0, namespaces: [], namespaceSelectors: [], serviceSelectors: [], ...serviceAllocation } }),
+    ...rest,
+  };
+}
+
+export interface PeerLiteral extends Overrides<Omit<BGPPeer, 'peerAddress' | 'sourceAddress' | 'routerID'>> {
+  readonly name: string;
+  readonly peerAddress?: string;
+  readonly routerID?: string;
+}
+
+export function peer({ name, peerAddress, routerID, ...rest }: PeerLiteral): BGPPeer {
+  return {
+    kind: 'BGPPeer',
+    metadata: metadata(name),
+    myASN: 64512,
+    ...(rest.dynamicASN === undefined ? { peerASN: 64513 } : {}),
+    peerAddress: address(peerAddress ?? '10.0.0.254'),
+    peerPort: 179,
+    holdTimeSeconds: 90,
+    keepaliveTimeSeconds: 30,
+    nodeSelectors: [],
+    ebgpMultiHop: false,
+    dualStackAddressFamily: false,
+    passive: false,
+    adminDown: false,
+    ...(routerID === undefined ? {} : { routerID: address(routerID) }),
+    ...rest,
+  };
+}
+
+export function advertisement({ name, ...rest }: { readonly name: string } & Overrides<BGPAdvertisement>): BGPAdvertisement {
+  return {
+    kind: 'BGPAdvertisement',
+    metadata: metadata(name),
+    addressTypes: ['LoadBalancer'],
+    ipAddressPools: [],
+    ipAddressPoolSelectors: [],
+    aggregationLength: 32,
+    aggregationLengthV6: 128,
+    localPref: 0,
+    asPathPrepend: 0,
+    communities: [],
+    nodeSelectors: [],
+    serviceSelectors: [],
+    peers: [],
+    ...rest,
+  };
+}
+
+export interface NodeLiteral {
+  readonly name: string;
+  readonly labels?: Labels;
+  readonly internalIPs?: readonly string[];
+  readonly podCIDRs?: readonly string[];
+  readonly networkUnavailable?: boolean;
+}
+
+export function node({ name, labels, internalIPs, podCIDRs, networkUnavailable }: NodeLiteral): Node {
+  return {
+    kind: 'Node',
+    metadata: metadata(name, '', labels),
+    internalIPs: (internalIPs ?? ['10.0.0.1']).map(address),
+    podCIDRs: (podCIDRs ?? []).map(prefix),
+    networkUnavailable: networkUnavailable ?? false,
+    ready: true,
+  };
+}
+
+export interface ClusterLiteral {
+  readonly services?: readonly ServiceLiteral[];
+  readonly slices?: readonly SliceLiteral[];
+  readonly pools?: readonly PoolLiteral[];
+  readonly peers?: readonly PeerLiteral[];
+  readonly advertisements?: readonly Parameters<typeof advertisement>[0][];
+  readonly nodes?: readonly NodeLiteral[];
+  /** Labels by name of the namespace. */
+  readonly namespaces?: Readonly<Record<string, Labels>>;
+  readonly communities?: Readonly<Record<string, string>>;
+  readonly secrets?: readonly { readonly name: string; readonly type?: string; readonly password?: string }[];
+  readonly externalIPPolicies?: readonly { readonly cidrs: readonly string[]; readonly namespaceSelector?: LabelSelector }[];
+  readonly config?: Overrides<Omit<HeraldConfig, 'podCIDRs' | 'serviceCIDRs'>> & {
+    readonly podCIDRs?: readonly string[];
+    readonly serviceCIDRs?: readonly string[];
+  };
+}
+
+export function config({ podCIDRs, serviceCIDRs, ...rest }: NonNullable<ClusterLiteral['config']> = {}): HeraldConfig {
+  return {
+    kind: 'HeraldConfig',
+    metadata: metadata('default'),
+    services: 'all',
+    podCIDRs: (podCIDRs ?? []).map(prefix),
+    serviceCIDRs: (serviceCIDRs ?? []).map(prefix),
+    masqueradeBit: 14,
+    loadBalancerClass: 'herald.dev/herald',
+    defaultClass: true,
+    drainSeconds: 5,
+    ...rest,
+  };
+}
+
+export function cluster(literal: ClusterLiteral): Snapshot {
+  const slices = Map.groupBy((literal.slices ?? []).map(slice), (slice) => slice.service ?? '');
+  const byName = <T extends { readonly metadata: Metadata }>(objects: readonly T[]): Map<string, T> =>
+    new Map(objects.map((object) => [object.metadata.name, object]));
+  const byNamespacedName = <T extends { readonly metadata: Metadata }>(objects: readonly T[]): Map<ServiceKey, T> =>
+    new Map(objects.map((object) => [serviceKey(object.metadata), object]));
+  return {
+    services: byNamespacedName((literal.services ?? []).map(service)),
+    endpointSlices: (key) => slices.get(key) ?? [],
+    nodes: byName((literal.nodes ?? []).map(node)),
+    namespaces: byName(
+      Object.entries(literal.namespaces ?? {}).map(([name, labels]): Namespace => ({ kind: 'Namespace', metadata: metadata(name, '', labels) })),
+    ),
+    secrets: byNamespacedName(
+      (literal.secrets ?? []).map(({ name, type, password }): Secret => {
+        const of = named(name);
+        return {
+          kind: 'Secret',
+          metadata: metadata(of.name, of.namespace),
+          type: type ?? 'kubernetes.io/basic-auth',
+          ...(password === undefined ? {} : { password }),
+        };
+      }),
+    ),
+    pools: byName((literal.pools ?? []).map(pool)),
+    peers: byName((literal.peers ?? []).map(peer)),
+    advertisements: byName((literal.advertisements ?? []).map(advertisement)),
+    communities: byName([
+      {
+        kind: 'Community',
+        metadata: metadata('all'),
+        communities: Object.entries(literal.communities ?? {}).map(([name, value]) => ({ name, value })),
+      } satisfies Community,
+    ]),
+    externalIPPolicies: byName(
+      (literal.externalIPPolicies ?? []).map(
+        ({ cidrs, namespaceSelector }, index): ExternalIPPolicy => ({
+          kind: 'ExternalIPPolicy',
+          metadata: metadata(`policy-${index}`),
+          namespaceSelector: namespaceSelector ?? matching({}),
+          cidrs: cidrs.map(prefix),
+        }),
+      ),
+    ),
+    nodeStates: new Map(),
+    config: config(literal.config),
+  };
+}
+
+function servicePort(text: string): ServicePort {
+  const match = /^(?:(?<name>[a-z-]*):)?(?<port>\d+)(?:\/(?<protocol>TCP|UDP|SCTP))?(?:@(?<nodePort>\d+))?$/.exec(text)?.groups;
+  if (match === undefined) throw new RangeError(`not a port: ${text}`);
+  const port = Number(match['port']);
+  const protocol = (match['protocol'] ?? 'TCP') as Protocol;
+  return { name: match['name'] ?? '', protocol, port, nodePort: Number(match['nodePort'] ?? 0), targetPort: port };
+}
+
+function named(text: string): NamespacedName {
+  const slash = text.indexOf('/');
+  return slash < 0 ? { namespace: 'default', name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
+}

@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync, existsSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '../../..');
+
+/** Who may import whom: docs/ARCHITECTURE.md. A room always sees itself; whatever is not named is forbidden. */
+const leaves = ['src/net', 'src/system'];
+const decisions = ['src/model', 'src/decisions', ...leaves];
+const shells = ['src/sources', 'src/kube', 'src/telemetry', 'src/bgp', 'src/bfd', 'src/dataplane', ...decisions];
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  'src/net': [],
+  'src/system': [],
+  'src/bgp': leaves,
+  'src/bfd': leaves,
+  'src/dataplane': leaves,
+  'src/model': leaves,
+  'src/decisions': ['src/model', ...leaves],
+  'src/telemetry': ['src/model', ...leaves],
+  'src/kube': ['src/model', 'src/telemetry', ...leaves],
+  'src/sources': ['src/model', 'src/kube', 'src/telemetry', ...leaves],
+  'src/explain': decisions,
+  'src/controller': shells,
+  'src/agent': shells,
+  // The provider contract belongs to its consumer, the controller.
+  'providers/bare-metal': ['src/controller', ...decisions],
+  'src/cli': ['src/controller', 'src/agent', 'src/explain', 'providers/bare-metal', ...shells],
+};
+
+/** npm packages and Node built-ins that only some rooms may use; a pure room uses none of them. */
+const pureRooms = ['src/net', 'src/model', 'src/decisions', 'src/explain', 'src/controller', 'src/agent', 'providers/bare-metal'];
+const harmless = new Set(['node:assert']);
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+}
+
+function sourceFiles(folder: string): string[] {
+  if (!existsSync(join(root, folder))) return [];
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name));
+}
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  const statements = text.matchAll(/^\s*(?:import|export)\b[^'";]*?from\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|^\s*import\s+'([^']+)'/gm);
+  return [...statements].map((match) => {
+    const target = match[1] ?? match[2] ?? match[3] ?? '';
+    return { from: file, to: target.startsWith('.') ? normalize(join(dirname(file), target)) : target };
+  });
+}
+
+function roomOf(file: string): string {
+  return file.split('/').slice(0, 2).join('/');
+}
+
+const imports = ['src', 'providers'].flatMap(sourceFiles).flatMap(importsOf);
+const inside = imports.filter(({ to }) => to.startsWith('src/') || to.startsWith('providers/'));
+const outside = imports.filter(({ to }) => !to.startsWith('src/') && !to.startsWith('providers/'));
+
+describe('the import graph', () => {
+  test('finds imports at all', () => {
+    expect(inside.length).toBeGreaterThan(20);
+  });
+
+  test('every room is in the table', () => {
+    const rooms = new Set(['src', 'providers'].flatMap(sourceFiles).map(roomOf));
+    expect([...rooms].filter((room) => mayImport[room] === undefined)).toEqual([]);
+  });
+
+  test('rooms import only what they may', () => {
+    const forbidden = inside.filter(({ from, to }) => {
+      const [mine, theirs] = [roomOf(from), roomOf(to)];
+      return mine !== theirs && !(mayImport[mine] ?? []).includes(theirs);
+    });
+    expect(forbidden).toEqual([]);
+  });
+
+  test('imports stay inside src and providers', () => {
+    const escaping = imports.filter(({ to }) => relative(root, join(root, to)).startsWith('..') || /^(test|scripts|bin)\//.test(to));
+    expect(escaping).toEqual([]);
+  });
+
+  test('pure rooms use no package and no built-in', () => {
+    const impure = outside.filter(({ from, to }) => pureRooms.includes(roomOf(from)) && !harmless.has(to));
+    expect(impure).toEqual([]);
+  });
+
+  test('only the composition root loads a provider', () => {
+    const loaders = inside.filter(({ from, to }) => to.startsWith('providers/') && !from.startsWith('providers/'));
+    expect(new Set(loaders.map(({ from }) => from))).toEqual(new Set(loaders.length > 0 ? ['src/cli/main.ts'] : []));
+  });
+});
