@@ -1,8 +1,8 @@
-import type { Peer, PeerOptions, Route, Speaker } from '../bgp/index.ts';
+import { changedFields, fieldClass, PeerOptionsError, resolveOptions, type Peer, type PeerOptions, type Route, type Speaker } from '../bgp/index.ts';
 import { peersOfNode, type SessionIntent } from '../decisions/announcement/peers.ts';
 import type { RouteIntent } from '../decisions/announcement/route.ts';
 import type { SessionStatus } from '../model/node-state.ts';
-import { says, type Reason } from '../model/reasons.ts';
+import { reason as reasonOf, says, type Reason } from '../model/reasons.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { formatAddress } from '../net/address.ts';
 import type { Log } from '../system/log.ts';
@@ -37,9 +37,12 @@ export class Sessions {
       this.#speaker.removePeer(name, 'peer removed from the configuration');
     }
     for (const [name, session] of wanted) {
-      const present = this.#peers.get(name);
-      if (present === undefined) this.#add(name, session);
-      else present.reconfigure(peerOptions(session));
+      try {
+        this.#set(name, session);
+      } catch (error) {
+        if (!(error instanceof PeerOptionsError)) throw error;
+        refused.set(name, { ...addressOf(snapshot, name), reason: reasonOf('PeerNotPossible', { peer: name, problem: error.message }) });
+      }
     }
     for (const [peer, { reason }] of refused) {
       if (this.#refused.get(peer)?.reason.code !== reason.code) this.#log.warn({ peer, reason: says(reason) }, 'no session with the peer');
@@ -64,7 +67,7 @@ export class Sessions {
         since: since.toISOString(),
         localASN: localAsn,
         peerASN: peerAsn,
-        prefixesSent: prefixesAdvertised,
+        prefixesSent: prefixesAdvertised.ipv4 + prefixesAdvertised.ipv6,
         ...(lastError === undefined ? {} : { lastError }),
       };
     });
@@ -83,12 +86,28 @@ export class Sessions {
     return [...running, ...refused].toSorted((a, b) => (a.peer < b.peer ? -1 : 1));
   }
 
-  #add(name: string, session: SessionIntent): void {
+  #set(name: string, session: SessionIntent): void {
+    const present = this.#peers.get(name);
+    if (present !== undefined) {
+      present.reconfigure(peerOptions(session));
+      return;
+    }
     // The session starts in a later turn of the event loop, so its first burst is everything it has to say.
     const peer = this.#speaker.addPeer(peerOptions(session));
     peer.routes.set(this.#routes.allRoutes(name).map(speakerRoute));
     this.#peers.set(name, peer);
   }
+}
+
+/** How a session takes a change of its settings; undefined: none differs. */
+export function sessionChange(
+  before: SessionIntent,
+  after: SessionIntent,
+): { readonly change: 'reset' | 'live'; readonly fields: readonly string[] } | undefined {
+  const fields = changedFields(resolveOptions(peerOptions(before)), resolveOptions(peerOptions(after)));
+  if (fields.length === 0) return undefined;
+  const resets = fields.some((field) => fieldClass[field] === 'reset' || fieldClass[field] === 'start');
+  return { change: resets ? 'reset' : 'live', fields };
 }
 
 function peerOptions(session: SessionIntent): PeerOptions {

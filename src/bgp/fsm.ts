@@ -175,7 +175,12 @@ const forget: Cell<'stableExpired'> = (state) => ({ state: { ...state, failures:
 
 const received: Cell<'notification'> = (state, { notification }, config) => ({
   state: { name: 'Idle', failures: state.failures + 1 },
-  effects: [cancelAll, { type: 'close' }, retryLater(backoff(state, config)), { type: 'down', problem: { kind: 'received', notification } }],
+  effects: [
+    cancelAll,
+    { type: 'close' },
+    retryLater(backoff(state, config)),
+    { type: 'down', problem: { kind: 'received', notification } },
+  ],
 });
 
 const faulty: Cell<'fault'> = (state, { fault }, config) => refuse(state, fault, config);

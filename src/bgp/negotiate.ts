@@ -42,7 +42,8 @@ export function openOf(identity: Identity): OpenMessage {
 export function negotiate(open: OpenMessage, identity: Identity): Decoded<Negotiated> {
   const theirs = summarize(open.capabilities);
   const peerAsn = theirs.asn ?? open.asn;
-  const wrong = checkAsn(open, peerAsn, theirs.asn !== undefined, identity) ?? checkRouterId(open, peerAsn, identity) ?? checkHoldTime(open);
+  const wrong =
+    checkAsn(open, peerAsn, theirs.asn !== undefined, identity) ?? checkRouterId(open, peerAsn, identity) ?? checkHoldTime(open);
   if (wrong !== undefined) return failed(wrong);
   // Without any multiprotocol capability a peer speaks IPv4 unicast (RFC 4760 8).
   const offered = theirs.multiprotocol ? theirs.families : new Set<Family>([4]);

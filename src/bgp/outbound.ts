@@ -32,7 +32,8 @@ export function outboundOf(negotiated: Negotiated, localAsn: number, localAddres
   return { internal, localAsn, fourOctetAsn, carriage: { 4: carriage(4), 6: carriage(6) } };
 }
 
-const notNegotiated = (family: Family): string => `the session does not carry IPv${family} unicast: the peer did not offer it, or it is not configured`;
+const notNegotiated = (family: Family): string =>
+  `the session does not carry IPv${family} unicast: the peer did not offer it, or it is not configured`;
 
 function carryIpv4(negotiated: Negotiated, nextHop: Address | undefined): Carriage {
   if (nextHop === undefined) return { kind: 'impossible', why: 'the local address of the session is unknown' };

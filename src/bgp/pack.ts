@@ -35,7 +35,12 @@ export function packWithdrawals(family: Family, keys: Iterable<PrefixKey>): Pack
 }
 
 /** One UPDATE that announces as many of the prefixes, all of one family, as fit. The family must be possible. */
-export function packAnnouncements(family: Family, attributes: Uint8Array, nextHop: MultiprotocolNextHop | undefined, keys: Iterable<PrefixKey>): Packed {
+export function packAnnouncements(
+  family: Family,
+  attributes: Uint8Array,
+  nextHop: MultiprotocolNextHop | undefined,
+  keys: Iterable<PrefixKey>,
+): Packed {
   if (nextHop === undefined) {
     const { bytes, count } = fill(keys, updateRoom - attributes.length);
     return { message: encodeUpdate(nothing, attributes, bytes), count };

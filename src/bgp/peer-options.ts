@@ -93,7 +93,7 @@ export function resolveOptions(options: PeerOptions): ResolvedOptions {
     port: options.port ?? 179,
     holdTime: options.holdTime ?? 90,
     connectRetryTime: options.connectRetryTime ?? 5,
-    families: [...new Set(options.families ?? [options.address.family])].sort(),
+    families: [...new Set(options.families ?? [options.address.family])].sort((a, b) => a - b),
     nextHop: options.nextHop ?? {},
     ebgpMultiHop: options.ebgpMultiHop ?? false,
     adminDown: options.adminDown ?? false,
@@ -136,10 +136,10 @@ function check(options: ResolvedOptions): void {
 
 const isAsn = (asn: number): boolean => wholeNumber(asn, 1, 0xffff_ffff) && asn !== 23456;
 
-
 /** Text that is equal for equal values of a field. */
 function canonical(value: PeerOptions[keyof PeerOptions]): string {
   return JSON.stringify(value, (_, part: unknown) => (isAddress(part) ? formatAddress(part) : part)) ?? '';
 }
 
-const isAddress = (value: unknown): value is Address => typeof value === 'object' && value !== null && 'family' in value && 'value' in value;
+const isAddress = (value: unknown): value is Address =>
+  typeof value === 'object' && value !== null && 'family' in value && 'value' in value;

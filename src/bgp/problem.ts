@@ -33,7 +33,9 @@ export function describeProblem(problem: Problem, { target, hasPassword }: Probl
     case 'connectTimeout':
       return `no answer from ${target} within ${problem.seconds} s: ${silence(hasPassword)}`;
     case 'lost':
-      return problem.failure === undefined ? 'the peer closed the connection without saying why' : `the connection was lost: ${problem.failure.detail}`;
+      return problem.failure === undefined
+        ? 'the peer closed the connection without saying why'
+        : `the connection was lost: ${problem.failure.detail}`;
     case 'holdTimerExpired':
       return `hold timer expired: nothing was heard from the peer for ${problem.seconds} s`;
     case 'sendHoldTimerExpired':

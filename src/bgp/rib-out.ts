@@ -53,13 +53,13 @@ export class RibOut {
 
   /** A new session: the peer has nothing. */
   reset(): void {
-    for (const key of [...this.#advertised.keys()]) this.#setAdvertised(key, undefined);
+    for (const key of this.#advertised.keys()) this.#setAdvertised(key, undefined);
     this.#block = undefined;
   }
 
   /** The peer wants the family again (RFC 2918). What waits to be withdrawn is still withdrawn. */
   readvertise(family: Family): void {
-    for (const key of [...this.#desired.keys()]) {
+    for (const key of this.#desired.keys()) {
       if (familyOfKey(key) === family && this.#advertised.has(key)) this.#setAdvertised(key, stale);
     }
   }
@@ -104,10 +104,6 @@ export class RibOut {
     return this.#counts[family];
   }
 
-  get desiredCount(): number {
-    return this.#desired.size + this.#refused.size;
-  }
-
   /** Desired routes that no UPDATE can carry, and those that this session cannot (none is known without a session). */
   *notPossible(outbound: Outbound | undefined): Generator<NotPossible> {
     for (const [key, why] of this.#refused) yield { prefix: prefixOfKey(key), why };
@@ -119,6 +115,15 @@ export class RibOut {
         for (const key of keys) yield { prefix: prefixOfKey(key), why: carriage.why };
       }
     }
+  }
+
+  notPossibleCount(outbound: Outbound | undefined): number {
+    let count = this.#refused.size;
+    for (const family of [4, 6] as const) {
+      if (outbound?.carriage[family].kind !== 'impossible') continue;
+      for (const keys of this.#announcements[family].values()) count += keys.size;
+    }
+    return count;
   }
 
   #advertisedKeys(family: Family): Set<PrefixKey> {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Agent } from '../agent/agent.ts';
 import { linuxTransport, Speaker } from '../bgp/index.ts';
-import { NftablesDataplane } from '../dataplane/nftables/nftables.ts';
+import { commandPorts, NftablesDataplane } from '../dataplane/nftables/nftables.ts';
 import { DirectoryRecords } from '../sources/directory/records.ts';
 import type { Source } from '../sources/source.ts';
 import type { Log } from '../system/log.ts';
@@ -15,7 +15,7 @@ export async function startAgent(environment: Environment, source: Source, direc
   const agent = new Agent(
     {
       source,
-      dataplane: new NftablesDataplane({ clock, random, log }),
+      dataplane: new NftablesDataplane(commandPorts(clock, log)),
       speaker: new Speaker({ clock, random, transport: linuxTransport(), log }),
       writeNodeState: (state) => records.writeNodeState(state),
       clock,

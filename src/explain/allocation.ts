@@ -16,7 +16,7 @@ export interface AllocationExplanation {
 }
 
 /** The allocator as it stands after reading the record: what the controller decides from. */
-export function allocatorOf(snapshot: Snapshot): Allocator {
+function allocatorOf(snapshot: Snapshot): Allocator {
   const allocator = createAllocator(effectivePools(snapshot.pools).pools);
   for (const service of ourServices(snapshot)) {
     const addresses = assignedAddresses(service);
@@ -38,12 +38,16 @@ export function explainAllocation(snapshot: Snapshot, service: Service): Allocat
   return { addresses, ...(reason === undefined ? { pools: [] } : { reason, pools: allocator.survey(request) }) };
 }
 
-/** What every Service will hold after the controller has worked through the snapshot. */
-export function expectedAddresses(snapshot: Snapshot): Map<ServiceKey, { readonly addresses: readonly string[]; readonly reason?: Reason }> {
-  const allocator = allocatorOf(snapshot);
+export type ExpectedAddresses = ReadonlyMap<ServiceKey, { readonly addresses: readonly string[]; readonly reason?: Reason }>;
+
+/** What every Service will hold after a controller that stands at `current` has worked through `proposed`. */
+export function expectedAddresses(current: Snapshot, proposed: Snapshot): ExpectedAddresses {
+  const allocator = allocatorOf(current);
+  for (const { service } of allocator.assignments()) if (!proposed.services.has(service)) allocator.release(service);
+  allocator.setPools(effectivePools(proposed.pools).pools);
   return new Map(
-    ourServices(snapshot).map((service) => {
-      const request = allocationRequest(service, snapshot);
+    ourServices(proposed).map((service) => {
+      const request = allocationRequest(service, proposed);
       const { addresses, reason } = allocator.allocate(request);
       return [request.service, { addresses: addresses.map(formatAddress), ...(reason === undefined ? {} : { reason }) }];
     }),

@@ -9,7 +9,7 @@ import type { Snapshot } from '../model/snapshot.ts';
 import { address, formatAddress } from '../net/address.ts';
 import { frontendKey } from '../net/frontend.ts';
 import { formatPrefix } from '../net/prefix.ts';
-import { expectedAddresses } from './allocation.ts';
+import { expectedAddresses, type ExpectedAddresses } from './allocation.ts';
 
 /** What would differ if one snapshot took the place of another. Plain data, sorted. */
 export interface Plan {
@@ -54,7 +54,7 @@ export type ClassifySession = (
  */
 export function planChanges(current: Snapshot, proposed: Snapshot, classify: ClassifySession): Plan {
   const recorded = withIngress(proposed, (key) => current.services.get(key)?.ingress);
-  const expected = expectedAddresses(recorded);
+  const expected = expectedAddresses(current, recorded);
   const after = withIngress(recorded, (key) =>
     expected.get(key)?.addresses.map((text): Ingress => ({ address: address(text), ipMode: 'VIP' })),
   );
@@ -70,8 +70,6 @@ export function planChanges(current: Snapshot, proposed: Snapshot, classify: Cla
 export function isEmptyPlan({ addresses, routes, rules, sessions }: Plan): boolean {
   return [addresses, routes, rules, sessions].every((changes) => changes.length === 0);
 }
-
-type Expected = ReturnType<typeof expectedAddresses>;
 
 /** The snapshot with other records of what was assigned; Services for which `ingressOf` answers undefined keep theirs. */
 function withIngress(snapshot: Snapshot, ingressOf: (key: ServiceKey) => readonly Ingress[] | undefined): Snapshot {
@@ -99,7 +97,7 @@ function withIngress(snapshot: Snapshot, ingressOf: (key: ServiceKey) => readonl
   };
 }
 
-function changedAddresses(current: Snapshot, expected: Expected): AddressChange[] {
+function changedAddresses(current: Snapshot, expected: ExpectedAddresses): AddressChange[] {
   const before = new Map([...current.services].map(([key, service]) => [key, recordedAddresses(service)]));
   const keys = [...new Set([...before.keys(), ...expected.keys()])].toSorted();
   return keys.flatMap((service): AddressChange[] => {

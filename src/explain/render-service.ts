@@ -29,27 +29,34 @@ function renderAllocation({ addresses, reason, pools }: ServiceExplanation['allo
 function renderNode({ node, reports, frontends, forwarding, reason, addresses }: NodeExplanation): string[] {
   return [
     `Node ${node}${reports ? '' : '  (no agent reports)'}`,
-    `  forwards   ${frontends} frontend${frontends === 1 ? '' : 's'}`,
-    ...forwarding.flatMap((because) => withFix('             ', because)),
-    ...(reason === undefined ? [] : withFix('  announces  nothing: ', reason)),
+    `  forwards ${frontends} frontend${frontends === 1 ? '' : 's'}`,
+    ...forwarding.flatMap((because) => withFix('    ', because)),
+    ...(reason === undefined ? [] : withFix('  announces nothing: ', reason)),
     ...addresses.flatMap(renderAddress),
   ];
 }
 
 function renderAddress({ address, type, reason, peers, refused }: AddressExplanation): string[] {
   const title = type === 'LoadBalancer' ? address : `${address} (${type})`;
+  const reached = peers.filter((peer) => peer.reason === undefined);
+  const names = reached.map(({ peer, prefixes }) => (prefixes.every((prefix) => isHostRoute(prefix, address)) ? peer : `${peer} as ${prefixes.join(', ')}`));
+  // A session for each family is the usual way: that one does not carry the other's addresses is no news where another does.
+  const obstacles = peers.filter((peer) => peer.reason !== undefined && !(peer.reason.code === 'PeerFamilyNotCarried' && peers.length > 1));
   return [
-    ...(reason === undefined ? [`  announces  ${title}`] : withFix(`  announces  not ${title}: `, reason)),
-    ...peers.flatMap((peer) => {
-      if (peer.reason !== undefined) return withFix(`             not to ${peer.peer}: `, peer.reason);
-      return [`             to ${peer.peer} as ${peer.prefixes.join(', ')}`];
-    }),
-    ...refused.flatMap(({ reason: because }) => withFix('             ', because)),
+    ...(reason === undefined ? [] : withFix(`  ${title} is not announced: `, reason)),
+    ...(names.length === 0 ? [] : [`  ${title} is announced to ${names.join(', ')}`]),
+    ...obstacles.flatMap((peer) => (peer.reason === undefined ? [] : withFix(`  ${title} is not announced to ${peer.peer}: `, peer.reason))),
+    ...refused.flatMap(({ reason: because }) => withFix('    ', because)),
   ];
+}
+
+function isHostRoute(prefix: string, address: string): boolean {
+  return prefix === `${address}/32` || prefix === `${address}/128`;
 }
 
 function withFix(lead: string, because: Reason): string[] {
   const todo = fix(because);
-  const indent = ' '.repeat(lead.length - lead.trimStart().length + (lead.trimStart() === '' ? 0 : 2));
+  const margin = lead.length - lead.trimStart().length;
+  const indent = ' '.repeat(lead.trimStart() === '' ? lead.length : margin + 4);
   return [`${lead}${says(because)}`, ...(todo === '' ? [] : [`${indent}fix: ${todo}`])];
 }

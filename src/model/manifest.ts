@@ -14,12 +14,12 @@ export function nodeStateManifest(state: NodeState): object {
     status: {
       updated,
       consumed: { ...consumed },
-      sessions: sessions.map((session) => ({ ...session })),
+      sessions: [...sessions],
       differing: differing.map(({ service, aspect, reason }) => ({
         service,
         aspect,
         // The text is for readers of another version, whose catalogue may not have the code.
-        reason: { code: reason.code, details: { ...reason.details }, message: says(reason) },
+        reason: { code: reason.code, details: reason.details, message: says(reason) },
       })),
     },
   };

@@ -52,7 +52,7 @@ const readers: Readonly<Record<string, KindReader>> = {
 };
 
 /** Kinds of the plan that nothing acts upon yet: refused aloud, because an object that is silently ignored costs hours. */
-const notYet = ['L2Advertisement', 'BFDProfile'];
+const notYet = new Set(['L2Advertisement', 'BFDProfile']);
 
 /**
  * Reads one manifest, already decoded from YAML or JSON, into a narrow typed object with every default filled in. Kinds of
@@ -133,7 +133,7 @@ function refusedVersion(apiVersion: string, kind: string, reader: KindReader | u
     return { field: 'apiVersion', message: `${apiVersion} is no longer served by Kubernetes`, fix: 'set apiVersion: discovery.k8s.io/v1' };
   }
   if (group !== 'herald.dev') return undefined;
-  if (notYet.includes(kind)) return { field: 'kind', message: `${kind} is not supported yet`, fix: 'remove the object' };
+  if (notYet.has(kind)) return { field: 'kind', message: `${kind} is not supported yet`, fix: 'remove the object' };
   const ourKinds = Object.keys(readers).filter((name) => readers[name]?.apiVersion === heraldApiVersion);
   if (!ourKinds.includes(kind)) {
     const meant = nearest(kind, ourKinds);

@@ -34,7 +34,7 @@ export class Store implements Snapshot {
 
   constructor() {
     // Each map holds one kind, and `upsert` files by kind: the compiler cannot see that the two agree.
-    this.#collections = {
+    const collections: Readonly<Record<Kind, unknown>> = {
       Service: this.services,
       EndpointSlice: this.#slices,
       Node: this.nodes,
@@ -47,7 +47,8 @@ export class Store implements Snapshot {
       ExternalIPPolicy: this.externalIPPolicies,
       HeraldConfig: this.#configs,
       NodeState: this.nodeStates,
-    } as unknown as Record<Kind, Map<string, HeraldObject>>;
+    };
+    this.#collections = collections as Readonly<Record<Kind, Map<string, HeraldObject>>>;
   }
 
   get config(): HeraldConfig {

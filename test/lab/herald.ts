@@ -91,7 +91,9 @@ export class HeraldInLab {
 
   async service(namespace: string, name: string): Promise<RecordedService> {
     const text = await readFile(join(this.directory, '.herald/status/services', namespace, `${name}.yaml`), 'utf8').catch(() => '');
-    const { status } = (parse(text) ?? {}) as { status?: { loadBalancer?: { ingress?: { ip: string }[] }; conditions?: StoredCondition[] } };
+    const { status } = (parse(text) ?? {}) as {
+      status?: { loadBalancer?: { ingress?: { ip: string }[] }; conditions?: StoredCondition[] };
+    };
     const conditions = (status?.conditions ?? []).map(({ type, ...condition }) => [type.replace('herald.dev/', ''), condition] as const);
     return { addresses: (status?.loadBalancer?.ingress ?? []).map(({ ip }) => ip), conditions: Object.fromEntries(conditions) };
   }

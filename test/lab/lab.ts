@@ -1,101 +1,219 @@
-// Skeleton of the public face, to write against; bodies follow.
-import type { NodePlan, DualStack } from './address-plan.ts';
-import type { PodSpec, Topology, FrrDaemon } from './topology.ts';
-import type { Log } from '../../src/system/log.ts';
+import assert from 'node:assert';
+import { mkdir } from 'node:fs/promises';
+import { silentLog, type Log } from '../../src/system/log.ts';
+import { nodePlan, podAddress } from './address-plan.ts';
+import { buildNetwork } from './build.ts';
+import { Client } from './client.ts';
+import { LabNode, Machine } from './machine.ts';
+import { ip } from './namespace.ts';
+import { Pod } from './pod.ts';
+import { Router } from './router.ts';
+import { sessionsUp } from './sessions.ts';
+import { claimId, directoryOf, markKept, recordProcess } from './state.ts';
+import { sweep, teardown } from './teardown.ts';
+import type { PodSpec, Topology } from './topology.ts';
+import { portsOf, setCut, setPlugged } from './uplinks.ts';
+import { until, type Note } from './until.ts';
 
-export interface LabOptions { readonly log?: Log }
+export type { KernelRoute } from './machine.ts';
+export type { Outcome, Report } from './outcome.ts';
+export type { Probe, ProbeOptions, RequestOptions } from './client.ts';
+export type { LabProcess } from './lab-process.ts';
+export type { Client, LabNode, Machine, Pod, Router };
 
-export declare class Lab {
+export interface LabOptions {
+  readonly log?: Log;
+}
+
+/**
+ * A running topology: see topology.ts for the description and standard-topology.ts for the usual one.
+ *
+ *     await using lab = await Lab.start(standardTopology({ pods: [{ name: 'web-1', node: 'node1' }] }));
+ *     const { pods } = await lab.client.tcp({ address: lab.pod('web-1').address.ipv6, port: 8080 });
+ *
+ * All processes run in the lab's namespaces, whose names begin with its id; stop() ends them all, and the next start() does when the owner
+ * was killed.
+ */
+export class Lab {
   /** `hl` and four characters; namespaces are called `<id>-<machine>`. */
   readonly id: string;
-  /** /run/herald-lab/<id>: goes away with the lab; put sockets and manifests into `scratch()`. */
+  /** /run/herald-lab/<id>, which goes away with the lab. Logs are in logs/. */
   readonly directory: string;
-  readonly client: Client;            // the client machine's
-  /** A machine with loopback only, for the controller: `lab.control.spawn([...])`. */
-  readonly control: Machine;
-  static start(topology: Topology, options?: LabOptions): Promise<Lab>;
-  /** Takes down what dead owners left. `kept`: also labs that keep() left standing. Returns ids. */
-  static sweep(options?: { readonly kept?: boolean }): Promise<readonly string[]>;
-  node(name: string): LabNode;        // node1..node3
-  router(name: string): Router;       // spine, tor1, tor2
-  pod(name: string): Pod;
-  machine(name: string): Machine;     // any of the above, and client and control
-  /** Requests sent from any machine or pod: lab.clientIn('node1'), lab.clientIn('web-1'). */
-  clientIn(machine: string): Client;
-  addPod(spec: PodSpec): Promise<Pod>;
-  removePod(name: string): Promise<void>;
-  /** Silent loss of all frames between a node and its ToRs (or one of them): nobody sees a link go down. */
-  cut(node: string, tor?: string): Promise<void>;
-  heal(node: string, tor?: string): Promise<void>;
-  /** Link down, seen on both sides. */
-  unplug(node: string, tor?: string): Promise<void>;
-  plug(node: string, tor?: string): Promise<void>;
-  /** Makes and returns directory/<name>. */
-  scratch(name: string): Promise<string>;
-  until<T>(what: string, attempt: (note: <V>(seen: V) => V) => T | Promise<T>, timeoutMs?: number): Promise<Exclude<T, false | undefined | null>>;
-  /** Leaves the lab standing when this process ends; returns the command that takes it down. */
-  keep(): Promise<string>;
-  stop(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
+  readonly #topology: Topology;
+  readonly #machines = new Map<string, Machine>();
+  readonly #clients = new Map<string, Client>();
+  #stopped: Promise<void> | undefined;
 
-export declare class Machine {
-  readonly name: string;
-  readonly namespace: string;
-  exec(argv: readonly string[], options?: { input?: string; env?: Record<string, string>; cwd?: string; timeoutMs?: number; check?: boolean /* true */ }): Promise<{ stdout: string; stderr: string; code: number }>;
-  /** stdout and stderr go to a file in the lab's directory. */
-  spawn(argv: readonly string[], options?: { name?: string; env?: Record<string, string>; cwd?: string }): LabProcess;
-  /** `ip -j route` of the main table. */
-  kernelRoutes(family: 4 | 6): Promise<readonly KernelRoute[]>;
-}
-export interface KernelRoute { dst: string; protocol?: string; gateway?: string; dev?: string; type?: string; nexthops?: readonly { gateway?: string; dev?: string; weight?: number }[] }
+  private constructor(id: string, topology: Topology) {
+    this.id = id;
+    this.directory = directoryOf(id);
+    this.#topology = topology;
+  }
 
-export declare class LabProcess {
-  readonly pid: number;
-  readonly logFile: string;
-  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
-  readonly running: boolean;
-  lines(): readonly string[];
-  onLine(listener: (line: string) => void): () => void;
-  waitForLine(pattern: RegExp, timeoutMs?: number): Promise<string>;
-  kill(signal?: NodeJS.Signals): void;                 // SIGTERM by default
-  stop(timeoutMs?: number): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;   // SIGTERM, then SIGKILL; waits
-}
+  /** Sweeps what dead owners left, builds, and resolves when pods answer and the routers' sessions with each other are Established. */
+  static async start(topology: Topology, options: LabOptions = {}): Promise<Lab> {
+    const log = options.log ?? silentLog;
+    const swept = await sweep();
+    if (swept.length > 0) log.info({ labs: swept }, 'took down labs whose owner is gone');
+    const lab = new Lab(claimId(), topology);
+    try {
+      await lab.#build(log);
+      return lab;
+    } catch (error) {
+      // Why the start failed is what the caller needs; what is left over, the next start sweeps.
+      await lab.stop().catch((cause: unknown) => log.error({ cause }, 'the lab was not taken down'));
+      throw error;
+    }
+  }
 
-export declare class LabNode extends Machine { readonly plan: NodePlan }
+  /** Takes down labs of dead owners, and returns their ids. `kept`: also labs that keep() left standing. */
+  static sweep(options?: { readonly kept?: boolean }): Promise<readonly string[]> {
+    return sweep(options);
+  }
 
-export declare class Router extends Machine {
-  show<T = unknown>(command: string, daemon?: FrrDaemon): Promise<T>;   // e.g. 'show bgp ipv4 unicast json'; parsed; guesses bgpd or zebra
-  configure(lines: readonly string[]): Promise<void>;                // vtysh; lost at restart()
-  kill(daemon?: FrrDaemon): Promise<void>;                           // SIGKILL; routes stay in the kernel when zebra dies
-  restart(daemon?: FrrDaemon): Promise<void>;
-}
+  /** The client machine's. */
+  get client(): Client {
+    return this.clientIn('client');
+  }
 
-export declare class Pod extends Machine { readonly spec: PodSpec; readonly address: DualStack; kill(): Promise<void>; restart(): Promise<void> }
+  /** A machine with loopback only, for a controller that reads files. */
+  get control(): Machine {
+    return this.machine('control');
+  }
 
-export interface RequestOptions { address: string; port: number; count?: number; timeoutMs?: number; parallel?: number; localPort?: number }
-export type Outcome =
-  | { readonly ok: true; readonly at: number; readonly milliseconds: number; readonly pod: string; readonly client: string; readonly clientPort: number }
-  | { readonly ok: false; readonly at: number; readonly milliseconds: number; readonly error: string /* TIMEOUT, ECONNREFUSED, EHOSTUNREACH ... */ };
-/** `at`: ms since the epoch, with fractions, when the request was begun. */
-export interface Report {
-  readonly outcomes: readonly Outcome[];
-  readonly failed: number;
-  readonly pods: Readonly<Record<string, number>>;      // answers per pod
-  readonly clients: readonly string[];                 // distinct addresses that servers saw
-  readonly errors: Readonly<Record<string, number>>;
-}
-export declare class Client {
-  tcp(options: RequestOptions): Promise<Report>;
-  udp(options: RequestOptions): Promise<Report>;
-  /** One request each intervalMs (20) with its own timeout (200), until stopped. */
-  probe(options: { protocol: 'tcp' | 'udp'; address: string; port: number; intervalMs?: number; timeoutMs?: number }): Probe;
-}
-export declare class Probe {
-  readonly outcomes: readonly Outcome[];               // grows
-  onOutcome(listener: (outcome: Outcome) => void): () => void;
-  report(): Report;
-  /** undefined: no failure so far */
-  readonly lastFailure: Outcome | undefined;
-  stop(): Promise<Report>;
+  machine(name: string): Machine {
+    const machine = this.#machines.get(name);
+    assert(machine, `the lab has no machine called ${name}`);
+    return machine;
+  }
+
+  node(name: string): LabNode {
+    const machine = this.machine(name);
+    assert(machine instanceof LabNode, `${name} is not a node`);
+    return machine;
+  }
+
+  router(name: string): Router {
+    const machine = this.machine(name);
+    assert(machine instanceof Router, `${name} is not a router`);
+    return machine;
+  }
+
+  pod(name: string): Pod {
+    const machine = this.machine(name);
+    assert(machine instanceof Pod, `${name} is not a pod`);
+    return machine;
+  }
+
+  /** Sends requests from any machine or pod. */
+  clientIn(name: string): Client {
+    const known = this.#clients.get(name);
+    if (known !== undefined) return known;
+    const client = new Client(this.machine(name).namespace, (identity) => recordProcess(this.id, identity));
+    this.#clients.set(name, client);
+    return client;
+  }
+
+  async addPod(spec: PodSpec): Promise<Pod> {
+    const pod = this.#register(spec);
+    await ip([`netns add ${pod.namespace}`]);
+    await this.#startPod(pod);
+    return pod;
+  }
+
+  /** The pod's process, namespace and link are gone when this resolves. */
+  async removePod(name: string): Promise<void> {
+    const pod = this.pod(name);
+    await pod.kill();
+    this.#machines.delete(name);
+    this.#clients.delete(name);
+    await this.node(pod.spec.node).ip(`link del ${pod.hostInterface}`);
+    await ip([`netns del ${pod.namespace}`]);
+  }
+
+  /** Drops all frames between a node and its ToRs, or one of them, silently: no end sees its link go down. Idempotent, as its opposite. */
+  async cut(node: string, tor?: string): Promise<void> {
+    await Promise.all(portsOf(this.#topology, this.id, node, tor).map((port) => setCut(port, true)));
+  }
+
+  async heal(node: string, tor?: string): Promise<void> {
+    await Promise.all(portsOf(this.#topology, this.id, node, tor).map((port) => setCut(port, false)));
+  }
+
+  /** Link down, seen at both ends. */
+  async unplug(node: string, tor?: string): Promise<void> {
+    await Promise.all(portsOf(this.#topology, this.id, node, tor).map((port) => setPlugged(port, false)));
+  }
+
+  async plug(node: string, tor?: string): Promise<void> {
+    await Promise.all(portsOf(this.#topology, this.id, node, tor).map((port) => setPlugged(port, true)));
+  }
+
+  /** Makes and returns a directory of this name inside the lab's own. */
+  async scratch(name: string): Promise<string> {
+    const path = `${this.directory}/${name}`;
+    await mkdir(path, { recursive: true });
+    return path;
+  }
+
+  /** See until.ts. */
+  until<T>(what: string, attempt: (note: Note) => T | Promise<T>, timeoutMs?: number): Promise<Exclude<T, false | null | undefined>> {
+    return until(what, attempt, timeoutMs);
+  }
+
+  /** Leaves the lab standing when this process ends, and when others sweep; returns the command that takes it down. */
+  keep(): Promise<string> {
+    markKept(this.id);
+    return Promise.resolve('node test/lab/sweep.ts --kept');
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= teardown(this.id);
+    return this.#stopped;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #build(log: Log): Promise<void> {
+    for (const spec of this.#topology.machines) {
+      if (spec.frr !== undefined) this.#machines.set(spec.name, new Router(this.id, spec.name, spec.frr));
+      else if (spec.kind === 'node') this.#machines.set(spec.name, new LabNode(this.id, nodePlan(Number(spec.name.replace('node', '')))));
+      else this.#machines.set(spec.name, new Machine(this.id, spec.name));
+    }
+    const pods = this.#topology.pods.map((spec) => this.#register(spec));
+    await buildNetwork(this.id, this.#topology);
+    log.info({ lab: this.id }, 'network is up');
+    const routers = [...this.#machines.values()].filter((machine) => machine instanceof Router);
+    const startRouter = async (router: Router): Promise<void> => {
+      await router.frr.prepare();
+      await router.frr.start();
+    };
+    await Promise.all([...routers.map(startRouter), ...pods.map((pod) => this.#startPod(pod))]);
+    await sessionsUp(routers);
+    log.info({ lab: this.id, routers: routers.length, pods: pods.length }, 'lab is up');
+  }
+
+  #register(spec: PodSpec): Pod {
+    assert(/^[a-z0-9-]{1,13}$/.test(spec.name) && !this.#machines.has(spec.name), `${spec.name}: taken, or no name for a pod`);
+    const pod = new Pod(this.id, spec, spec.address ?? this.#freeAddress(spec.node));
+    this.#machines.set(spec.name, pod);
+    return pod;
+  }
+
+  #freeAddress(node: string): Pod['address'] {
+    const taken = new Set([...this.#machines.values()].map((machine) => (machine instanceof Pod ? machine.address.ipv4 : '')));
+    const { plan } = this.node(node);
+    for (let ordinal = 0; ordinal < 90; ordinal++) {
+      const address = podAddress(plan, ordinal);
+      if (!taken.has(address.ipv4)) return address;
+    }
+    assert.fail(`${node} is full`);
+  }
+
+  async #startPod(pod: Pod): Promise<void> {
+    await pod.connect(this.node(pod.spec.node));
+    await pod.start();
+  }
 }

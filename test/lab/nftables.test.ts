@@ -2,10 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DataplaneError, type ApplyResult } from '../../src/dataplane/dataplane.ts';
 import { commandPorts, NftablesDataplane, type NftablesPorts } from '../../src/dataplane/nftables/nftables.ts';
+import { markerChain } from '../../src/dataplane/nftables/layout.ts';
 import { skeleton, skeletonScript } from '../../src/dataplane/nftables/skeleton.ts';
 import { address, type Family } from '../../src/net/address.ts';
 import type { Backend, Frontend, NodeForwarding, Protocol, ServiceForwarding } from '../../src/net/frontend.ts';
-import { prefix } from '../../src/net/prefix.ts';
+import { maskedPrefix, prefix } from '../../src/net/prefix.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { silentLog } from '../../src/system/log.ts';
 import { blockedAddress, clientAddress, inside, nodeAddress, OneNode, podAddress, podPort } from './dataplane/one-node.ts';
@@ -86,6 +87,12 @@ async function until(what: string, condition: () => boolean | Promise<boolean>, 
   }
 }
 
+/** An agent that starts where another one stopped. */
+async function restart(): Promise<void> {
+  dataplane = new NftablesDataplane(ports());
+  await dataplane.replace(node, services);
+}
+
 let lab: OneNode;
 let dataplane: NftablesDataplane;
 
@@ -93,7 +100,7 @@ beforeAll(async () => {
   lab = await OneNode.start();
   dataplane = new NftablesDataplane(ports());
   const result = await dataplane.replace(node, services);
-  expect([...result.quarantined]).toEqual([]);
+  if (result.quarantined.size > 0) throw new Error([...result.quarantined.keys()].join());
 });
 
 afterAll(async () => {
@@ -128,14 +135,14 @@ describe.each(cells)('IPv$family $protocol', ({ family, protocol }) => {
   });
 
   test('twenty requests to a service without backends are refused without a wait', async () => {
-    const count = protocol === 'TCP' ? 20 : 1;
     for (const from of ['client', 'pod1', 'node'] as const) {
       for (const target of [clusterIp(family, 2), external(family, 13)]) {
-        const outcome = await request(from, target, 80, { count });
-        expect([from, outcome.counts]).toEqual([from, { ECONNREFUSED: count }]);
+        const outcome = await request(from, target, 80, { count: 20 });
+        // The kernel tells a local sender of a datagram at once that it may not be sent.
+        const codes = from === 'node' && protocol === 'UDP' ? ['ECONNREFUSED', 'EPERM'] : ['ECONNREFUSED'];
+        expect([from, Object.keys(outcome.counts).filter((code) => !codes.includes(code))]).toEqual([from, []]);
+        expect(outcome.milliseconds).toBeLessThan(600);
       }
-      // ICMP errors have a rate limit for each destination.
-      if (protocol === 'UDP') await wait(150);
     }
   });
 
@@ -207,9 +214,8 @@ describe.each(cells)('IPv$family $protocol', ({ family, protocol }) => {
 
   test('a port of an external address that no service has is left alone', async () => {
     // Routed on: the node sends it back to the client, whose kernel does not own the address.
-    const before = inside('node', 'nft list counters');
-    expect((await request('client', external(family, 10), 81, { count: 1 })).counts).not.toHaveProperty('ECONNREFUSED');
-    expect(before).toBe('');
+    const outcome = await request('client', external(family, 10), 81, { count: 1 });
+    expect(Object.keys(outcome.counts)[0]).toMatch(/^(TIMEOUT|EHOSTUNREACH)$/);
   });
 });
 
@@ -227,7 +233,17 @@ describe('session affinity', () => {
     expect(first).toHaveLength(1);
     const mine = Number(first[0]?.slice(3));
     const others = [1, 2, 3].filter((pod) => pod !== mine);
-    await dataplane.apply(new Map([['affine', affine(family, [mine, others[0] ?? 0].sort())]]));
+    await dataplane.apply(
+      new Map([
+        [
+          'affine',
+          affine(
+            family,
+            [mine, others[0] ?? 0].toSorted((a, b) => a - b),
+          ),
+        ],
+      ]),
+    );
     expect((await lab.request('client', request)).counts).toEqual({ [`pod${mine}`]: 12 });
     await dataplane.apply(new Map([['affine', affine(family, others)]]));
     const moved = (await lab.request('client', request)).counts;
@@ -244,6 +260,7 @@ describe('changes', () => {
       execFileSync('ip', ['netns', 'exec', 'hd-pod1', 'nft', '-c', '-f', '-'], { input: script });
       execFileSync('ip', ['netns', 'exec', 'hd-pod1', 'nft', '-f', '-'], { input: script });
       const listed = inside('pod1', `nft list table ${family === 4 ? 'ip' : 'ip6'} herald`);
+      expect(listed).toContain(markerChain(3));
       execFileSync('ip', ['netns', 'exec', 'hd-pod1', 'nft', '-c', '-f', '-'], { input: listed });
     }
     inside('pod1', 'nft flush ruleset');
@@ -251,6 +268,8 @@ describe('changes', () => {
 
   test('another instance adopts the tables: nothing is written, and a running connection goes on', async () => {
     const connection = await lab.connection('client', external(4, 10), 80);
+    // Two agents at once would repair each other's work.
+    await dataplane.close();
     const before = inside('node', 'nft -a list ruleset');
     const writes: (readonly string[])[] = [];
     const own = ports();
@@ -266,8 +285,8 @@ describe('changes', () => {
     await successor.replace(node, new Map([...services].filter(([name]) => name !== 'hairpin')));
     expect(writes).toHaveLength(1);
     expect(writes.flat().filter((line) => /table|chain|rule/.test(line))).toEqual([]);
-    await successor.replace(node, services);
     await successor.close();
+    await restart();
     expect((await connection.end()).failure).toBe('');
   });
 
@@ -340,6 +359,7 @@ describe('faults', () => {
             : own.executor.run(lines),
       },
     };
+    await dataplane.close();
     const other = new NftablesDataplane(faulty);
     await other.replace(node, services);
     const forwarding = (host: number): ServiceForwarding => ({
@@ -358,7 +378,7 @@ describe('faults', () => {
     expect([...later.quarantined]).toEqual([]);
     expect((await lab.request('client', { protocol: 'TCP', address: external(4, 31), port: 80 })).counts).not.toHaveProperty('TIMEOUT');
     await other.close();
-    await dataplane.replace(node, services);
+    await restart();
   });
 
   test('without the command, or without the right, nothing can be applied and the error says which', async () => {
@@ -378,7 +398,7 @@ describe('faults', () => {
 describe('unreachable routes', () => {
   const routes = (): string[] =>
     ['-4', '-6'].flatMap((family) =>
-      inside('node', `ip ${family} route show type unreachable`)
+      inside('node', `ip ${family} route show table all type unreachable`)
         .split('\n')
         .filter((line) => line !== '')
         .map((line) => line.split(' ')[1] ?? ''),
@@ -394,13 +414,34 @@ describe('unreachable routes', () => {
     expect(routes()).toEqual(['fd78::/64']);
     await successor.close();
   });
+
+  test.each([4, 6] as const)('an IPv%i address inside that no service owns is refused to clients; services inside stay within reach', async (family) => {
+    const aggregate = maskedPrefix(address(external(family, 10)), family === 4 ? 24 : 64);
+    const agent = new NftablesDataplane(ports());
+    await agent.setUnreachable([aggregate]);
+    const service = { protocol: 'TCP', address: external(family, 10), port: 80, count: 3 } as const;
+    const unowned = external(family, 99);
+    // For forwarded packets only: what the node itself sends is routed before it is translated.
+    const lookUp = (incoming: string): string => inside('node', `ip -${family} route get ${unowned}${incoming}`);
+    expect(() => lookUp(` from ${clientAddress(family)} iif outside`)).toThrow();
+    expect(lookUp('')).toContain('dev outside');
+    expect((await lab.request('client', { ...service, address: unowned, count: 1 })).counts).not.toHaveProperty('pod1');
+    for (const from of ['client', 'node'] as const) {
+      const { counts } = await lab.request(from, service);
+      expect(Object.keys(counts).every((who) => who.startsWith('pod')), `${from}: ${JSON.stringify(counts)}`).toBe(true);
+    }
+    await agent.setUnreachable([]);
+    await agent.close();
+    expect(inside('node', `ip -${family} rule`)).not.toContain('lookup 152');
+  });
 });
 
 test('cleanup leaves nothing', async () => {
   await dataplane.setUnreachable([prefix('198.51.100.0/24')]);
   await dataplane.cleanup();
   expect(inside('node', 'nft list ruleset')).toBe('');
-  expect(inside('node', 'ip route show type unreachable')).toBe('');
+  expect(inside('node', 'ip route show table all type unreachable')).toBe('');
+  expect(inside('node', 'ip rule')).not.toContain('lookup 152');
 });
 
 /** The lines of a listing without what the kernel itself remembers, in an order of their own. */

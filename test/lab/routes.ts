@@ -8,7 +8,9 @@ interface Neighbor {
 /** How many of a router's neighbours with addresses of this family are Established. */
 export async function establishedSessions(lab: Lab, router: string, family: 4 | 6): Promise<number> {
   const neighbors = await lab.router(router).show<Readonly<Record<string, Neighbor>>>('show bgp neighbors json');
-  return Object.entries(neighbors).filter(([address, { bgpState }]) => address.includes(':') === (family === 6) && bgpState === 'Established').length;
+  return Object.entries(neighbors).filter(
+    ([address, { bgpState }]) => address.includes(':') === (family === 6) && bgpState === 'Established',
+  ).length;
 }
 
 /** First hops of the kernel's route to exactly this address, sorted; empty where there is none. */
@@ -21,7 +23,13 @@ export async function nextHops(lab: Lab, machine: string, address: string): Prom
 }
 
 /** Waits until the router's kernel sends the address to exactly these first hops. */
-export async function untilNextHops(lab: Lab, machine: string, address: string, wanted: readonly string[], timeoutMs = 20_000): Promise<void> {
+export async function untilNextHops(
+  lab: Lab,
+  machine: string,
+  address: string,
+  wanted: readonly string[],
+  timeoutMs = 20_000,
+): Promise<void> {
   const sorted = [...wanted].toSorted();
   await lab.until(
     `${machine} routes ${address} to ${sorted.join(', ') || 'nobody'}`,

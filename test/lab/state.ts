@@ -60,7 +60,9 @@ export function abandonedIds(kept: boolean): readonly string[] {
     // Drafts exist for less than a millisecond, and name their maker.
     if (identify(Number(draft.split('.').at(-1))) === undefined) rmSync(`${stateRoot}/${draft}`, { recursive: true, force: true });
   }
-  return entries.filter((name) => name.startsWith('hl')).filter((id) => isAbandoned(id) && (kept || !existsSync(`${directoryOf(id)}/kept`)));
+  return entries
+    .filter((name) => name.startsWith('hl'))
+    .filter((id) => isAbandoned(id) && (kept || !existsSync(`${directoryOf(id)}/kept`)));
 }
 
 function isAbandoned(id: string): boolean {

@@ -19,7 +19,8 @@ const killTimeoutMs = 5000;
 export async function teardown(id: string): Promise<void> {
   const namespaces = namespacesOf(id);
   await killAll(id, namespaces);
-  if (namespaces.length > 0) await run(['ip', '-force', '-batch', '-'], { input: namespaces.map((name) => `netns del ${name}\n`).join(''), check: false });
+  if (namespaces.length > 0)
+    await run(['ip', '-force', '-batch', '-'], { input: namespaces.map((name) => `netns del ${name}\n`).join(''), check: false });
   for (const directory of namespaces.flatMap(frrDirectories)) rmSync(directory, { recursive: true, force: true });
   rmSync(directoryOf(id), { recursive: true, force: true });
 }
@@ -56,6 +57,11 @@ async function killAll(id: string, namespaces: readonly string[]): Promise<void>
   }
 }
 
+/** Undefined: it is gone, or not ours to look at, as process 1 of a container host may be, and then it is not in a lab either. */
 function inode(path: string): number | undefined {
-  return statSync(path, { throwIfNoEntry: false })?.ino;
+  try {
+    return statSync(path).ino;
+  } catch {
+    return undefined;
+  }
 }

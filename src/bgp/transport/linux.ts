@@ -1,4 +1,5 @@
 import assert from 'node:assert';
+import type * as Koffi from 'koffi';
 import { createRequire } from 'node:module';
 import { Socket } from 'node:net';
 import { endianness } from 'node:os';
@@ -62,9 +63,9 @@ export function linuxTransport(): Transport {
 function loadLibc(): Libc | undefined {
   if (process.platform !== 'linux') return undefined;
   assert(endianness() === 'LE', 'socket structures are written for little-endian machines');
-  let koffi: typeof import('koffi');
+  let koffi: typeof Koffi;
   try {
-    koffi = createRequire(import.meta.url)('koffi') as typeof import('koffi');
+    koffi = createRequire(import.meta.url)('koffi') as typeof Koffi;
   } catch {
     return undefined; // No binary for this platform: `cannot` tells those whom it concerns.
   }

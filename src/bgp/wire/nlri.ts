@@ -9,7 +9,9 @@ import { maskedPrefix, type Prefix } from '../../net/prefix.ts';
 export type PrefixKey = number | bigint;
 
 export function prefixKey(prefix: Prefix): PrefixKey {
-  return prefix.address.family === 4 ? Number(prefix.address.value) * 64 + prefix.length : prefix.address.value * 256n + BigInt(prefix.length);
+  return prefix.address.family === 4
+    ? Number(prefix.address.value) * 64 + prefix.length
+    : prefix.address.value * 256n + BigInt(prefix.length);
 }
 
 export function prefixOfKey(key: PrefixKey): Prefix {
@@ -21,7 +23,7 @@ export const familyOfKey = (key: PrefixKey): Family => (typeof key === 'number' 
 
 /** Octets of the prefix on the wire: its length, and as many octets of the address as the length covers (RFC 4271 4.3). */
 export function nlriLength(key: PrefixKey): number {
-  return 1 + ((typeof key === 'number' ? key % 64 : Number(key & 255n)) + 7 >>> 3);
+  return 1 + (((typeof key === 'number' ? key % 64 : Number(key & 255n)) + 7) >>> 3);
 }
 
 /** Writes the prefix and returns the offset behind it. The caller has made room. */
@@ -61,7 +63,7 @@ export function countNlri(family: Family, bytes: Uint8Array): number | undefined
 /** The prefixes of bytes that `countNlri` accepted. Bits beyond the length are of no meaning (RFC 4271 4.3). */
 export function* readNlri(family: Family, bytes: Uint8Array): Generator<Prefix> {
   const address = new Uint8Array(bitsOf(family) / 8);
-  for (let offset = 0; offset < bytes.length; ) {
+  for (let offset = 0; offset < bytes.length;) {
     const length = bytes[offset] ?? 0;
     const end = offset + 1 + ((length + 7) >>> 3);
     address.fill(0);

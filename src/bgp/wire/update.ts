@@ -65,7 +65,12 @@ export function decodeUpdate(body: Uint8Array, session: UpdateSession): Decoded<
     if (bytes.length === 0) continue;
     const count = countNlri(4, bytes);
     if (count === undefined) return invalidNetwork();
-    into.push({ family: 4, bytes, count, ...(into === announced && attributes.nextHop !== undefined ? { nextHop: attributes.nextHop } : {}) });
+    into.push({
+      family: 4,
+      bytes,
+      count,
+      ...(into === announced && attributes.nextHop !== undefined ? { nextHop: attributes.nextHop } : {}),
+    });
   }
   const multiprotocol = [readMpUnreach(attributes.mpUnreach, session, withdrawn), readMpReach(attributes.mpReach, session, announced)];
   for (const problem of multiprotocol) if (problem !== undefined) return failed(problem);
@@ -157,6 +162,7 @@ function malformed(detail: string): Decoded<never> {
   return failed(fault('reset', errorCode.update, updateError.malformedAttributes, `malformed UPDATE: ${detail}`));
 }
 
-const networkFault = (): Fault => fault('reset', errorCode.update, updateError.network, 'malformed UPDATE: a prefix is too long or cut off');
+const networkFault = (): Fault =>
+  fault('reset', errorCode.update, updateError.network, 'malformed UPDATE: a prefix is too long or cut off');
 
 const invalidNetwork = (): Decoded<never> => failed(networkFault());

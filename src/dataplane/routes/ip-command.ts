@@ -1,7 +1,10 @@
 import { formatPrefix, parsePrefix, type Prefix } from '../../net/prefix.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { runCommand, type CommandLine, type CommandOutcome } from '../run-command.ts';
-import { routeMetric, routeProtocol, type RouteTable } from './unreachable-routes.ts';
+import { routeProtocol, routingTable, rulePreference, type RouteTable } from './unreachable-routes.ts';
+
+/** Answers of the kernel that mean: it is as you want it. */
+const alreadySo = /No such process|No such file|File exists|FIB table does not exist/;
 
 const bounds = { timeout: 30_000, outputBytes: 16 * 1024 * 1024 };
 
@@ -12,12 +15,24 @@ export function ipCommand(commandPrefix: readonly string[] = []): RouteTable {
     const command: CommandLine = [first, ...others];
     return await runCommand(command, input, bounds);
   };
+  const change = async (args: readonly string[], input = ''): Promise<void> => {
+    const outcome = await run(args, input);
+    const answers = outcome.stderr.split('\n').filter((line) => /^(RTNETLINK|Error)/.test(line));
+    const problems = answers.filter((line) => !alreadySo.test(line));
+    if (problems.length > 0 || (outcome.status !== 0 && answers.length === 0)) throw errorOf(outcome);
+  };
+  /** Only what the node forwards: its own packets are routed before they are translated, and must find a way. */
+  const rules = async (verb: 'add' | 'del'): Promise<void> => {
+    const rule = ['pref', String(rulePreference), 'not', 'iif', 'lo', 'lookup', String(routingTable), 'protocol', String(routeProtocol)];
+    for (const family of ['-4', '-6']) await change([family, 'rule', verb, ...rule]);
+  };
   return {
     async list() {
       const found: Prefix[] = [];
       for (const family of ['-4', '-6']) {
-        const selector = ['table', 'main', 'type', 'unreachable', 'proto', String(routeProtocol)];
+        const selector = ['table', String(routingTable), 'type', 'unreachable', 'proto', String(routeProtocol)];
         const outcome = await run(['-N', '-o', family, 'route', 'show', ...selector], '');
+        if (/FIB table does not exist/.test(outcome.stderr)) continue;
         if (outcome.status !== 0) throw errorOf(outcome);
         for (const line of outcome.stdout.split('\n')) {
           const prefix = readRoute(line, family === '-4' ? 32 : 128);
@@ -29,17 +44,17 @@ export function ipCommand(commandPrefix: readonly string[] = []): RouteTable {
     async change(add, remove) {
       const lines = [...add.map((prefix) => routeLine('replace', prefix)), ...remove.map((prefix) => routeLine('del', prefix))];
       if (lines.length === 0) return;
-      // -force: a route that somebody else has removed must not keep the others from being changed.
-      const outcome = await run(['-force', '-batch', '-'], `${lines.join('\n')}\n`);
-      const problems = outcome.stderr.split('\n').filter((line) => line.startsWith('RTNETLINK') && !line.includes('No such process'));
-      if (problems.length > 0 || (outcome.status !== 0 && !outcome.stderr.includes('No such process'))) throw errorOf(outcome);
+      if (add.length > 0) await rules('add');
+      // -force: what somebody else has already changed must not keep the rest from being changed.
+      await change(['-force', '-batch', '-'], `${lines.join('\n')}\n`);
+      if (remove.length > 0 && (await this.list()).length === 0) await rules('del');
     },
   };
 }
 
 /** ip takes the address family from the prefix. */
 function routeLine(verb: 'replace' | 'del', prefix: Prefix): string {
-  const route = `unreachable ${formatPrefix(prefix)} proto ${routeProtocol} metric ${routeMetric}`;
+  const route = `unreachable ${formatPrefix(prefix)} table ${routingTable} proto ${routeProtocol}`;
   return `route ${verb} ${route}`;
 }
 

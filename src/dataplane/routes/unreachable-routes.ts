@@ -3,7 +3,7 @@ import { formatPrefix } from '../../net/prefix.ts';
 
 /** The port for routes that make an address inside an announced aggregate unreachable where no service owns it. */
 export interface RouteTable {
-  /** Our unreachable routes in the main table, of both families: those with `routeProtocol`. */
+  /** Our unreachable routes, of both families: those with `routeProtocol` in `routingTable`. */
   list(): Promise<readonly Prefix[]>;
   /** Adds and removes in one go, additions first. Adding what is there and removing what is not succeed. */
   change(add: readonly Prefix[], remove: readonly Prefix[]): Promise<void>;
@@ -15,8 +15,14 @@ export interface RouteTable {
  */
 export const routeProtocol = 152;
 
-/** Above the metric of any route that someone makes on purpose, so that a real route for the same prefix wins. */
-export const routeMetric = 4_278_198_272;
+/**
+ * The routes are in a table of their own, which a rule consults for forwarded packets only: in the main table they would
+ * also stop the node itself from reaching its services, as the kernel routes an outgoing packet before it is translated.
+ */
+export const routingTable = 152;
+
+/** Before the main table, which is consulted at 32766. */
+export const rulePreference = 32_152;
 
 /** What to add and remove so that exactly `desired` is there. */
 export function planRoutes(existing: readonly Prefix[], desired: readonly Prefix[]): { readonly add: Prefix[]; readonly remove: Prefix[] } {

@@ -69,7 +69,12 @@ export function createAllocator(pools: readonly IPAddressPool[]): Allocator {
   let space = createAddressSpace(pools);
   const ledger = (): Ledger => ({ space, holdings });
 
-  const answer = (addresses: readonly Address[], reason: Reason | undefined, pools: readonly PoolRefusal[], freed: readonly Address[]): Allocation => {
+  const answer = (
+    addresses: readonly Address[],
+    reason: Reason | undefined,
+    pools: readonly PoolRefusal[],
+    freed: readonly Address[],
+  ): Allocation => {
     const pool = commonPool(space, addresses);
     return { addresses, ...(pool === undefined ? {} : { pool }), ...(reason === undefined ? {} : { reason }), pools, freed };
   };
@@ -119,7 +124,7 @@ export function createAllocator(pools: readonly IPAddressPool[]): Allocator {
       const held = holdings.get(service);
       return held === undefined ? undefined : { service, addresses: held.addresses };
     },
-    assignments: () => holdings.all().map(({ request: { service }, addresses }) => ({ service, addresses })),
+    assignments: () => [...holdings.all()].map(({ request: { service }, addresses }) => ({ service, addresses })),
     holdersOf: (address) => holdings.holdersOf(address),
     usage: () => usageOf(space),
     poolOf: (address) => space.poolOf(address)?.metadata.name,
@@ -141,7 +146,8 @@ function freedBetween(before: Holding, after: Holding): Address[] {
 
 function usageOf(space: AddressSpace): PoolUsage[] {
   const families: readonly Family[] = [4, 6];
+  const usageIn = (pool: string, family: Family): PoolUsage => ({ pool, family, ...space.usage(pool, family) });
   return space.pools.flatMap(({ metadata: { name } }) =>
-    families.filter((family) => space.hasFamily(name, family)).map((family) => ({ pool: name, family, ...space.usage(name, family) })),
+    families.filter((family) => space.hasFamily(name, family)).map((family) => usageIn(name, family)),
   );
 }

@@ -42,8 +42,7 @@ export function createFreeIntervals(range: AddressRange): FreeIntervals {
     }
     return low;
   };
-  const inRange = (address: Address): boolean =>
-    compareAddresses(range.first, address) <= 0 && compareAddresses(address, range.last) <= 0;
+  const inRange = (address: Address): boolean => compareAddresses(range.first, address) <= 0 && compareAddresses(address, range.last) <= 0;
   const has = (address: Address): boolean => {
     if (!inRange(address)) return false;
     const interval = intervals[search(address.value)];

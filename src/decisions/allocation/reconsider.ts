@@ -19,16 +19,19 @@ export interface Reconsidered {
  */
 export function reconsider(ledger: Ledger, request: AllocationRequest, held: Holding): Reconsidered {
   const invalid = whyInvalid(request);
-  if (invalid !== undefined) return keep(held, request, held.addresses, invalid, { seeking: true });
+  if (invalid !== undefined) return keep(held, request, held.addresses, invalid, { seeking: held.seeking });
   const asked = held.seeking || differs(held.request, request);
   if (asksForOthers(ledger, request, held, asked)) return replace(ledger, request, held);
   const { addresses, lacking } = inFamilies(ledger, request, held);
   if (addresses.length === 0) return replace(ledger, request, held);
   const conflict = firstConflict(ledger, request, addresses);
-  if (conflict !== undefined && asked) return replace(ledger, request, held);
+  if (conflict !== undefined && isOwnDoing(ledger, request, held, addresses)) {
+    const replaced = replace(ledger, request, held);
+    return replaced.reason === undefined ? replaced : { ...replaced, reason: conflict };
+  }
   const disputed = held.disputed && conflict !== undefined;
   const why = lacking ?? (disputed ? conflict : undefined) ?? whyOutOfPlace(ledger, request, addresses);
-  return keep(held, request, addresses, why, { seeking: lacking !== undefined, disputed });
+  return keep(held, request, addresses, why, { seeking: false, disputed });
 }
 
 /** The first address that another Service holds and may not share with this one. */
@@ -72,7 +75,11 @@ export function differs(a: AllocationRequest, b: AllocationRequest): boolean {
 
 /** The part of a request that decides with whom it may share an address. */
 export function termsDiffer(a: AllocationRequest, b: AllocationRequest): boolean {
-  const ports = (request: AllocationRequest): string => request.ports.map(({ protocol, port }) => `${protocol} ${port}`).sort().join();
+  const ports = (request: AllocationRequest): string =>
+    request.ports
+      .map(({ protocol, port }) => `${protocol} ${port}`)
+      .sort()
+      .join();
   return (
     a.sharingKey !== b.sharingKey ||
     a.externalTrafficPolicy !== b.externalTrafficPolicy ||
@@ -81,16 +88,21 @@ export function termsDiffer(a: AllocationRequest, b: AllocationRequest): boolean
   );
 }
 
+/** Whether a Service may no longer share what it holds because of a change of its own, and not of the other's. */
+function isOwnDoing(ledger: Ledger, request: AllocationRequest, held: Holding, addresses: readonly Address[]): boolean {
+  if (held.seeking) return true;
+  if (held.disputed) return differs(held.request, request);
+  return firstConflict(ledger, held.request, addresses) === undefined;
+}
+
 function asksForOthers({ space }: Ledger, request: AllocationRequest, held: Holding, asked: boolean): boolean {
   const { requestedAddresses, requestedPool } = request;
   if (requestedAddresses.length > 0) return !sameSet(requestedAddresses, held.addresses);
-  if (requestedPool === undefined) return false;
+  // The record does not say which pool was asked for when the address was given. That it is in another one than the Service
+  // names may be the work of whoever cut the pools anew, so only a request that was seen to change counts.
+  if (!asked || requestedPool === undefined) return false;
   if (!space.pools.some(({ metadata }) => metadata.name === requestedPool)) return false;
-  return held.addresses.some((address) => {
-    const pool = space.poolOf(address)?.metadata.name;
-    // In no pool: its pool was deleted or shrunk, which is not the owner's doing, unless the owner has written something too.
-    return pool === undefined ? asked : pool !== requestedPool;
-  });
+  return held.addresses.some((address) => space.poolOf(address)?.metadata.name !== requestedPool);
 }
 
 /** What remains of the held addresses under spec.ipFamilies, completed from the same pool. Empty: none of them fits. */

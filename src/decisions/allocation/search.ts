@@ -17,9 +17,7 @@ export interface PoolRefusal {
   readonly reason: Reason;
 }
 
-export type Found =
-  | { readonly addresses: readonly Address[] }
-  | { readonly reason: Reason; readonly pools: readonly PoolRefusal[] };
+export type Found = { readonly addresses: readonly Address[] } | { readonly reason: Reason; readonly pools: readonly PoolRefusal[] };
 
 /** Finds addresses for a request, all from one pool: those it names, else from the pool it names, else from any. */
 export function findAddresses(ledger: Ledger, request: AllocationRequest): Found {
@@ -30,7 +28,10 @@ export function findAddresses(ledger: Ledger, request: AllocationRequest): Found
   const candidates = candidatePools(ledger, request);
   if (candidates.length === 0) {
     const { requestedPool } = request;
-    return { reason: requestedPool === undefined ? reason('NoPools', undefined) : reason('PoolNotFound', { pool: requestedPool }), pools: [] };
+    return {
+      reason: requestedPool === undefined ? reason('NoPools', undefined) : reason('PoolNotFound', { pool: requestedPool }),
+      pools: [],
+    };
   }
   const refusals = new Map<string, Reason>();
   const eligible = candidates.filter((pool) => {
@@ -75,7 +76,8 @@ export function pick(
     address.family === family && space.poolOf(address)?.metadata.name === name && holdings.conflict(request, address) === undefined;
   const addresses: Address[] = [];
   const absent = families.filter((family) => !space.hasFamily(name, family));
-  if (absent.length > 0) return { reason: reason('PoolHasNoFamily', { pool: name, families: absent.map((family) => `IPv${family}`).join(' and ') }) };
+  if (absent.length > 0)
+    return { reason: reason('PoolHasNoFamily', { pool: name, families: absent.map((family) => `IPv${family}`).join(' and ') }) };
   for (const family of families) {
     const address =
       holdings.get(request.service)?.addresses.find(fits(family)) ??

@@ -1,15 +1,27 @@
-import type { Address } from '../../net/address.ts';
+import type { Address, Family } from '../../net/address.ts';
 import type { AddressType } from '../../model/configuration.ts';
-import type { Reason } from '../../model/reasons.ts';
-import type { Service } from '../../model/service.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import { anySelects } from '../../model/selector.ts';
+import { assignedAddresses, type Service } from '../../model/service.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
-import type { RouteIntent } from './route.ts';
+import { decideAllocationClaim } from '../allocation/claim.ts';
+import { placeOf, reachability, type Reachability } from '../forwarding/endpoints.ts';
+import { whyNotServed } from '../forwarding/served.ts';
+import { covers, resolveAdvertisement, type ResolvedAdvertisement } from './advertisements.ts';
+import { originOf } from './origin.ts';
+import { routesToPeer, type PeerAnnouncement } from './peer-routes.ts';
+import { peersOfNode, type NodePeer } from './peers.ts';
+
+export type { PeerAnnouncement } from './peer-routes.ts';
 
 /** What one node announces for one Service. */
 export interface ServiceAnnouncement {
-  /** Sorted by type (LoadBalancer, ClusterIP, ExternalIP) and as the Service lists them. Empty where `reason` is there. */
+  /** By type (LoadBalancer, ClusterIP, ExternalIP), and as the Service lists them. Every Service with a ClusterIP has an entry for it. */
   readonly addresses: readonly AddressAnnouncement[];
-  /** Why nothing of the Service is announced by this node, whatever the address. */
+  /**
+   * Why there is no load balancer address to decide upon although the type is LoadBalancer (no address yet, or another
+   * class), or why nothing of the Service is for us (headless, another proxy).
+   */
   readonly reason?: Reason;
 }
 
@@ -21,22 +33,120 @@ export interface AddressAnnouncement {
   readonly refused: readonly RefusedAdvertisement[];
 }
 
-/** With `announce: true` at least one peer is listed and at least one of them has routes. */
+/** With `announce: true` at least one peer has routes. With `announce: false`, `peers` is there where the peers were the cause. */
 export type AddressResult =
   | { readonly announce: false; readonly reason: Reason; readonly peers?: readonly PeerAnnouncement[] }
   | { readonly announce: true; readonly peers: readonly PeerAnnouncement[] };
-
-export interface PeerAnnouncement {
-  readonly peer: string;
-  readonly result: { readonly routes: readonly RouteIntent[] } | { readonly reason: Reason };
-}
 
 export interface RefusedAdvertisement {
   readonly advertisement: string;
   readonly reason: Reason;
 }
 
+/**
+ * Decides what a node announces for a Service: MetalLB's ordered rules, the first that says no gives the reason. Node
+ * readiness, cordons and the state of sessions do not matter here, as in MetalLB: a route is what the node should send.
+ */
 export function decideAnnouncement(snapshot: Snapshot, service: Service, nodeName: string): ServiceAnnouncement {
-  void [snapshot, service, nodeName];
-  return { addresses: [] };
+  const notServed = whyNotServed(service);
+  if (notServed !== undefined) return { addresses: [], reason: notServed };
+  const balanced = balancedAddresses(snapshot, service);
+  const candidates: readonly (readonly [AddressType, readonly Address[]])[] = [
+    ['LoadBalancer', 'addresses' in balanced ? balanced.addresses : []],
+    ['ClusterIP', service.clusterIPs],
+    ['ExternalIP', service.externalIPs],
+  ];
+  const context = contextOf(snapshot, service, nodeName);
+  const addresses = candidates.flatMap(([type, list]) => list.map((address) => decideAddress(context, address, type)));
+  return 'reason' in balanced ? { addresses, reason: balanced.reason } : { addresses };
+}
+
+interface Context {
+  readonly snapshot: Snapshot;
+  readonly service: Service;
+  readonly nodeName: string;
+  readonly peers: () => readonly NodePeer[];
+  readonly reach: (family: Family) => Reachability;
+}
+
+/** Peers and endpoints are looked at only when the rules before them said yes, and once for all addresses. */
+function contextOf(snapshot: Snapshot, service: Service, nodeName: string): Context {
+  let peers: readonly NodePeer[] | undefined;
+  const reach = new Map<Family, Reachability>();
+  return {
+    snapshot,
+    service,
+    nodeName,
+    peers: () => (peers ??= peersOfNode(snapshot, nodeName)),
+    reach(family) {
+      const found = reach.get(family) ?? reachability(snapshot, service, family, placeOf(snapshot, nodeName));
+      reach.set(family, found);
+      return found;
+    },
+  };
+}
+
+function balancedAddresses(snapshot: Snapshot, service: Service): { addresses: readonly Address[] } | { reason: Reason } {
+  if (service.type !== 'LoadBalancer') return { addresses: [] };
+  const claim = decideAllocationClaim(service, snapshot.config);
+  if (!claim.mine) return { reason: claim.reason };
+  const addresses = assignedAddresses(service);
+  return addresses.length === 0 ? { reason: reason('NoAddress', undefined) } : { addresses };
+}
+
+function decideAddress(context: Context, address: Address, type: AddressType): AddressAnnouncement {
+  const { snapshot, service, nodeName } = context;
+  const no = (reason: Reason, refused: readonly RefusedAdvertisement[] = []): AddressAnnouncement => {
+    return { address, type, result: { announce: false, reason }, refused };
+  };
+  const origin = originOf(snapshot, service, address, type);
+  if ('code' in origin) return no(origin);
+
+  let advertisements = [...snapshot.advertisements.values()].filter((advertisement) => covers(advertisement, origin));
+  if (advertisements.length === 0) return no(reason('NoAdvertisement', { type }));
+  const node = snapshot.nodes.get(nodeName);
+  if (node === undefined) return no(reason('NodeUnknown', { node: nodeName }));
+  const { labels } = node.metadata;
+  advertisements = advertisements.filter(({ nodeSelectors }) => anySelects(nodeSelectors, labels));
+  if (advertisements.length === 0) return no(reason('NodeNotSelected', { node: nodeName }));
+  advertisements = advertisements.filter(({ serviceSelectors }) => anySelects(serviceSelectors, service.metadata.labels));
+  if (advertisements.length === 0) return no(reason('ServiceNotSelected', undefined));
+
+  const resolved: ResolvedAdvertisement[] = [];
+  const refused: RefusedAdvertisement[] = [];
+  for (const advertisement of advertisements.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))) {
+    const result = resolveAdvertisement(snapshot, advertisement, address, origin);
+    if ('reason' in result) refused.push({ advertisement: advertisement.metadata.name, reason: result.reason });
+    else resolved.push(result);
+  }
+  const [broken] = refused;
+  if (resolved.length === 0 && broken !== undefined) return no(broken.reason, refused);
+
+  const why = whyNodeCannot(context, address, type);
+  if (why !== undefined) return no(why, refused);
+  if (context.peers().length === 0) return no(reason('NoPeers', { node: nodeName }), refused);
+  const peers = context.peers().map((peer) => routesToPeer(snapshot, peer, address, resolved));
+  return { address, type, result: resultOf(peers), refused };
+}
+
+/** Rules about the node: its network, its exclusion, and whether traffic that it draws leads anywhere. */
+function whyNodeCannot(context: Context, address: Address, type: AddressType): Reason | undefined {
+  const { snapshot, service, nodeName: node } = context;
+  const object = snapshot.nodes.get(node);
+  if (object?.networkUnavailable === true) return reason('NodeNetworkUnavailable', { node });
+  if (object?.metadata.labels['node.kubernetes.io/exclude-from-external-load-balancers'] !== undefined) {
+    return reason('NodeExcluded', { node });
+  }
+  // Traffic to a ClusterIP is internal wherever it enters: its own policy decides, as it does in the kernel.
+  const policy = type === 'ClusterIP' ? 'internalTrafficPolicy' : 'externalTrafficPolicy';
+  const { cluster, local, endpoints } = context.reach(address.family);
+  if (service[policy] === 'Local' && !local) return reason('NoLocalEndpoints', { node, policy });
+  return cluster ? undefined : reason('NoEndpoints', { endpoints });
+}
+
+function resultOf(peers: readonly PeerAnnouncement[]): AddressResult {
+  if (peers.some(({ result }) => 'routes' in result)) return { announce: true, peers };
+  const [first] = peers.flatMap(({ result }) => ('reason' in result ? [result.reason] : []));
+  if (first === undefined) throw new RangeError('there is at least one peer');
+  return { announce: false, reason: first, peers };
 }

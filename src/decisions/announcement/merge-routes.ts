@@ -1,13 +1,54 @@
+import { comparePrefixes, formatPrefix } from '../../net/prefix.ts';
+import { uniteCommunities } from './communities.ts';
 import type { ServiceAnnouncement } from './decision.ts';
 import type { RouteIntent } from './route.ts';
 
-/** Routes to one peer, from any number of Services: one for each prefix, sorted. The order of `routes` does not matter. */
+/**
+ * Routes to one peer, from any number of Services: one for each prefix, sorted. Services meet on a prefix when they share
+ * an address or an aggregate. Whatever their order, communities are united, the highest localPref, the lowest med and the
+ * longest prepend win; one that is set wins over one that is not.
+ */
 export function mergeRoutes(routes: Iterable<RouteIntent>): RouteIntent[] {
-  return [...routes];
+  const byPrefix = new Map<string, RouteIntent>();
+  for (const route of routes) {
+    const key = formatPrefix(route.prefix);
+    const other = byPrefix.get(key);
+    byPrefix.set(key, other === undefined ? route : mergeTwo(other, route));
+  }
+  return [...byPrefix.values()].sort((a, b) => comparePrefixes(a.prefix, b.prefix));
 }
 
 /** The routes of several Services by name of the peer, merged. Peers without routes are absent. */
 export function routesByPeer(announcements: Iterable<ServiceAnnouncement>): ReadonlyMap<string, readonly RouteIntent[]> {
-  void announcements;
-  return new Map();
+  const byPeer = new Map<string, RouteIntent[]>();
+  for (const { addresses } of announcements) {
+    for (const { result } of addresses) {
+      if (!result.announce) continue;
+      for (const { peer, result: toPeer } of result.peers) {
+        if (!('routes' in toPeer)) continue;
+        const routes = byPeer.get(peer);
+        if (routes === undefined) byPeer.set(peer, [...toPeer.routes]);
+        else routes.push(...toPeer.routes);
+      }
+    }
+  }
+  return new Map([...byPeer].map(([peer, routes]) => [peer, mergeRoutes(routes)]));
+}
+
+function mergeTwo(a: RouteIntent, b: RouteIntent): RouteIntent {
+  const localPref = ofBoth(a.localPref, b.localPref, Math.max);
+  const med = ofBoth(a.med, b.med, Math.min);
+  return {
+    prefix: a.prefix,
+    communities: uniteCommunities([...a.communities, ...b.communities]),
+    ...(localPref === undefined ? {} : { localPref }),
+    ...(med === undefined ? {} : { med }),
+    asPathPrepend: Math.max(a.asPathPrepend, b.asPathPrepend),
+    aggregate: a.aggregate,
+  };
+}
+
+function ofBoth(a: number | undefined, b: number | undefined, choose: (a: number, b: number) => number): number | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return choose(a, b);
 }

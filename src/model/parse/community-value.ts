@@ -1,6 +1,6 @@
 import { parsed, refused, type Parsed } from '../../net/parsed.ts';
 
-const wellKnown = ['no-export', 'no-advertise', 'no-export-subconfed', 'no-peer', 'graceful-shutdown', 'blackhole', 'accept-own'];
+const wellKnown = new Set(['no-export', 'no-advertise', 'no-export-subconfed', 'no-peer', 'graceful-shutdown', 'blackhole', 'accept-own']);
 
 /** A value: "65000:100" (RFC 1997) or "large:1:2:3" (RFC 8092). Returns the text as it was written. */
 export function parseCommunityValue(text: string): Parsed<string> {
@@ -15,7 +15,7 @@ export function parseCommunityValue(text: string): Parsed<string> {
 /** What an advertisement may name: a value, a well-known name, or an alias, which is looked up later. */
 export function parseCommunity(text: string): Parsed<string> {
   if (text.includes(':')) return parseCommunityValue(text);
-  if (wellKnown.includes(text) || isAlias(text)) return parsed(text);
+  if (wellKnown.has(text) || isAlias(text)) return parsed(text);
   return refused('neither a community nor a name of one');
 }
 

@@ -1,4 +1,4 @@
-import { formatAddress, parseAddressLeniently } from '../../net/address.ts';
+import { formatAddress, parseAddressLeniently, type Family } from '../../net/address.ts';
 import { labels, mirrorManager } from '../annotations.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../endpoint-slice.ts';
 import { limits } from '../limits.ts';
@@ -14,6 +14,10 @@ interface Subset {
   readonly ports: readonly EndpointPort[];
 }
 
+interface FamilySubset extends Subset {
+  readonly family: Family;
+}
+
 /**
  * core/v1 Endpoints, mirrored into slices as the mirroring controller of Kubernetes does: one slice for each family of each
  * subset. The first is named NAME-mirror, further ones NAME-mirror-2 and so on. Annotations are not copied: some programs
@@ -24,23 +28,21 @@ export function readEndpoints(fields: Fields, options: ParseOptions): Read<Endpo
   const subsets = fields.objects('subsets', limits.subsets).map((item) => readSubset(item));
   if (metadata === undefined || metadata.labels[labels.skipMirror] === 'true') return {};
   const slices = subsets.flatMap(({ endpoints, ports }) =>
-    ([4, 6] as const).flatMap((family): Omit<EndpointSlice, 'metadata'>[] => {
+    ([4, 6] as const).flatMap((family): FamilySubset[] => {
       const ofFamily = endpoints.filter(({ address }) => address.family === family);
       if (ofFamily.length === 0) return [];
-      return [{ kind: 'EndpointSlice', service: serviceKey(metadata), family, ports, endpoints: ofFamily }];
+      return [{ family, ports, endpoints: ofFamily }];
     }),
   );
   // Endpoints without any address still say "this Service has none", which an absent slice would not.
-  const none: Omit<EndpointSlice, 'metadata'> = {
+  const none: FamilySubset = { family: 4, ports: [], endpoints: [] };
+  const [object, ...companions] = (slices.length === 0 ? [none] : slices).map(({ family, ports, endpoints }, index): EndpointSlice => ({
     kind: 'EndpointSlice',
-    service: serviceKey(metadata),
-    family: 4,
-    ports: [],
-    endpoints: [],
-  };
-  const [object, ...companions] = (slices.length === 0 ? [none] : slices).map((slice, index): EndpointSlice => ({
-    ...slice,
     metadata: mirrorMetadata(metadata, index),
+    service: serviceKey(metadata),
+    family,
+    ports,
+    endpoints,
   }));
   return object === undefined ? {} : { object, companions };
 }

@@ -231,7 +231,7 @@ export class Fields {
     if (isRecord(value)) return 'a mapping';
     if (value === null || value === undefined) return 'nothing';
     if (this.#options.secret === true) return 'what is written there';
-    const text = typeof value === 'string' ? JSON.stringify(value) : String(value as number | boolean);
+    const text = JSON.stringify(value);
     return text.length <= limits.shownValue ? text : `${text.slice(0, limits.shownValue)}...`;
   }
 

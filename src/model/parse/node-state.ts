@@ -54,7 +54,8 @@ function readReason(item: Fields): Reason {
 
 /** Whether the details are what the catalogue's texts need: each is a number, a text or true or false, and none is missing. */
 function canSay(known: Reason): boolean {
-  if (!Object.values(known.details).every((value) => ['string', 'number', 'boolean'].includes(typeof value))) return false;
+  if (!Object.values(known.details as object).every((value: unknown) => ['string', 'number', 'boolean'].includes(typeof value)))
+    return false;
   try {
     return !says(known).includes('undefined');
   } catch {

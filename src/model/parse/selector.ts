@@ -34,5 +34,10 @@ export function readSelector(fields: Fields): LabelSelector {
 
 function canonical({ matchLabels, matchExpressions }: LabelSelector): string {
   const expressions = matchExpressions.map(({ key, operator, values }) => JSON.stringify([key, operator, [...values].sort()]));
-  return JSON.stringify([Object.entries(matchLabels).sort(), expressions.sort()]);
+  return JSON.stringify([
+    Object.keys(matchLabels)
+      .sort()
+      .map((key) => [key, matchLabels[key]]),
+    expressions.sort(),
+  ]);
 }

@@ -97,10 +97,11 @@ export const allocationReasons = {
     fix: (d) => `request another address, or set avoidBuggyIPs: false on IPAddressPool "${d.pool}"`,
   }),
   AddressInOtherPool: entry({
-    brief: 'The requested address is not in the requested pool',
+    brief: 'The address is not in the requested pool',
     says: (d: OfPool & { readonly address: string; readonly requested: string }) =>
-      `requested address ${d.address} is in pool "${d.pool}", but the Service asks for pool "${d.requested}"`,
-    fix: (d) => `change the annotation herald.dev/address-pool to ${d.pool}, or request an address of pool "${d.requested}"`,
+      `address ${d.address} is in pool "${d.pool}", but the Service asks for pool "${d.requested}"`,
+    fix: (d) =>
+      `write ${d.pool} into the annotation herald.dev/address-pool to keep the address; to let it go, request an address of pool "${d.requested}", or remove the annotation and write it again`,
   }),
   AddressesInDifferentPools: entry({
     brief: 'The requested addresses are in different pools',

@@ -107,6 +107,17 @@ export const announcementReasons = {
       `BGPPeer "${d.peer}" needs Secret ${d.secret}: ${d.why}`,
     fix: (d) => `create Secret ${d.secret} of type kubernetes.io/basic-auth with the key password`,
   }),
+  PeerNotPossible: entry({
+    brief: 'The BGPPeer asks for what the speaker cannot do',
+    says: (d: { readonly peer: string; readonly problem: string }) => `no session with "${d.peer}" is possible: ${d.problem}`,
+    fix: (d) => `change BGPPeer "${d.peer}"`,
+  }),
+  RouteNotPossible: entry({
+    brief: 'The session cannot carry the route',
+    says: (d: { readonly peer: string; readonly prefix: string; readonly why: string }) =>
+      `${d.prefix} cannot be announced to "${d.peer}": ${d.why}`,
+    fix: (d) => `see BGPPeer "${d.peer}"`,
+  }),
   NotProgrammed: entry({
     brief: 'The forwarding rules are not in the kernel',
     says: (d: { readonly frontend: string }) => `the rules for ${d.frontend} are not in the kernel yet, and a route follows its rules`,

@@ -15,9 +15,10 @@ export const configurationReasons = {
     fix: () => 'delete one of them, or let nodeSelectors keep them on different nodes',
   }),
   AggregationTooShort: entry({
-    brief: 'The aggregate is larger than the pool',
-    says: (d: { readonly length: number; readonly pool: string; readonly prefix: string }) =>
-      `an aggregate of length ${d.length} would cover addresses outside ${d.prefix} of IPAddressPool "${d.pool}"`,
+    brief: 'The aggregate is larger than what it is made for',
+    // `of` is what the prefix belongs to, for example: IPAddressPool "production".
+    says: (d: { readonly length: number; readonly of: string; readonly prefix: string }) =>
+      `an aggregate of length ${d.length} would cover addresses outside ${d.prefix} of ${d.of}`,
     fix: (d) => `use an aggregation length of at least ${d.prefix.slice(d.prefix.indexOf('/') + 1)}`,
   }),
   UnknownReason: entry({

@@ -1,14 +1,17 @@
 import type { Cancel, Clock } from '../../system/clock.ts';
 import { limits } from './limits.ts';
 
-/** Collects paths until it has been quiet for a moment, then hands over all of them at once; one batch at a time. */
+/**
+ * Collects paths until it has been quiet for a moment, then hands over all of them at once; one batch at a time. Begins
+ * held: `begin` hands over the first batch, however long it took to collect.
+ */
 export class Batch {
   readonly #clock: Clock;
   readonly #take: (paths: ReadonlySet<string>) => Promise<void>;
   #paths = new Set<string>();
   #first = 0;
   #cancel: Cancel | undefined;
-  #running = false;
+  #running = true;
   #closed = false;
 
   constructor(clock: Clock, take: (paths: ReadonlySet<string>) => Promise<void>) {
@@ -21,6 +24,10 @@ export class Batch {
     if (this.#paths.size === 0) this.#first = this.#clock.now();
     this.#paths.add(path);
     this.#schedule();
+  }
+
+  begin(): Promise<void> {
+    return this.#run();
   }
 
   close(): void {

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { HeraldObject, Change, Snapshot } from '../../model/snapshot.ts';
 import { objectKey, Store } from '../../model/store.ts';
-import type { Clock } from '../../system/clock.ts';
+import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { SourceError, type Source, type SourceProblem } from '../source.ts';
 import { Batch } from './batch.ts';
@@ -12,7 +12,7 @@ import { compareProblems, ManifestSet } from './manifest-set.ts';
 import { readManifests } from './manifests.ts';
 import { readBounded, type FileContent } from './read-file.ts';
 import { RecordSet } from './record-set.ts';
-import { watchFolder, type Watch } from './watch.ts';
+import { FolderWatch } from './watch.ts';
 
 export interface DirectorySourceComponents {
   readonly clock: Clock;
@@ -37,8 +37,9 @@ export class DirectorySource implements Source {
   readonly #changeListeners = new Set<(changes: readonly Change[]) => void>();
   readonly #problemListeners = new Set<(problems: readonly SourceProblem[]) => void>();
   readonly #ignored = new Map<string, number>();
-  #batch: Batch | undefined;
-  #watch: Watch | undefined;
+  readonly #batch: Batch;
+  #watch: FolderWatch | undefined;
+  #cancelRescan: Cancel | undefined;
   #problems: readonly SourceProblem[] = [];
   #closed = false;
 
@@ -46,6 +47,7 @@ export class DirectorySource implements Source {
     this.#root = resolve(root);
     this.#clock = clock;
     this.#log = log;
+    this.#batch = new Batch(clock, (paths) => this.#take(paths));
   }
 
   get snapshot(): Snapshot {
@@ -64,17 +66,15 @@ export class DirectorySource implements Source {
     const found = await stat(this.#root).catch((error: unknown) => error as NodeJS.ErrnoException);
     if (found instanceof Error) throw new SourceError('unreadable', `the directory cannot be read: ${found.code ?? ''}`, { cause: found });
     if (!found.isDirectory()) throw new SourceError('unreadable', 'the source is not a directory');
-    const initial = new Set<string>();
-    this.#watch = watchFolder(
+    this.#watch = new FolderWatch(
       this.#root,
-      (path) => (this.#batch === undefined ? void initial.add(path) : this.#batch.add(path)),
+      (path) => this.#look(path),
       (error) => this.#log.error({ error: String((error as NodeJS.ErrnoException).code ?? error) }, 'the directory cannot be watched'),
     );
-    const stop = (): void => void this.close();
-    signal?.addEventListener('abort', stop, { once: true });
-    await this.#watch.ready;
-    this.#batch = new Batch(this.#clock, (paths) => this.#take(paths));
-    await this.#take(initial);
+    await Promise.race([this.#watch.start(), aborted(signal)]);
+    if (!this.#closed) await this.#batch.begin();
+    if (signal?.aborted === true) await this.close();
+    if (!this.#closed) this.#scheduleRescan();
     signal?.throwIfAborted();
   }
 
@@ -94,10 +94,17 @@ export class DirectorySource implements Source {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#batch?.close();
+    this.#cancelRescan?.();
+    this.#batch.close();
     this.#changeListeners.clear();
     this.#problemListeners.clear();
     await this.#watch?.close();
+  }
+
+  /** A folder, which ends in "/", stands for the files that were in it. */
+  #look(path: string): void {
+    if (!path.endsWith('/')) return this.#batch.add(path);
+    for (const file of this.#versions.keys()) if (file.startsWith(path)) this.#batch.add(file);
   }
 
   async #take(paths: ReadonlySet<string>): Promise<void> {
@@ -118,7 +125,6 @@ export class DirectorySource implements Source {
     // Only after all files were read: an object that moved from one file to another was never away.
     for (const id of affected) changes.push(...this.#apply(id));
     this.#tell(changes);
-    this.#lookAgain(files);
   }
 
   #readFile(path: string, content: FileContent): Iterable<string> {
@@ -151,7 +157,7 @@ export class DirectorySource implements Source {
     }
     if (since === undefined) {
       this.#emptySince.set(path, this.#clock.now());
-      this.#clock.after(limits.emptyMilliseconds, () => this.#batch?.add(path));
+      this.#clock.after(limits.emptyMilliseconds, () => this.#batch.add(path));
     }
     return true;
   }
@@ -180,24 +186,32 @@ export class DirectorySource implements Source {
     if (changes.length > 0) for (const listener of this.#changeListeners) listener(changes);
   }
 
-  /** chokidar reports one change of a file in 50 ms: a second one in that time shows only in the file itself. */
-  #lookAgain(files: readonly string[]): void {
-    const batch = this.#batch;
-    if (batch === undefined) return;
-    this.#clock.after(limits.secondLookMilliseconds, () => {
-      if (!this.#closed) void this.#compareVersions(files, batch);
+  /** The kernel's queue of events is bounded; what it dropped shows in the files themselves. */
+  #scheduleRescan(): void {
+    this.#cancelRescan = this.#clock.after(limits.rescanMilliseconds, () => {
+      void this.#rescan().then(() => (this.#closed ? undefined : this.#scheduleRescan()));
     });
   }
 
-  async #compareVersions(files: readonly string[], batch: Batch): Promise<void> {
-    const versions = await inGroups(files, limits.reads, (path) =>
+  async #rescan(): Promise<void> {
+    const files = new Set(this.#versions.keys());
+    await this.#watch?.rescan((path) => void files.add(path));
+    const paths = [...files];
+    const versions = await inGroups(paths, limits.reads, (path) =>
       stat(join(this.#root, path), { bigint: true }).then(
         ({ mtimeNs }) => mtimeNs.toString(),
         () => undefined,
       ),
     );
-    for (const [index, path] of files.entries()) if (versions[index] !== this.#versions.get(path)) batch.add(path);
+    for (const [index, path] of paths.entries()) if (versions[index] !== this.#versions.get(path)) this.#batch.add(path);
   }
+}
+
+function aborted(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) resolve();
+    else signal?.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 async function inGroups<T>(paths: readonly string[], size: number, work: (path: string) => Promise<T>): Promise<T[]> {

@@ -36,8 +36,11 @@ function decodeYaml(text: string): DecodedDocument[] {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
-  const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, stringKeys: true, merge: true });
-  if (!Array.isArray(documents)) return [];
+  const documents = parseDocuments(text, lines);
+  if (documents === undefined) {
+    const at = { line: 1, column: 1 };
+    return [{ raw: undefined, errors: [{ ...at, message: syntaxProblem('RESOURCE_EXHAUSTION') }], locate: () => at }];
+  }
   const decoded = documents.slice(0, limits.documents).flatMap((document): DecodedDocument[] => {
     const errors = document.errors.map(({ code, pos }) => ({ ...position(pos[0]), message: syntaxProblem(code) }));
     let raw: unknown;
@@ -61,6 +64,16 @@ function decodeYaml(text: string): DecodedDocument[] {
     });
   }
   return decoded;
+}
+
+/** Undefined when the nesting exhausts the stack, the one thing for which the parser throws. */
+function parseDocuments(text: string, lineCounter: LineCounter): readonly Document.Parsed[] | undefined {
+  try {
+    const documents = parseAllDocuments(text, { lineCounter, prettyErrors: false, stringKeys: true, merge: true });
+    return Array.isArray(documents) ? documents : [];
+  } catch {
+    return undefined;
+  }
 }
 
 function offsetOf(document: Document.Parsed, path: FieldPath): number {

@@ -16,8 +16,8 @@ export const limits = {
   quietMilliseconds: 20,
   /** ...and at the latest this long after the first. */
   latestMilliseconds: 200,
-  /** chokidar drops changes of one file within 50 ms of another: we look once more after that. */
-  secondLookMilliseconds: 80,
+  /** Files whose events the kernel dropped are found after this at the latest. */
+  rescanMilliseconds: 60_000,
   /** A file that became empty is being written; after this it is taken for empty. */
   emptyMilliseconds: 1000,
 } as const;

@@ -5,9 +5,11 @@ import type { ServiceKey } from '../../model/metadata.ts';
 import type { NodeState } from '../../model/node-state.ts';
 import { isRecord } from '../../model/parse/fields.ts';
 import type { Ingress } from '../../model/service.ts';
+import type { Address } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import { readIfThere, removeFile, replaceFile } from './atomic-file.ts';
 import { fileOf, nodesFolder, objectStatusFolder, statusFolder } from './layout.ts';
+import { readRecordedAddresses } from './recorded.ts';
 
 /** metav1.Condition as its writer gives it; the time of the last transition is kept here. */
 export interface RecordedCondition {
@@ -35,6 +37,11 @@ export class DirectoryRecords {
   constructor(root: string, { clock }: { readonly clock: Clock }) {
     this.#root = root;
     this.#clock = clock;
+  }
+
+  /** The addresses on record, by Service, also of Services that no longer exist. */
+  recorded(): Promise<ReadonlyMap<ServiceKey, readonly Address[]>> {
+    return readRecordedAddresses(this.#root);
   }
 
   async writeService(key: ServiceKey, { ingress, conditions }: RecordedServiceStatus): Promise<void> {
@@ -87,16 +94,21 @@ export class DirectoryRecords {
     });
   }
 
-  #inOrder(file: string, work: () => Promise<void>): Promise<void> {
-    const run = (this.#pending.get(file) ?? Promise.resolve()).then(work);
-    const settled = run
-      .catch(() => undefined)
-      .then(() => {
-        if (this.#pending.get(file) === settled) this.#pending.delete(file);
-      });
-    this.#pending.set(file, settled);
-    return run;
+  async #inOrder(file: string, work: () => Promise<void>): Promise<void> {
+    const run = after(this.#pending.get(file), work);
+    this.#pending.set(file, run);
+    try {
+      await run;
+    } finally {
+      if (this.#pending.get(file) === run) this.#pending.delete(file);
+    }
   }
+}
+
+/** Whoever asked for the earlier write hears of its failure; the later one replaces it anyway. */
+async function after(earlier: Promise<void> | undefined, work: () => Promise<void>): Promise<void> {
+  await earlier?.catch(() => undefined);
+  await work();
 }
 
 /** A file that somebody broke is one that holds nothing. */

@@ -1,33 +1,102 @@
-import { relative } from 'node:path';
-import { watch } from 'chokidar';
+import { watch, type FSWatcher } from 'node:fs';
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { limits } from './limits.ts';
 import { mayHoldFiles, roleOf } from './layout.ts';
 
-export interface Watch {
-  /** Resolves when every file that exists has been reported. */
-  readonly ready: Promise<void>;
-  close(): Promise<void>;
-}
-
 /**
- * Reports paths, relative to the root, of files that appeared, changed or went away, and again and again: only that a file
- * deserves a look, never what happened to it. A rename over a file, as editors do it, is one report or two.
+ * Watches a directory and the folders below it, one inotify watch each. Reports paths of files, relative to the root, that
+ * deserve a look: never what happened to them, and perhaps more often than something did. A folder is watched before it is
+ * listed, so that nothing that appears in between is missed. Symbolic links to folders are not followed.
  */
-export function watchFolder(root: string, onPath: (path: string) => void, onError: (error: unknown) => void): Watch {
-  const watcher = watch(root, {
-    ignored: (path, stats) => {
-      const inside = relative(root, path);
-      if (inside === '' || stats === undefined) return false;
-      return stats.isDirectory() ? !mayHoldFiles(inside) : stats.isFile() && roleOf(inside) === undefined;
-    },
-    // We collect events into batches ourselves and look at the file, so chokidar need not wait for pairs of events.
-    atomic: false,
-    depth: limits.depth,
-  });
-  watcher.on('all', (event, path) => {
-    if (event !== 'addDir' && event !== 'unlinkDir') onPath(relative(root, path));
-  });
-  watcher.on('error', onError);
-  const ready = new Promise<void>((resolve) => watcher.once('ready', resolve));
-  return { ready, close: () => watcher.close() };
+export class FolderWatch {
+  readonly #root: string;
+  readonly #onPath: (path: string) => void;
+  readonly #onError: (error: unknown) => void;
+  readonly #folders = new Map<string, FSWatcher>();
+  #work: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(root: string, onPath: (path: string) => void, onError: (error: unknown) => void) {
+    this.#root = root;
+    this.#onPath = onPath;
+    this.#onError = onError;
+  }
+
+  /** Resolves when every folder that exists is watched and every file in it was reported. */
+  start(): Promise<void> {
+    return this.#next(() => this.#enter(''));
+  }
+
+  /** Lists every file, and watches folders whose appearance the kernel did not tell: its queue is bounded. */
+  rescan(onFile: (path: string) => void): Promise<void> {
+    return this.#next(() => this.#list('', onFile));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const watcher of this.#folders.values()) watcher.close();
+    this.#folders.clear();
+    await this.#work;
+  }
+
+  /** Folders are looked at one after the other, in the order of their events. */
+  #next(work: () => Promise<void>): Promise<void> {
+    this.#work = this.#work.then(() => (this.#closed ? undefined : work())).catch(this.#onError);
+    return this.#work;
+  }
+
+  #onEvent(folder: string, event: string, name: string | null): void {
+    if (this.#closed) return;
+    // Without a name, or when a mounted ConfigMap swaps its "..data", any file of the folder may differ.
+    if (name === null || name.startsWith('..')) return void this.#next(() => this.#list(folder, this.#onPath));
+    const path = folder === '' ? name : `${folder}/${name}`;
+    if (roleOf(path) !== undefined) this.#onPath(path);
+    else if (event === 'rename' && mayHoldFiles(path)) void this.#next(() => this.#lookAtFolder(path));
+  }
+
+  /** A folder appeared, went away, or is another one under the same name: the watch of the old one is worth nothing. */
+  async #lookAtFolder(path: string): Promise<void> {
+    const found = await lstat(join(this.#root, path)).catch(() => undefined);
+    this.#leave(path);
+    if (found?.isDirectory() === true) await this.#enter(path);
+  }
+
+  #leave(folder: string): void {
+    for (const [path, watcher] of this.#folders) {
+      if (path !== folder && !path.startsWith(`${folder}/`)) continue;
+      watcher.close();
+      this.#folders.delete(path);
+      this.#onPath(`${path}/`);
+    }
+  }
+
+  async #enter(folder: string): Promise<void> {
+    if (this.#closed || folder.split('/').length > limits.depth) return;
+    try {
+      const watcher = watch(join(this.#root, folder), (event, name) => this.#onEvent(folder, event, name));
+      watcher.on('error', this.#onError);
+      this.#folders.set(folder, watcher);
+    } catch (error) {
+      // ENOSPC: no inotify watches are left. What is there is read all the same, and a rescan finds changes.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#onError(error);
+    }
+    await this.#list(folder, this.#onPath);
+  }
+
+  async #list(folder: string, onFile: (path: string) => void): Promise<void> {
+    const entries = await readdir(join(this.#root, folder), { withFileTypes: true }).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#onError(error);
+      return [];
+    });
+    for (const entry of entries) {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+      if (!entry.isDirectory()) {
+        if (roleOf(path) !== undefined) onFile(path);
+      } else if (mayHoldFiles(path)) {
+        if (this.#folders.has(path)) await this.#list(path, onFile);
+        else await this.#enter(path);
+      }
+    }
+  }
 }

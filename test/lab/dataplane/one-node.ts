@@ -49,6 +49,8 @@ export class OneNode {
     for (const machine of machines) inside(machine, 'ip link set lo up');
     ip('link', 'add', 'outside', 'netns', 'hd-node', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', 'hd-client');
     inside('node', 'sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1');
+    // Tests count refusals; how many ICMP errors a host sends in a second is not their subject.
+    inside('node', 'sysctl -qw net.ipv4.icmp_ratelimit=0 net.ipv6.icmp.ratelimit=0');
     inside('node', 'ip link set outside up', 'ip addr add 10.99.0.1/24 dev outside', 'ip addr add fd99::1/64 dev outside nodad');
     inside('client', 'ip link set eth0 up', 'ip addr add 10.99.0.2/24 dev eth0', 'ip addr add 10.99.0.6/24 dev eth0');
     inside('client', 'ip addr add fd99::6/64 dev eth0 nodad preferred_lft 0', 'ip addr add fd99::2/64 dev eth0 nodad');

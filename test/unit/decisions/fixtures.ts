@@ -216,6 +216,18 @@ export function node({ name, labels, internalIPs, podCIDRs, networkUnavailable }
   };
 }
 
+export interface SecretLiteral {
+  readonly name: string;
+  readonly type?: string;
+  readonly password?: string;
+}
+
+function secret({ name, type, password }: SecretLiteral): Secret {
+  const of = named(name);
+  const base = { kind: 'Secret', metadata: metadata(of.name, of.namespace), type: type ?? 'kubernetes.io/basic-auth' } as const;
+  return password === undefined ? base : { ...base, password };
+}
+
 export interface ClusterLiteral {
   readonly services?: readonly ServiceLiteral[];
   readonly slices?: readonly SliceLiteral[];
@@ -226,7 +238,7 @@ export interface ClusterLiteral {
   /** Labels by name of the namespace. */
   readonly namespaces?: Readonly<Record<string, Labels>>;
   readonly communities?: Readonly<Record<string, string>>;
-  readonly secrets?: readonly { readonly name: string; readonly type?: string; readonly password?: string }[];
+  readonly secrets?: readonly SecretLiteral[];
   readonly externalIPPolicies?: readonly { readonly cidrs: readonly string[]; readonly namespaceSelector?: LabelSelector }[];
   readonly config?: Overrides<Omit<HeraldConfig, 'podCIDRs' | 'serviceCIDRs'>> & {
     readonly podCIDRs?: readonly string[];
@@ -260,19 +272,12 @@ export function cluster(literal: ClusterLiteral): Snapshot {
     endpointSlices: (key) => slices.get(key) ?? [],
     nodes: byName((literal.nodes ?? []).map(node)),
     namespaces: byName(
-      Object.entries(literal.namespaces ?? {}).map(([name, labels]): Namespace => ({ kind: 'Namespace', metadata: metadata(name, '', labels) })),
+      Object.entries(literal.namespaces ?? {}).map(([name, labels]): Namespace => ({
+        kind: 'Namespace',
+        metadata: metadata(name, '', labels),
+      })),
     ),
-    secrets: byNamespacedName(
-      (literal.secrets ?? []).map(({ name, type, password }): Secret => {
-        const of = named(name);
-        return {
-          kind: 'Secret',
-          metadata: metadata(of.name, of.namespace),
-          type: type ?? 'kubernetes.io/basic-auth',
-          ...(password === undefined ? {} : { password }),
-        };
-      }),
-    ),
+    secrets: byNamespacedName((literal.secrets ?? []).map(secret)),
     pools: byName((literal.pools ?? []).map(pool)),
     peers: byName((literal.peers ?? []).map(peer)),
     advertisements: byName((literal.advertisements ?? []).map(advertisement)),
@@ -284,14 +289,12 @@ export function cluster(literal: ClusterLiteral): Snapshot {
       } satisfies Community,
     ]),
     externalIPPolicies: byName(
-      (literal.externalIPPolicies ?? []).map(
-        ({ cidrs, namespaceSelector }, index): ExternalIPPolicy => ({
-          kind: 'ExternalIPPolicy',
-          metadata: metadata(`policy-${index}`),
-          namespaceSelector: namespaceSelector ?? matching({}),
-          cidrs: cidrs.map(prefix),
-        }),
-      ),
+      (literal.externalIPPolicies ?? []).map(({ cidrs, namespaceSelector }, index): ExternalIPPolicy => ({
+        kind: 'ExternalIPPolicy',
+        metadata: metadata(`policy-${index}`),
+        namespaceSelector: namespaceSelector ?? matching({}),
+        cidrs: cidrs.map(prefix),
+      })),
     ),
     nodeStates: new Map(),
     config: config(literal.config),

@@ -1,0 +1,68 @@
+import { bitsOf, type Address } from '../../net/address.ts';
+import { maskedPrefix, formatPrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
+import { rangeContains, rangeToPrefixes } from '../../net/range.ts';
+import type { AddressType, BGPAdvertisement, IPAddressPool } from '../../model/configuration.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import { selects } from '../../model/selector.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { resolveCommunity, uniteCommunities } from './communities.ts';
+import type { RouteCommunity } from './route.ts';
+
+/** What an address is announced from: its pool, or what allows it; aggregates must not cover more than that. */
+export interface Origin {
+  readonly type: AddressType;
+  /** For load balancer addresses. */
+  readonly pool?: IPAddressPool;
+  /** Prefixes that contain the address and belong to us as a whole. */
+  readonly prefixes: readonly Prefix[];
+  /** For messages: 'IPAddressPool "a"'. */
+  readonly name: string;
+}
+
+export interface ResolvedAdvertisement {
+  readonly advertisement: BGPAdvertisement;
+  readonly prefix: Prefix;
+  readonly communities: readonly RouteCommunity[];
+}
+
+/** Whether an advertisement is about addresses of this type and, for load balancer addresses, of this pool. */
+export function covers(advertisement: BGPAdvertisement, { type, pool }: Origin): boolean {
+  if (!advertisement.addressTypes.includes(type)) return false;
+  if (pool === undefined) return true;
+  const { ipAddressPools: names, ipAddressPoolSelectors: selectors } = advertisement;
+  if (names.length === 0 && selectors.length === 0) return true;
+  return names.includes(pool.metadata.name) || selectors.some((selector) => selects(selector, pool.metadata.labels));
+}
+
+/** The blocks of the pool's ranges that contain the address. */
+export function poolPrefixes(pool: IPAddressPool, address: Address): Prefix[] {
+  const range = pool.addresses.find((range) => rangeContains(range, address));
+  return range === undefined ? [] : rangeToPrefixes(range).filter((prefix) => prefixContains(prefix, address));
+}
+
+/**
+ * What one advertisement makes of an address: its prefix after aggregation and its communities, or why it is left out. As
+ * in MetalLB an aggregate takes the place of the host route under externalTrafficPolicy Local too: who aggregates there
+ * must know that routers then choose among nodes for the aggregate, not for each address.
+ */
+export function resolveAdvertisement(
+  snapshot: Snapshot,
+  advertisement: BGPAdvertisement,
+  address: Address,
+  { prefixes, name }: Origin,
+): ResolvedAdvertisement | { readonly reason: Reason } {
+  const length = address.family === 4 ? advertisement.aggregationLength : advertisement.aggregationLengthV6;
+  const [widest] = prefixes.toSorted((a, b) => a.length - b.length);
+  if (length < (widest?.length ?? bitsOf(address.family))) {
+    const prefix = formatPrefix(widest ?? maskedPrefix(address, bitsOf(address.family)));
+    return { reason: reason('AggregationTooShort', { length, of: name, prefix }) };
+  }
+  const communities: RouteCommunity[] = [];
+  for (const community of advertisement.communities) {
+    const resolved = resolveCommunity(community, snapshot.communities.values());
+    // Without the community the route could go further than it should (no-export), so it does not go at all.
+    if (!resolved.ok) return { reason: reason('UnknownCommunity', { community, advertisement: advertisement.metadata.name }) };
+    communities.push(resolved.value);
+  }
+  return { advertisement, prefix: maskedPrefix(address, length), communities: uniteCommunities(communities) };
+}

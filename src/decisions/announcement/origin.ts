@@ -1,0 +1,37 @@
+import { formatAddress, type Address } from '../../net/address.ts';
+import { prefixContains } from '../../net/prefix.ts';
+import { rangeContains } from '../../net/range.ts';
+import type { AddressType } from '../../model/configuration.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import type { Service } from '../../model/service.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { effectivePools } from '../allocation/pools.ts';
+import { allowedExternalPrefixes, whyExternalIPDenied } from '../forwarding/external-ips.ts';
+import { poolPrefixes, type Origin } from './advertisements.ts';
+
+/**
+ * Where an address comes from, or why it is nobody's to announce. Each address is judged by itself: where pools were cut
+ * anew, the two families of a Service may be in different ones by then, and either has its own advertisements.
+ */
+export function originOf(snapshot: Snapshot, service: Service, address: Address, type: AddressType): Origin | Reason {
+  switch (type) {
+    case 'LoadBalancer': {
+      const { pools } = effectivePools(snapshot.pools);
+      const pool = pools.find(({ addresses }) => addresses.some((range) => rangeContains(range, address)));
+      if (pool === undefined) return reason('AddressNotFromPool', { address: formatAddress(address) });
+      return { type, pool, prefixes: poolPrefixes(pool, address), name: `IPAddressPool "${pool.metadata.name}"` };
+    }
+    case 'ClusterIP':
+      return {
+        type,
+        prefixes: snapshot.config.serviceCIDRs.filter((cidr) => prefixContains(cidr, address)),
+        name: 'serviceCIDRs in HeraldConfig',
+      };
+    case 'ExternalIP': {
+      const { namespace } = service.metadata;
+      const denied = whyExternalIPDenied(snapshot, namespace, address);
+      if (denied !== undefined) return denied;
+      return { type, prefixes: allowedExternalPrefixes(snapshot, namespace, address), name: 'an ExternalIPPolicy' };
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import type { Address } from '../../net/address.ts';
+import { comparePrefixes, formatPrefix, isHostPrefix } from '../../net/prefix.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import type { ResolvedAdvertisement } from './advertisements.ts';
+import { uniteCommunities } from './communities.ts';
+import { carriesFamily, type NodePeer } from './peers.ts';
+import type { RouteIntent } from './route.ts';
+
+export interface PeerAnnouncement {
+  readonly peer: string;
+  readonly result: { readonly routes: readonly RouteIntent[] } | { readonly reason: Reason };
+}
+
+/** What one peer of the node is told of an address: a route for each prefix that advertisements make of it. */
+export function routesToPeer(
+  snapshot: Snapshot,
+  { peer, result }: NodePeer,
+  address: Address,
+  advertisements: readonly ResolvedAdvertisement[],
+): PeerAnnouncement {
+  if ('reason' in result) return { peer, result };
+  const forPeer = advertisements.filter(({ advertisement: { peers } }) => peers.length === 0 || peers.includes(peer));
+  if (forPeer.length === 0) return { peer, result: { reason: reason('PeerNotInAdvertisement', { peer }) } };
+  const object = snapshot.peers.get(peer);
+  if (object !== undefined && !carriesFamily(object, address.family)) {
+    return { peer, result: { reason: reason('PeerFamilyNotCarried', { peer, family: `IPv${address.family}` }) } };
+  }
+  const byPrefix = Map.groupBy(forPeer, ({ prefix }) => formatPrefix(prefix));
+  const routes: RouteIntent[] = [];
+  for (const [prefix, group] of byPrefix) {
+    const route = unite(group, prefix, peer);
+    // One contradiction silences the address towards this peer: half of what was asked for is not what was asked for.
+    if ('code' in route) return { peer, result: { reason: route } };
+    routes.push(route);
+  }
+  return { peer, result: { routes: routes.sort((a, b) => comparePrefixes(a.prefix, b.prefix)) } };
+}
+
+/**
+ * One route from the advertisements that make the same prefix. Communities add up and the longest prepend wins. localPref
+ * and med have one value: two that are set and differ are a contradiction that nobody can resolve for the user.
+ */
+function unite(group: readonly ResolvedAdvertisement[], text: string, peer: string): RouteIntent | Reason {
+  const localPref = onlyValue(group, ({ advertisement }) => (advertisement.localPref === 0 ? undefined : advertisement.localPref));
+  const med = onlyValue(group, ({ advertisement }) => advertisement.med);
+  const [first] = group;
+  for (const [field, value] of [
+    ['localPref', localPref],
+    ['med', med],
+  ] as const) {
+    if (value !== 'conflict') continue;
+    const advertisements = group
+      .map(({ advertisement }) => `"${advertisement.metadata.name}"`)
+      .sort()
+      .join(', ');
+    return reason('ConflictingAdvertisements', { prefix: text, peer, advertisements, field });
+  }
+  if (first === undefined) throw new RangeError('a prefix comes from at least one advertisement');
+  return {
+    prefix: first.prefix,
+    communities: uniteCommunities(group.flatMap(({ communities }) => communities)),
+    ...(typeof localPref === 'number' ? { localPref } : {}),
+    ...(typeof med === 'number' ? { med } : {}),
+    asPathPrepend: Math.max(...group.map(({ advertisement }) => advertisement.asPathPrepend)),
+    aggregate: !isHostPrefix(first.prefix),
+  };
+}
+
+function onlyValue(
+  group: readonly ResolvedAdvertisement[],
+  field: (resolved: ResolvedAdvertisement) => number | undefined,
+): number | undefined | 'conflict' {
+  const values = new Set(group.flatMap((resolved) => field(resolved) ?? []));
+  if (values.size > 1) return 'conflict';
+  const [only] = values;
+  return only;
+}

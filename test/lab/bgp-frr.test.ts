@@ -1,0 +1,249 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { PeerStatus } from '../../src/bgp/index.ts';
+import {
+  killRouter,
+  prefixes,
+  routerAddress,
+  routerLog,
+  routes,
+  sessionState,
+  setUp,
+  show,
+  speakerAddress,
+  startRouter,
+  startSpeaker,
+  tearDown,
+  until,
+  vtysh,
+} from './bgp-frr-lab.ts';
+
+const router = (neighbors: string): string => `
+frr defaults datacenter
+log file ${routerLog} informational
+router bgp 65001
+ bgp router-id 10.99.0.1
+ no bgp ebgp-requires-policy
+ no bgp default ipv4-unicast
+ bgp log-neighbor-changes
+ timers bgp 3 9
+${neighbors}
+`;
+
+const neighbor = (address: string, asn: number, families: readonly (4 | 6)[], password?: string): string => `
+ neighbor ${address} remote-as ${asn}
+ neighbor ${address} timers connect 1
+ ${password === undefined ? '!' : `neighbor ${address} password ${password}`}
+${families
+  .map(
+    (family) => ` address-family ipv${family} unicast
+  neighbor ${address} activate
+  neighbor ${address} soft-reconfiguration inbound
+ exit-address-family`,
+  )
+  .join('\n')}`;
+
+const extendedNextHop = `
+ neighbor ${speakerAddress[6]} capability extended-nexthop`;
+const withoutExtendedNextHop = router(neighbor(speakerAddress[4], 64512, [4, 6]) + neighbor(speakerAddress[6], 64512, [4, 6]));
+const bothSessions = `${withoutExtendedNextHop.trimEnd()}${extendedNextHop}\n`;
+
+let speaker: ReturnType<typeof startSpeaker>;
+const status = async (name: string): Promise<PeerStatus> => (await speaker.call('status', name)) as PeerStatus;
+const established = (name: string): Promise<PeerStatus> =>
+  until(
+    () => status(name),
+    ({ state }) => state === 'Established',
+  );
+const failing = (name: string): Promise<PeerStatus> =>
+  until(
+    () => status(name),
+    ({ lastError }) => lastError !== undefined,
+    30_000,
+  );
+
+describe('a session with FRR', () => {
+  beforeAll(() => setUp());
+  afterAll(() => tearDown());
+  beforeEach(() => {
+    speaker = startSpeaker();
+  });
+  afterEach(() => {
+    speaker.stop();
+    killRouter();
+  });
+
+  test('over IPv4 and over IPv6: announces and withdraws in both families', async () => {
+    startRouter(bothSessions);
+    await speaker.call('addPeer', { name: 'v4', address: routerAddress[4], families: [4, 6], nextHop: { ipv6: speakerAddress[6] } });
+    await speaker.call('addPeer', { name: 'v6', address: routerAddress[6], families: [4, 6] });
+    for (const name of ['v4', 'v6']) expect(await established(name)).toMatchObject({ state: 'Established', peerAsn: 65001 });
+    expect(sessionState(speakerAddress[4])).toBe('Established');
+    expect(sessionState(speakerAddress[6])).toBe('Established');
+
+    await speaker.call('set', 'v4', ['192.0.2.1/32', '198.51.100.0/24', '2001:db8::1/128']);
+    await speaker.call('set', 'v6', [{ prefix: '2001:db8::2/128', med: 7, asPathPrepend: 2 }, '192.0.2.2/32']);
+    await until(
+      () => [...prefixes(4), ...prefixes(6)],
+      (all) => all.length === 5,
+    );
+    expect(prefixes(4)).toEqual(['192.0.2.1/32', '192.0.2.2/32', '198.51.100.0/24']);
+    expect(prefixes(6)).toEqual(['2001:db8::1/128', '2001:db8::2/128']);
+    expect(routes(4)['192.0.2.1/32']?.[0]).toMatchObject({ origin: 'IGP', path: '64512', nexthops: [{ ip: speakerAddress[4] }] });
+    // RFC 8950: an IPv4 route with an IPv6 next hop.
+    expect(routes(4)['192.0.2.2/32']?.[0]?.nexthops[0]?.ip).toBe(speakerAddress[6]);
+    expect(routes(6)['2001:db8::1/128']?.[0]?.nexthops[0]?.ip).toBe(speakerAddress[6]);
+    expect(routes(6)['2001:db8::2/128']?.[0]).toMatchObject({ metric: 7, path: '64512 64512 64512' });
+
+    await speaker.call('update', 'v4', ['192.0.2.9/32'], ['192.0.2.1/32', '2001:db8::1/128']);
+    await until(
+      () => prefixes(4),
+      (all) => all.includes('192.0.2.9/32'),
+    );
+    expect(prefixes(4)).toEqual(['192.0.2.2/32', '192.0.2.9/32', '198.51.100.0/24']);
+    expect(prefixes(6)).toEqual(['2001:db8::2/128']);
+    expect((await status('v4')).prefixesAdvertised).toEqual({ ipv4: 2, ipv6: 0 });
+  });
+
+  test('does not announce what the session has no right next hop for, and says so', async () => {
+    startRouter(withoutExtendedNextHop);
+    await speaker.call('addPeer', { name: 'v4', address: routerAddress[4], families: [4, 6] });
+    await speaker.call('addPeer', { name: 'v6', address: routerAddress[6], families: [4, 6] });
+    for (const name of ['v4', 'v6']) {
+      await established(name);
+      await speaker.call('set', name, ['192.0.2.1/32', '2001:db8::1/128']);
+    }
+    await until(
+      () => [...prefixes(4), ...prefixes(6)],
+      (all) => all.length === 2,
+    );
+    expect(routes(4)['192.0.2.1/32']).toHaveLength(1);
+    expect(routes(6)['2001:db8::1/128']).toHaveLength(1);
+    expect((await status('v4')).notPossible).toEqual([
+      { prefix: '2001:db8::1/128', why: expect.stringContaining('configure an IPv6 next hop') },
+    ]);
+    expect((await status('v6')).notPossible).toEqual([{ prefix: '192.0.2.1/32', why: expect.stringContaining('RFC 8950') }]);
+  });
+
+  test('sees communities, large ones too, and re-announces when FRR asks for the routes again', async () => {
+    startRouter(bothSessions);
+    await speaker.call('addPeer', { name: 'v4', address: routerAddress[4] });
+    const communities = [
+      { kind: 'standard', value: 64512 * 65536 + 100 },
+      { kind: 'large', globalAdministrator: 64512, localData1: 1, localData2: 2 },
+    ];
+    await speaker.call('set', 'v4', [{ prefix: '192.0.2.1/32', communities }]);
+    await until(
+      () => prefixes(4),
+      (all) => all.length === 1,
+    );
+    const detail = JSON.stringify(show('bgp ipv4 unicast 192.0.2.1/32'));
+    expect(detail).toContain('64512:100');
+    expect(detail).toContain('64512:1:2');
+    const before = (await status('v4')).counters.sent.update;
+    vtysh('conf t', 'router bgp 65001', 'address-family ipv4 unicast', `no neighbor ${speakerAddress[4]} soft-reconfiguration inbound`);
+    vtysh(`clear bgp ipv4 unicast ${speakerAddress[4]} in`);
+    const after = await until(
+      () => status('v4'),
+      ({ counters }) => counters.received.routeRefresh > 0 && counters.sent.update > before,
+    );
+    expect(after.counters.sent.update).toBeGreaterThan(before);
+    expect(after.counters.flaps).toBe(0);
+  });
+
+  test.each([4, 6] as const)('IPv%i: comes up with the same MD5 password, and explains another', async (family) => {
+    startRouter(router(neighbor(speakerAddress[family], 64512, [family], 'right')));
+    await speaker.call('addPeer', { name: 'tor', address: routerAddress[family], password: 'wrong' });
+    const refused = await failing('tor');
+    expect(refused.lastError).toContain('MD5 password may differ');
+    expect(JSON.stringify(refused)).not.toContain('wrong');
+    expect(sessionState(speakerAddress[family])).not.toBe('Established');
+    await speaker.call('reconfigure', { name: 'tor', address: routerAddress[family], password: 'right' });
+    expect((await established('tor')).state).toBe('Established');
+    expect(sessionState(speakerAddress[family])).toBe('Established');
+  });
+
+  test('explains a wrong AS number with both numbers, whoever notices', async () => {
+    startRouter(bothSessions);
+    await speaker.call('addPeer', { name: 'ours', address: routerAddress[4], peerAsn: 65009 });
+    await until(
+      () => status('ours'),
+      ({ lastError }) => lastError?.includes('peer says') === true,
+    );
+    expect((await status('ours')).lastError).toContain('peer says AS 65001, configured 65009');
+    await speaker.call('addPeer', { name: 'theirs', address: routerAddress[6], localAsn: 64999 });
+    expect((await failing('theirs')).lastError).toContain('OPEN Message Error: Bad Peer AS (2/2)');
+  });
+
+  test('says that nobody listens while FRR is dead; session and routes come back with it', async () => {
+    startRouter(bothSessions);
+    await speaker.call('addPeer', { name: 'v4', address: routerAddress[4] });
+    await speaker.call('set', 'v4', ['192.0.2.1/32']);
+    await until(
+      () => prefixes(4),
+      (all) => all.length === 1,
+    );
+    killRouter();
+    const down = await until(
+      () => status('v4'),
+      ({ lastError }) => lastError?.includes('refused') === true,
+    );
+    expect(down.lastError).toContain('connection refused by 10.99.0.1 port 179');
+    await speaker.call('update', 'v4', ['192.0.2.2/32'], ['192.0.2.1/32']);
+    startRouter(bothSessions);
+    await until(
+      () => prefixes(4),
+      (all) => all.length === 1,
+    );
+    expect(prefixes(4)).toEqual(['192.0.2.2/32']);
+    expect((await status('v4')).counters).toMatchObject({ established: 2, flaps: 1 });
+  });
+
+  test('tells FRR in words why it stops, and shows in words why FRR does', async () => {
+    startRouter(bothSessions);
+    await speaker.call('addPeer', { name: 'v4', address: routerAddress[4] });
+    await established('v4');
+    vtysh('conf t', 'router bgp 65001', `neighbor ${speakerAddress[4]} shutdown message switch upgrade`);
+    const down = await until(
+      () => status('v4'),
+      ({ state }) => state !== 'Established',
+    );
+    expect(down.lastError).toContain('Administrative Shutdown (6/2): "switch upgrade"');
+    vtysh('conf t', 'router bgp 65001', `no neighbor ${speakerAddress[4]} shutdown`);
+    await established('v4');
+    await speaker.call('stop', 'node drained');
+    expect(vtysh(`show bgp neighbors ${speakerAddress[4]}`)).toContain('Notification received (Cease/Administrative Shutdown)');
+    // This version shows the text in its log only.
+    expect(readFileSync(routerLog, 'utf8')).toContain('node drained');
+  });
+
+  test('delivers ten thousand prefixes, and takes them back', async () => {
+    startRouter(bothSessions);
+    await speaker.call('addPeer', { name: 'v4', address: routerAddress[4] });
+    await established('v4');
+    const received = (): number => {
+      const peers = show('bgp ipv4 unicast summary')['peers'] as Record<string, { pfxRcd?: number }>;
+      return peers[speakerAddress[4]]?.pfxRcd ?? 0;
+    };
+    await speaker.call('setMany', 'v4', 10_000);
+    expect(await until(received, (count) => count === 10_000)).toBe(10_000);
+    await speaker.call('set', 'v4', ['192.0.2.1/32']);
+    expect(await until(received, (count) => count === 1)).toBe(1);
+    const { counters } = await status('v4');
+    expect(counters.flaps).toBe(0);
+    // 13 UPDATEs carry ten thousand prefixes, and as many withdraw them: packed, not one by one.
+    expect(counters.sent.update).toBeLessThan(40);
+  });
+
+  test('keeps the session over several hold times', async () => {
+    startRouter(bothSessions);
+    await speaker.call('addPeer', { name: 'v4', address: routerAddress[4], holdTime: 3 });
+    const { counters } = await established('v4');
+    const later = await until(
+      () => status('v4'),
+      (now) => now.counters.received.keepalive >= counters.received.keepalive + 7 || now.counters.flaps > 0,
+    );
+    expect(later).toMatchObject({ state: 'Established', counters: { flaps: 0 } });
+    expect(later.counters.sent.keepalive).toBeGreaterThan(6);
+  });
+});

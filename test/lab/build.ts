@@ -1,0 +1,43 @@
+import { ip, prepareNamespace } from './namespace.ts';
+import { prepareCuts } from './uplinks.ts';
+import type { LinkEnd, MachineSpec, Topology } from './topology.ts';
+
+/** Makes the namespaces of a topology with their links, addresses and routes; starts no process. `id` prefixes every name. */
+export async function buildNetwork(id: string, topology: Topology): Promise<void> {
+  const names = [...topology.machines, ...topology.pods].map(({ name }) => name);
+  await ip(names.map((name) => `netns add ${id}-${name}`));
+  await Promise.all(
+    topology.machines.map((machine) => prepareNamespace(`${id}-${machine.name}`, machine.kind === 'router' || machine.kind === 'node')),
+  );
+  await ip(
+    topology.links.map(
+      ([a, b]) => `link add ${a.interface} netns ${id}-${a.machine} type veth peer name ${b.interface} netns ${id}-${b.machine}`,
+    ),
+  );
+  const ends = topology.links.flat();
+  await Promise.all(topology.machines.map((machine) => configure(id, machine, ends)));
+}
+
+async function configure(id: string, machine: MachineSpec, allEnds: readonly LinkEnd[]): Promise<void> {
+  const namespace = `${id}-${machine.name}`;
+  const bridges = machine.bridges ?? [];
+  const ends = allEnds.filter((end) => end.machine === machine.name);
+  const addresses = [
+    { dev: 'lo', addresses: machine.loopback ?? [] },
+    ...bridges.map((bridge) => ({ dev: bridge.name, addresses: bridge.addresses })),
+    ...ends.map((end) => ({ dev: end.interface, addresses: end.addresses ?? [] })),
+  ];
+  await ip(
+    [
+      ...bridges.map(({ name }) => `link add ${name} type bridge`),
+      ...ends.flatMap((end) => (end.bridge === undefined ? [] : [`link set ${end.interface} master ${end.bridge}`])),
+      ...addresses.flatMap(({ dev, addresses }) =>
+        addresses.map((address) => `addr add ${address} dev ${dev}${address.includes(':') ? ' nodad' : ''}`),
+      ),
+      ...[...bridges.map(({ name }) => name), ...ends.map((end) => end.interface)].map((name) => `link set ${name} up`),
+      ...(machine.routes ?? []).map((route) => `route add ${route}`),
+    ],
+    namespace,
+  );
+  if (bridges.length > 0) await prepareCuts(namespace);
+}

@@ -1,0 +1,17 @@
+import type { Outcome } from './outcome.ts';
+
+/** What goes between client.ts and client-program.ts, one JSON value a line. */
+export type ClientCommand =
+  | { readonly do: 'requests'; readonly id: number; readonly target: Target; readonly count: number; readonly parallel: number }
+  | { readonly do: 'probe'; readonly id: number; readonly target: Target; readonly intervalMs: number }
+  | { readonly do: 'stop'; readonly probe: number; readonly afterMs: number };
+
+export type ClientEvent = { readonly id: number; readonly outcome: Outcome } | { readonly id: number; readonly done: true };
+
+export interface Target {
+  readonly protocol: 'tcp' | 'udp';
+  readonly address: string;
+  readonly port: number;
+  readonly timeoutMs: number;
+  readonly localPort?: number;
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert';
+import { spawn, type ChildProcess } from 'node:child_process';
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { ClientCommand, ClientEvent, Target } from './client-protocol.ts';
+import { inNamespace } from './namespace.ts';
+import { identify, type ProcessIdentity } from './owner.ts';
+import { report, type Outcome, type Report } from './outcome.ts';
+
+const program = fileURLToPath(new URL('client-program.ts', import.meta.url));
+
+/** Outcomes that a probe remembers: at one each 20 ms, more than half an hour. */
+const maximumOutcomes = 100_000;
+
+export interface RequestOptions {
+  readonly address: string;
+  readonly port: number;
+  /** 1 by default, each from a fresh source port. */
+  readonly count?: number;
+  /** Of each; 1000 by default. */
+  readonly timeoutMs?: number;
+  /** How many at a time; 8 by default. */
+  readonly parallel?: number;
+  /** A source port to insist on, with a count of 1. */
+  readonly localPort?: number;
+}
+
+export interface ProbeOptions {
+  readonly protocol: 'tcp' | 'udp';
+  readonly address: string;
+  readonly port: number;
+  /** 20 by default. */
+  readonly intervalMs?: number;
+  /** Of each request; 200 by default. */
+  readonly timeoutMs?: number;
+}
+
+/** Sends requests to pods from a namespace, through one process that starts with the first request. */
+export class Client {
+  readonly #namespace: string;
+  readonly #record: (identity: ProcessIdentity) => void;
+  readonly #waiting = new Map<number, (event: ClientEvent | Error) => void>();
+  #child: ChildProcess | undefined;
+  #lastId = 0;
+
+  constructor(namespace: string, record: (identity: ProcessIdentity) => void) {
+    this.#namespace = namespace;
+    this.#record = record;
+  }
+
+  tcp(options: RequestOptions): Promise<Report> {
+    return this.#requests('tcp', options);
+  }
+
+  udp(options: RequestOptions): Promise<Report> {
+    return this.#requests('udp', options);
+  }
+
+  /** One request each interval, whether or not the one before it was answered, until stopped. */
+  probe(options: ProbeOptions): Probe {
+    const timeoutMs = options.timeoutMs ?? 200;
+    const target: Target = { protocol: options.protocol, address: options.address, port: options.port, timeoutMs };
+    const id = ++this.#lastId;
+    const probe = new Probe(() => this.#send({ do: 'stop', probe: id, afterMs: timeoutMs + 50 }));
+    this.#waiting.set(id, (event) => {
+      if (event instanceof Error) probe.end(event);
+      else if ('outcome' in event) probe.add(event.outcome);
+      else probe.end();
+    });
+    this.#send({ do: 'probe', id, target, intervalMs: options.intervalMs ?? 20 });
+    return probe;
+  }
+
+  #requests(protocol: Target['protocol'], options: RequestOptions): Promise<Report> {
+    const count = options.count ?? 1;
+    assert(options.localPort === undefined || count === 1, 'one source port is good for one request');
+    const target: Target = {
+      protocol,
+      address: options.address,
+      port: options.port,
+      timeoutMs: options.timeoutMs ?? 1000,
+      ...(options.localPort === undefined ? {} : { localPort: options.localPort }),
+    };
+    const id = ++this.#lastId;
+    const outcomes: Outcome[] = [];
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, (event) => {
+        if (!(event instanceof Error) && 'outcome' in event) return outcomes.push(event.outcome);
+        this.#waiting.delete(id);
+        return event instanceof Error ? reject(event) : resolve(report(outcomes));
+      });
+      this.#send({ do: 'requests', id, target, count, parallel: options.parallel ?? 8 });
+    });
+  }
+
+  #send(command: ClientCommand): void {
+    this.#child ??= this.#start();
+    this.#child.stdin?.write(`${JSON.stringify(command)}\n`);
+  }
+
+  #start(): ChildProcess {
+    const [file = '', ...rest] = inNamespace(this.#namespace, [process.execPath, program]);
+    const child = spawn(file, rest, { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
+    const identity = child.pid === undefined ? undefined : identify(child.pid);
+    if (identity !== undefined) this.#record(identity);
+    const ended = (): void => {
+      this.#child = undefined;
+      const error = new Error(`the client program in ${this.#namespace} ended`);
+      for (const tell of this.#waiting.values()) tell(error);
+      this.#waiting.clear();
+    };
+    child.once('error', ended);
+    child.once('exit', ended);
+    child.stdin.on('error', () => undefined);
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const event = JSON.parse(line) as ClientEvent;
+      this.#waiting.get(event.id)?.(event);
+    });
+    return child;
+  }
+}
+
+/** A running series of requests. */
+export class Probe {
+  /** In the order in which they ended; grows. */
+  readonly outcomes: Outcome[] = [];
+  readonly #requestStop: () => void;
+  readonly #listeners = new Set<(outcome: Outcome) => void>();
+  readonly #ended = Promise.withResolvers<Report>();
+  #stopping = false;
+
+  constructor(requestStop: () => void) {
+    this.#requestStop = requestStop;
+    // Nobody may be waiting when the lab ends under a probe.
+    this.#ended.promise.catch(() => undefined);
+  }
+
+  onOutcome(listener: (outcome: Outcome) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  report(): Report {
+    return report([...this.outcomes]);
+  }
+
+  /** The failed request that was begun last; undefined: none failed so far. */
+  get lastFailure(): Outcome | undefined {
+    return this.outcomes
+      .filter(({ ok }) => !ok)
+      .reduce<Outcome | undefined>((last, one) => (last && last.at > one.at ? last : one), undefined);
+  }
+
+  /** Ends the series; requests under way are awaited and reported too. */
+  stop(): Promise<Report> {
+    if (!this.#stopping) this.#requestStop();
+    this.#stopping = true;
+    return this.#ended.promise;
+  }
+
+  /** For the client that feeds this probe. */
+  add(outcome: Outcome): void {
+    assert(this.outcomes.length < maximumOutcomes, 'a probe that nobody stopped');
+    this.outcomes.push(outcome);
+    for (const listener of this.#listeners) listener(outcome);
+  }
+
+  end(error?: Error): void {
+    if (error === undefined) this.#ended.resolve(this.report());
+    else this.#ended.reject(error);
+  }
+}

@@ -1,0 +1,56 @@
+/** Text of bgpd.conf for the standard lab's routers, out of few facts. */
+export interface BgpConfig {
+  readonly asn: number;
+  readonly routerId: string;
+  readonly neighbors: readonly { readonly address: string; readonly asn: number }[];
+  /** Whoever connects from these prefixes is accepted as a neighbor of this AS; nothing is announced to them. */
+  readonly listen?: { readonly asn: number; readonly prefixes: readonly string[] };
+}
+
+/**
+ * One session per family and neighbor, each for its own family, with one second between attempts and three of hold time. Paths of the same
+ * length through different neighbors are used together (`multipath-relax`), which is what ECMP to nodes behind two ToRs needs.
+ */
+export function bgpdConfig(config: BgpConfig): string {
+  const fixed = config.neighbors.flatMap(({ address, asn }) => [
+    `neighbor ${address} remote-as ${asn}`,
+    `neighbor ${address} timers 1 3`,
+    `neighbor ${address} timers connect 1`,
+    `neighbor ${address} advertisement-interval 0`,
+  ]);
+  const dynamic =
+    config.listen === undefined
+      ? []
+      : [
+          'neighbor NODES peer-group',
+          `neighbor NODES remote-as ${config.listen.asn}`,
+          ...config.listen.prefixes.map((prefix) => `bgp listen range ${prefix} peer-group NODES`),
+        ];
+  return `${[
+    ...(config.listen === undefined ? [] : ['route-map NOTHING deny 10', 'exit']),
+    `router bgp ${config.asn}`,
+    `bgp router-id ${config.routerId}`,
+    'no bgp default ipv4-unicast',
+    'no bgp ebgp-requires-policy',
+    'no bgp network import-check',
+    'bgp log-neighbor-changes',
+    'bgp bestpath as-path multipath-relax',
+    ...fixed,
+    ...dynamic,
+    ...family('ipv4', config),
+    ...family('ipv6', config),
+    'exit',
+  ].join('\n')}\n`;
+}
+
+function family(name: 'ipv4' | 'ipv6', config: BgpConfig): readonly string[] {
+  const own = config.neighbors.filter(({ address }) => address.includes(':') === (name === 'ipv6'));
+  return [
+    `address-family ${name} unicast`,
+    'maximum-paths 16',
+    ...own.map(({ address }) => `neighbor ${address} activate`),
+    // Both families on each: a speaker may carry IPv6 routes over an IPv4 session, or the reverse.
+    ...(config.listen === undefined ? [] : ['neighbor NODES activate', 'neighbor NODES route-map NOTHING out']),
+    'exit-address-family',
+  ];
+}

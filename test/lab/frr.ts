@@ -1,0 +1,95 @@
+import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { run } from './command.ts';
+import type { LabProcess } from './lab-process.ts';
+import type { Machine } from './machine.ts';
+import type { FrrDaemon } from './topology.ts';
+import { until } from './until.ts';
+
+/** FRR's own directories for a pathspace (`-N`), which the lab calls after the namespace. */
+export const frrDirectories = (namespace: string): readonly [run: string, etc: string] => [
+  `/run/frr/${namespace}`,
+  `/etc/frr/${namespace}`,
+];
+
+export const vtyPath = (namespace: string, daemon: FrrDaemon): string => `${frrDirectories(namespace)[0]}/${daemon}.vty`;
+
+/** The FRR daemons of one namespace: configuration files, start, death. */
+export class Frr {
+  readonly #machine: Machine;
+  readonly #configuration: ReadonlyMap<FrrDaemon, string>;
+  readonly #running = new Map<FrrDaemon, LabProcess>();
+
+  constructor(machine: Machine, configuration: ReadonlyMap<FrrDaemon, string>) {
+    this.#machine = machine;
+    this.#configuration = configuration;
+  }
+
+  async prepare(): Promise<void> {
+    const { uid, gid } = await frrUser();
+    const [runDirectory, etcDirectory] = frrDirectories(this.#machine.namespace);
+    for (const directory of [runDirectory, etcDirectory]) {
+      mkdirSync(directory, { recursive: true, mode: 0o755 });
+      chownSync(directory, uid, gid);
+    }
+    // An empty one keeps vtysh, for people who look around, from complaining.
+    const files = new Map<string, string>([['vtysh', ''], ...this.#configuration]);
+    for (const [name, text] of files) {
+      const file = `${etcDirectory}/${name}.conf`;
+      writeFileSync(file, text);
+      chownSync(file, uid, gid);
+    }
+  }
+
+  /** Daemons run in the foreground of a process of ours, so that their death is seen and their number known. */
+  async start(only?: FrrDaemon): Promise<void> {
+    const { namespace } = this.#machine;
+    const [runDirectory, etcDirectory] = frrDirectories(namespace);
+    const wanted = startOrder.filter((daemon) => this.#configuration.has(daemon) && (only === undefined || only === daemon));
+    const start = async (daemon: FrrDaemon): Promise<void> => {
+      const socket = vtyPath(namespace, daemon);
+      // What a killed daemon left would look like one that is ready.
+      rmSync(socket, { force: true });
+      if (daemon === 'zebra') rmSync(`${runDirectory}/zserv.api`, { force: true });
+      const log = `${runDirectory}/${daemon}.log`;
+      // Named outright, as daemons pass over their own default file on a host that has an integrated /etc/frr/frr.conf.
+      const configuration = `${etcDirectory}/${daemon}.conf`;
+      const program = `/usr/lib/frr/${daemon}`;
+      const started = this.#machine.spawn([program, '-N', namespace, '-A', '127.0.0.1', '-f', configuration, '--log', `file:${log}`], {
+        name: daemon,
+      });
+      this.#running.set(daemon, started);
+      const ready = daemon === 'zebra' ? [socket, `${runDirectory}/zserv.api`] : [socket];
+      await until(`${daemon} in ${namespace} listens`, (note) => {
+        if (!started.running) throw new Error(`${daemon} in ${namespace} ended: ${tail(started.logFile)} ${tail(log)}`);
+        return note(ready.filter((path) => existsSync(path))).length === ready.length;
+      });
+    };
+    // The others look for zebra when they start, and look again only after ten seconds.
+    if (wanted.includes('zebra')) await start('zebra');
+    await Promise.all(wanted.filter((daemon) => daemon !== 'zebra').map(start));
+  }
+
+  /** SIGKILL: no NOTIFICATION, no withdrawal; the kernel closes the sockets. */
+  async kill(only?: FrrDaemon): Promise<void> {
+    const victims = [...this.#running].filter(([daemon]) => only === undefined || only === daemon);
+    for (const [daemon, process] of victims) {
+      process.kill('SIGKILL');
+      this.#running.delete(daemon);
+    }
+    await Promise.all(victims.map(([, process]) => process.exited));
+  }
+}
+
+const startOrder: readonly FrrDaemon[] = ['zebra', 'bgpd', 'staticd', 'bfdd'];
+
+/** The user that Debian's package makes and the daemons change to. */
+async function frrUser(): Promise<{ uid: number; gid: number }> {
+  const { stdout } = await run(['id', 'frr'], { check: false });
+  const [uid, gid] = [/uid=(\d+)/, /gid=(\d+)/].map((pattern) => pattern.exec(stdout)?.[1]);
+  if (uid === undefined || gid === undefined) throw new Error('FRR is not installed: run scripts/setup.sh as root');
+  return { uid: Number(uid), gid: Number(gid) };
+}
+
+function tail(file: string): string {
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(-10).join('\n') : '';
+}

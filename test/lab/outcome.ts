@@ -1,0 +1,50 @@
+/** What became of one request. `at`: milliseconds since the epoch, with fractions, when it was begun. */
+export type Outcome = Answered | Failed;
+
+export interface Answered {
+  readonly ok: true;
+  readonly at: number;
+  readonly milliseconds: number;
+  /** Who answered. */
+  readonly pod: string;
+  /** The source that the pod saw. */
+  readonly client: string;
+  readonly clientPort: number;
+}
+
+export interface Failed {
+  readonly ok: false;
+  readonly at: number;
+  readonly milliseconds: number;
+  /** TIMEOUT, or the system's word: ECONNREFUSED, ECONNRESET, EHOSTUNREACH, ENETUNREACH, ... CLOSED: ended without an answer. */
+  readonly error: string;
+}
+
+export interface Report {
+  readonly outcomes: readonly Outcome[];
+  readonly failed: number;
+  /** Answers by pod. */
+  readonly pods: Readonly<Record<string, number>>;
+  /** Distinct sources that pods saw. */
+  readonly clients: readonly string[];
+  /** Failures by error. */
+  readonly errors: Readonly<Record<string, number>>;
+}
+
+export function report(outcomes: readonly Outcome[]): Report {
+  const answered = outcomes.filter((outcome) => outcome.ok);
+  const failed = outcomes.filter((outcome) => !outcome.ok);
+  return {
+    outcomes,
+    failed: failed.length,
+    pods: count(answered.map(({ pod }) => pod)),
+    clients: [...new Set(answered.map(({ client }) => client))],
+    errors: count(failed.map(({ error }) => error)),
+  };
+}
+
+function count(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}

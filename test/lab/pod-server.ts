@@ -1,0 +1,53 @@
+/**
+ * A pod: answers on TCP and UDP who it is and whom it saw. Run as `node pod-server.ts NAME PORT...` in the pod's namespace.
+ *
+ * TCP: one JSON line per line received; a connection that begins with `GET ` gets it as an HTTP answer, for people with curl.
+ * UDP: one JSON datagram per datagram.
+ */
+import { createSocket } from 'node:dgram';
+import { createServer, type Socket } from 'node:net';
+import process from 'node:process';
+
+const maximumLine = 64 * 1024;
+const [pod = '', ...ports] = process.argv.slice(2);
+
+await Promise.all(ports.map(Number).flatMap((port) => [listenTcp(port), listenUdp('udp4', port), listenUdp('udp6', port)]));
+process.stdout.write('listening\n');
+
+function answer(client: string, clientPort: number, port: number): string {
+  return JSON.stringify({ pod, client: client.replace(/^::ffff:/, ''), clientPort, port });
+}
+
+async function listenTcp(port: number): Promise<void> {
+  const server = createServer({ noDelay: true }, (socket) => serve(socket, port));
+  await new Promise<void>((resolve) => {
+    server.listen({ port, host: '::', backlog: 1024 }, resolve);
+  });
+}
+
+function serve(socket: Socket, port: number): void {
+  const text = `${answer(socket.remoteAddress ?? '', socket.remotePort ?? 0, port)}\n`;
+  let pending = '';
+  // Clients vanish in a lab that breaks things on purpose; nothing is to be done about it here.
+  socket.on('error', () => undefined);
+  socket.on('data', (data: Buffer) => {
+    pending += data.toString('latin1');
+    if (pending.length > maximumLine) socket.destroy();
+    if (pending.startsWith('GET ') && pending.includes('\r\n\r\n')) {
+      socket.end(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`);
+      pending = '';
+    } else if (!pending.startsWith('GET ')) {
+      const lines = pending.split('\n');
+      pending = lines.pop() ?? '';
+      if (lines.length > 0) socket.write(text.repeat(lines.length));
+    }
+  });
+}
+
+async function listenUdp(type: 'udp4' | 'udp6', port: number): Promise<void> {
+  const socket = createSocket({ type, ipv6Only: type === 'udp6' });
+  socket.on('message', (_, from) => socket.send(answer(from.address, from.port, port), from.port, from.address));
+  await new Promise<void>((resolve) => {
+    socket.bind(port, resolve);
+  });
+}

@@ -1,0 +1,69 @@
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { podGateway, type DualStack, type NodePlan } from './address-plan.ts';
+import type { LabProcess } from './lab-process.ts';
+import { Machine } from './machine.ts';
+import { ip, prepareNamespace } from './namespace.ts';
+import type { PodSpec } from './topology.ts';
+
+const program = fileURLToPath(new URL('pod-server.ts', import.meta.url));
+
+/** A server in a namespace of its own, behind a node: see pod-server.ts for what it answers. */
+export class Pod extends Machine {
+  readonly spec: PodSpec;
+  readonly address: DualStack;
+  #server: LabProcess | undefined;
+
+  constructor(labId: string, spec: PodSpec, address: DualStack) {
+    super(labId, spec.name);
+    this.spec = spec;
+    this.address = address;
+  }
+
+  /** The node's end of the pod's link. */
+  get hostInterface(): string {
+    return `p-${this.name}`;
+  }
+
+  /** Links the pod's namespace, which exists, to its node: a /32 and a /128 behind a veth, as most CNI plugins do it. */
+  async connect(node: Machine & { readonly plan: NodePlan }): Promise<void> {
+    const { ipv4, ipv6 } = this.address;
+    const hostSide = this.hostInterface;
+    await prepareNamespace(this.namespace, false);
+    await ip([`link add eth0 netns ${this.namespace} type veth peer name ${hostSide} netns ${node.namespace}`]);
+    await Promise.all([
+      node.ip(
+        `addr add ${podGateway.ipv4}/32 dev ${hostSide} scope link`,
+        `addr add ${podGateway.ipv6}/64 dev ${hostSide} nodad`,
+        `link set ${hostSide} up`,
+        `route add ${ipv4}/32 dev ${hostSide} src ${node.plan.internal.ipv4}`,
+        `route add ${ipv6}/128 dev ${hostSide} src ${node.plan.internal.ipv6}`,
+      ),
+      this.ip(
+        `addr add ${ipv4}/32 dev eth0`,
+        `addr add ${ipv6}/128 dev eth0 nodad`,
+        'link set eth0 up',
+        `route add ${podGateway.ipv4}/32 dev eth0`,
+        `route add default via ${podGateway.ipv4} dev eth0 src ${ipv4}`,
+        `route add default via ${podGateway.ipv6} dev eth0 src ${ipv6}`,
+      ),
+    ]);
+  }
+
+  async start(): Promise<void> {
+    const ports = this.spec.ports ?? [8080];
+    this.#server = this.spawn([process.execPath, program, this.name, ...ports.map(String)], { name: 'pod' });
+    await this.#server.waitForLine(/^listening$/);
+  }
+
+  /** SIGKILL: connections are reset by the kernel, and ports refuse. */
+  async kill(): Promise<void> {
+    this.#server?.kill('SIGKILL');
+    await this.#server?.exited;
+  }
+
+  async restart(): Promise<void> {
+    await this.kill();
+    await this.start();
+  }
+}

@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
+
+export type Note = <V>(seen: V) => V;
+
+const pollMs = 20;
+
+/**
+ * Repeats `attempt` every 20 ms until it returns something other than false, null or undefined, and returns that.
+ *
+ * An attempt that throws has not succeeded yet. When time is up the error says what was awaited and what was seen last: the value
+ * given to `note`, else the error of the last attempt, else what it returned.
+ */
+export async function until<T>(
+  what: string,
+  attempt: (note: Note) => T | Promise<T>,
+  timeoutMs = 10_000,
+): Promise<Exclude<T, false | null | undefined>> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    let seen: unknown = nothing;
+    let failure: unknown = nothing;
+    let result: T | undefined;
+    try {
+      result = await attempt((value) => {
+        seen = value;
+        return value;
+      });
+    } catch (error) {
+      failure = error;
+    }
+    if (failure === nothing && result !== false && result !== null && result !== undefined) {
+      return result as Exclude<T, false | null | undefined>;
+    }
+    if (performance.now() >= deadline) throw new AwaitedError(what, timeoutMs, seen === nothing ? result : seen, failure);
+    await sleep(pollMs);
+  }
+}
+
+const nothing = Symbol('nothing');
+
+export class AwaitedError extends Error {
+  readonly code = 'awaited-in-vain';
+
+  constructor(what: string, timeoutMs: number, seen: unknown, failure: unknown) {
+    const error = failure === nothing ? '' : `; it failed with: ${failure instanceof Error ? failure.message : inspect(failure)}`;
+    super(`not within ${timeoutMs} ms: ${what}; last seen: ${inspect(seen, { depth: 8, breakLength: 140 })}${error}`);
+    this.name = 'AwaitedError';
+  }
+}

@@ -1,0 +1,48 @@
+import assert from 'node:assert';
+import { run } from './command.ts';
+import { inNamespace, ip } from './namespace.ts';
+import type { LinkEnd, Topology } from './topology.ts';
+
+/** A router's port that a node hangs on. */
+export interface Port {
+  readonly namespace: string;
+  readonly interface: string;
+}
+
+/** Frames of ports in the set are dropped in both directions, and the link stays up: what a broken switch looks like from its ends. */
+const cutTable = `table bridge lab {
+  set cut { type ifname; }
+  chain from { type filter hook prerouting priority -300; iifname @cut drop; }
+  chain to { type filter hook postrouting priority 300; oifname @cut drop; }
+}
+`;
+
+/** Makes ports of this machine's bridges cuttable. */
+export async function prepareCuts(namespace: string): Promise<void> {
+  await run(inNamespace(namespace, ['nft', '-f', '-']), { input: cutTable });
+}
+
+export async function setCut(port: Port, cut: boolean): Promise<void> {
+  // Adding first makes both idempotent: nft 1.0.6 cannot delete what is not there.
+  const element = `element bridge lab cut { "${port.interface}" }`;
+  await run(inNamespace(port.namespace, ['nft', '-f', '-']), { input: `add ${element}\n${cut ? '' : `delete ${element}\n`}` });
+}
+
+/** Takes the router's end down; the node's end loses its carrier. */
+export async function setPlugged(port: Port, plugged: boolean): Promise<void> {
+  await ip([`link set ${port.interface} ${plugged ? 'up' : 'down'}`], port.namespace);
+}
+
+/** The bridge ports that a node hangs on: all, or those of one router. */
+export function portsOf(topology: Topology, labId: string, node: string, router?: string): readonly Port[] {
+  const ports = topology.links
+    .flatMap(([a, b]) => [pair(a, b), pair(b, a)])
+    .filter(({ near, far }) => far.machine === node && near.bridge !== undefined && (router === undefined || near.machine === router))
+    .map(({ near }) => ({ namespace: `${labId}-${near.machine}`, interface: near.interface }));
+  assert(ports.length > 0, `${node} has no link to ${router ?? 'any router'}`);
+  return ports;
+}
+
+function pair(near: LinkEnd, far: LinkEnd): { near: LinkEnd; far: LinkEnd } {
+  return { near, far };
+}

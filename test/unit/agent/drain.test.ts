@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import { Drain } from '../../../src/agent/drain.ts';
+import { address } from '../../../src/net/address.ts';
+import { frontendKey, type Frontend } from '../../../src/net/frontend.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+
+function frontend(text: string, port: number, policy: Frontend['policy'] = 'Cluster'): Frontend {
+  return {
+    match: { kind: 'address', address: address(text), protocol: 'TCP', port },
+    scope: 'external',
+    policy,
+    backends: [],
+    localBackends: [],
+  };
+}
+
+describe('draining', () => {
+  test('frontends stay for their time, then the Service is looked at again', () => {
+    const clock = new VirtualClock();
+    const expired: string[] = [];
+    const drain = new Drain(clock, (service) => expired.push(service));
+    drain.leave('a/a', [frontend('192.0.2.1', 80)], 10);
+    const keys = (): string[] => drain.keep('a/a', { frontends: [frontend('192.0.2.2', 80)] }).frontends.map(({ match }) => frontendKey(match));
+    clock.advance(9_999);
+    expect(keys()).toEqual(['192.0.2.1 TCP 80', '192.0.2.2 TCP 80']);
+    expect(expired).toEqual([]);
+    clock.advance(1);
+    expect(expired).toEqual(['a/a']);
+    expect(keys()).toEqual(['192.0.2.2 TCP 80']);
+    expect(drain.draining).toBe(0);
+  });
+
+  test('a frontend that comes back is the new one', () => {
+    const drain = new Drain(new VirtualClock(), () => undefined);
+    drain.leave('a/a', [frontend('192.0.2.1', 80, 'Cluster')], 10);
+    const { frontends } = drain.keep('a/a', { frontends: [frontend('192.0.2.1', 80, 'Local')] });
+    expect(frontends.map(({ policy }) => policy)).toEqual(['Local']);
+  });
+
+  test('what leaves later begins the time of the Service anew', () => {
+    const clock = new VirtualClock();
+    const drain = new Drain(clock, () => undefined);
+    drain.leave('a/a', [frontend('192.0.2.1', 80)], 10);
+    clock.advance(9_000);
+    drain.leave('a/a', [frontend('192.0.2.1', 443)], 10);
+    clock.advance(9_000);
+    expect(drain.keep('a/a', { frontends: [] }).frontends).toHaveLength(2);
+    drain.stop();
+    expect(clock.pending).toBe(0);
+  });
+});

@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest';
+import { passBarrier, type ServicePlan } from '../../../src/agent/service-plan.ts';
+import { prefix } from '../../../src/net/prefix.ts';
+
+const plan: ServicePlan = {
+  forwarding: { frontends: [] },
+  routes: ['tor1', 'tor2'].map((peer) => ({
+    peer,
+    route: { prefix: prefix('192.0.2.1/32'), communities: [], asPathPrepend: 0, aggregate: false },
+    address: '192.0.2.1',
+    needs: ['192.0.2.1 TCP 443', '192.0.2.1 TCP 80'],
+  })),
+};
+
+describe('the commit barrier', () => {
+  test('lets routes pass whose frontends the kernel has', () => {
+    const { routes, held } = passBarrier(plan, new Map());
+    expect([...routes.keys()]).toEqual(['tor1', 'tor2']);
+    expect(held).toEqual([]);
+  });
+
+  test('a port that the kernel refused does not take the address from the other ports', () => {
+    const { routes, held } = passBarrier(plan, new Map([['192.0.2.1 TCP 443', {}]]));
+    expect([...routes.keys()]).toEqual(['tor1', 'tor2']);
+    expect(held).toEqual([]);
+  });
+
+  test('holds a route back when the kernel has none of its frontends, and says why once', () => {
+    const missing = new Map([
+      ['192.0.2.1 TCP 443', {}],
+      ['192.0.2.1 TCP 80', {}],
+    ]);
+    const { routes, held } = passBarrier(plan, missing);
+    expect(routes.size).toBe(0);
+    expect(held).toEqual([{ code: 'NotProgrammed', details: { frontend: '192.0.2.1 TCP 443' } }]);
+  });
+
+  test('an address that nothing on this node answers is not announced', () => {
+    const unanswered = { ...plan, routes: plan.routes.map((route) => ({ ...route, needs: [] })) };
+    expect(passBarrier(unanswered, new Map()).routes.size).toBe(0);
+  });
+});

@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+import { limits } from '../../../src/controller/limits.ts';
+import { WorkQueue } from '../../../src/controller/work-queue.ts';
+import { silentLog } from '../../../src/system/log.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+
+function makeQueue(work: (key: string) => Promise<void>): { queue: WorkQueue<string>; clock: VirtualClock } {
+  const clock = new VirtualClock();
+  return { queue: new WorkQueue({ clock, random: () => 1, log: silentLog }, work), clock };
+}
+
+describe('the work queue', () => {
+  test('works on keys in order, each once however often it was added', async () => {
+    const done: string[] = [];
+    const { queue } = makeQueue(async (key) => void done.push(key));
+    for (const key of ['a', 'b', 'a', 'c', 'b']) queue.add(key);
+    expect(done).toEqual([]);
+    queue.start();
+    await queue.idle();
+    expect(done).toEqual(['a', 'b', 'c']);
+  });
+
+  test('works again on a key that was added while it was being worked on', async () => {
+    const done: string[] = [];
+    const { queue } = makeQueue(async (key) => {
+      done.push(key);
+      if (done.length === 1) queue.add(key);
+      await Promise.resolve();
+    });
+    queue.start();
+    queue.add('a');
+    await queue.idle();
+    expect(done).toEqual(['a', 'a']);
+  });
+
+  test('tries a key that failed again with growing pauses, and the others at once', async () => {
+    const done: string[] = [];
+    let failures = 3;
+    const { queue, clock } = makeQueue(async (key) => {
+      if (key === 'bad' && failures-- > 0) throw new Error('no');
+      done.push(key);
+    });
+    queue.start();
+    queue.add('bad');
+    queue.add('good');
+    await queue.idle();
+    expect(done).toEqual(['good']);
+    for (const pause of [1, 2, 4]) {
+      clock.advance(limits.retryMinimumMilliseconds * pause - 1);
+      await queue.idle();
+      expect(done).toEqual(['good']);
+      clock.advance(1);
+      await queue.idle();
+    }
+    expect(done).toEqual(['good', 'bad']);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('never pauses longer than its bound', async () => {
+    const { queue, clock } = makeQueue(() => Promise.reject(new Error('no')));
+    queue.start();
+    queue.add('bad');
+    for (let round = 0; round < 20; round++) {
+      await queue.idle();
+      clock.advance(limits.retryMaximumMilliseconds);
+    }
+    await queue.idle();
+    expect(clock.pending).toBe(1);
+    await queue.stop();
+    expect(clock.pending).toBe(0);
+  });
+});

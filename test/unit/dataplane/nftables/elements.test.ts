@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest';
+import { backendIds, slotsFor } from '../../../../src/dataplane/nftables/classid.ts';
+import { affinityTimeout, frontendElements, nodeElements } from '../../../../src/dataplane/nftables/elements.ts';
+import { address } from '../../../../src/net/address.ts';
+import type { Backend, Frontend } from '../../../../src/net/frontend.ts';
+import { prefix } from '../../../../src/net/prefix.ts';
+
+const backends = (...texts: string[]): Backend[] =>
+  texts.map((text) => ({ address: address(text.replace('!', '')), port: 8080, local: text.endsWith('!') }));
+
+const frontend = (overrides: Partial<Frontend>): Frontend => ({
+  match: { kind: 'address', address: address('192.0.2.1'), protocol: 'TCP', port: 80 },
+  scope: 'external',
+  policy: 'Cluster',
+  backends: backends('10.0.0.1!', '10.0.0.2'),
+  localBackends: [],
+  ...overrides,
+});
+
+function texts(of: Frontend): string[] {
+  const result = frontendElements(of);
+  if (!result.ok) throw new Error(result.problem);
+  return result.elements.map(({ set, key, value }) => `${set} ${key}${value === undefined ? '' : ` = ${value}`}`);
+}
+
+describe('the elements of a frontend', () => {
+  const slots = ['backends 192.0.2.1 . tcp . 80 . 0:0 = 10.0.0.1 . 8080', 'backends 192.0.2.1 . tcp . 80 . 0:1 = 10.0.0.2 . 8080'];
+  const hairpin = 'hairpins 10.0.0.1 . 10.0.0.1 . tcp . 8080';
+
+  test.each<[string, Partial<Frontend>, string[]]>([
+    ['external, Cluster', {}, ['frontends 192.0.2.1 . tcp . 80 = 3:2', ...slots, hairpin]],
+    [
+      'internal: its address refuses other ports',
+      { scope: 'internal' },
+      ['cluster_ips 192.0.2.1', 'frontends 192.0.2.1 . tcp . 80 = 1:2', ...slots, hairpin],
+    ],
+    ['no backend: refused, whatever the policy', { backends: [], policy: 'Local' }, ['frontends 192.0.2.1 . tcp . 80 = 5:0']],
+    ['Local without local backend: no local view', { policy: 'Local' }, ['frontends 192.0.2.1 . tcp . 80 = 4:2', ...slots, hairpin]],
+    [
+      'Local with one',
+      { policy: 'Local', localBackends: backends('10.0.0.1!') },
+      [
+        'frontends 192.0.2.1 . tcp . 80 = 4:2',
+        ...slots,
+        'frontends_local 192.0.2.1 . tcp . 80 = 0:1',
+        'backends_local 192.0.2.1 . tcp . 80 . 0:0 = 10.0.0.1 . 8080',
+        hairpin,
+      ],
+    ],
+    [
+      'source ranges: nested prefixes are one',
+      { backends: [], sourceRanges: [prefix('10.1.0.0/16'), prefix('10.0.0.0/8'), prefix('11.0.0.1/32'), prefix('fd00::/8')] },
+      [
+        'restricted 192.0.2.1 . tcp . 80',
+        'allowed_sources 192.0.2.1 . tcp . 80 . 10.0.0.0/8',
+        'allowed_sources 192.0.2.1 . tcp . 80 . 11.0.0.1',
+        'frontends 192.0.2.1 . tcp . 80 = 5:0',
+      ],
+    ],
+    ['source ranges that hold everyone', { backends: [], sourceRanges: [prefix('0.0.0.0/0')] }, ['frontends 192.0.2.1 . tcp . 80 = 5:0']],
+    [
+      'source ranges that hold nobody',
+      { backends: [], sourceRanges: [] },
+      ['restricted 192.0.2.1 . tcp . 80', 'frontends 192.0.2.1 . tcp . 80 = 5:0'],
+    ],
+    [
+      'NodePort, IPv6, UDP',
+      { match: { kind: 'nodePort', family: 6, protocol: 'UDP', port: 30_053 }, backends: backends('fd00::1') },
+      ['nodeports udp . 30053 = 3:1', 'nodeport_backends udp . 30053 . 0:0 = fd00::1 . 8080'],
+    ],
+  ])('%s', (_, overrides, expected) => {
+    expect(texts(frontend(overrides))).toEqual(expected);
+  });
+
+  test('session affinity leads from slots to ids that do not depend on the other backends', () => {
+    const of = (...list: string[]): string[] => texts(frontend({ backends: backends(...list), affinitySeconds: 10_800 }));
+    const three = of('10.0.0.1', '10.0.0.2', '10.0.0.3');
+    expect(three).toContain('frontends 192.0.2.1 . tcp . 80 = 13:3');
+    expect(three).toContain('sticky_10800 192.0.2.1 . tcp . 80');
+    const byId = (list: string[]): string[] => list.filter((text) => text.startsWith('backends '));
+    expect(byId(three)).toHaveLength(3);
+    expect(byId(three)).toEqual(expect.arrayContaining(byId(of('10.0.0.1', '10.0.0.3'))));
+  });
+
+  test.each<[string, Partial<Frontend>]>([
+    ['a backend of the other family', { backends: backends('fd00::1') }],
+    ['port 0', { match: { kind: 'address', address: address('192.0.2.1'), protocol: 'TCP', port: 0 } }],
+    ['an internal NodePort', { match: { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_000 }, scope: 'internal' }],
+    ['source ranges on a NodePort', { match: { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_000 }, sourceRanges: [] }],
+  ])('%s is a problem, not an exception', (_, overrides) => {
+    expect(frontendElements(frontend(overrides))).toMatchObject({ ok: false });
+  });
+
+  test.each([
+    [1, 1],
+    [64, 64],
+    [65, 128],
+    [128, 128],
+    [129, 256],
+    [1_000, 1_024],
+    [1_024, 1_024],
+    [5_000, 1_024],
+  ])('%i backends have %i slots', (count, slots) => {
+    expect(slotsFor(count)).toBe(slots);
+  });
+
+  test('above 64 backends the slots are shared as evenly as they go', () => {
+    const many = Array.from({ length: 100 }, (_, index) => `10.0.1.${index}`);
+    const counts = new Map<string, number>();
+    for (const text of texts(frontend({ backends: backends(...many) }))) {
+      const value = /^backends .* = (.*)$/.exec(text)?.[1];
+      if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1);
+    }
+    expect(counts.size).toBe(100);
+    expect(new Set(counts.values())).toEqual(new Set([1, 2]));
+  });
+
+  test('ids of backends are distinct, also where the hash collides', () => {
+    const many = Array.from({ length: 100_000 }, (_, index) => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255} . 8080`);
+    const ids = backendIds(many);
+    expect(new Set(ids.values()).size).toBe(many.length);
+    for (const id of ids.values()) expect(Number.parseInt(id, 16)).toBeGreaterThanOrEqual(0x8000);
+  });
+
+  test.each([
+    [1, 1],
+    [3, 5],
+    [10_800, 10_800],
+    [10_801, 21_600],
+    [86_400, 86_400],
+  ])('affinity for %i s is kept for %i s', (asked, kept) => {
+    expect(affinityTimeout(asked)).toBe(kept);
+  });
+});
+
+test('the elements of the node hold each family apart and no overlapping prefixes', () => {
+  const elements = nodeElements({
+    nodePortAddresses: [address('10.0.0.1'), address('fd00::1'), address('10.0.0.1')],
+    podPrefixes: [prefix('10.244.1.0/24'), prefix('10.244.0.0/16'), prefix('fd01::/64')],
+    servicePrefixes: [prefix('172.30.0.0/16')],
+    masqueradeBit: 14,
+  });
+  expect(elements.map(({ family, set, key }) => `${family} ${set} ${key}`).sort()).toEqual([
+    '4 nodeport_ips 10.0.0.1',
+    '4 pod_prefixes 10.244.0.0/16',
+    '4 service_prefixes 172.30.0.0/16',
+    '6 nodeport_ips fd00::1',
+    '6 pod_prefixes fd01::/64',
+  ]);
+});

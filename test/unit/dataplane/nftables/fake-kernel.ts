@@ -1,0 +1,117 @@
+import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
+import type { NftExecutor } from '../../../../src/dataplane/nftables/executor.ts';
+
+interface FakeTable {
+  readonly chains: Map<string, number>;
+  readonly sets: Map<string, { readonly map: boolean; readonly elements: Map<string, string | undefined> }>;
+}
+
+/** As much of nf_tables as our scripts use, with its refusals: what exists cannot be added with another value, what does not cannot be deleted. */
+export class FakeKernel implements NftExecutor {
+  tables = new Map<string, FakeTable>();
+  readonly transactions: (readonly string[])[] = [];
+  /** Thrown instead of taking a transaction, when it returns an error. */
+  fault: (lines: readonly string[]) => DataplaneError | undefined = () => undefined;
+  onLine: (line: string) => void = () => undefined;
+  endMonitor: (why: string) => void = () => undefined;
+  monitors = 0;
+
+  async run(lines: readonly string[]): Promise<void> {
+    await Promise.resolve();
+    const error = this.fault(lines);
+    if (error !== undefined) throw error;
+    const next = structuredClone(this.tables);
+    for (const line of lines) step(next, line);
+    this.tables = next;
+    this.transactions.push(lines);
+  }
+
+  /** A change by another program, with what the monitor says of it. */
+  foreign(change: (tables: Map<string, FakeTable>) => void, line: string): void {
+    change(this.tables);
+    this.onLine(line);
+    this.onLine('# new generation 7 by process 1 (nft)');
+  }
+
+  listTable(family: 4 | 6): Promise<unknown> {
+    const table = this.tables.get(family === 4 ? 'ip' : 'ip6');
+    if (table === undefined) return Promise.resolve(undefined);
+    const objects: object[] = [{ metainfo: { json_schema_version: 1 } }];
+    for (const [name, { map, elements }] of table.sets) {
+      const elem = [...elements].map(([key, value]) => (map ? [json(key), json(value ?? '')] : json(key)));
+      objects.push({ [map ? 'map' : 'set']: { name, ...(elem.length === 0 ? {} : { elem }) } });
+    }
+    for (const [name, rules] of table.chains) {
+      objects.push({ chain: { name } });
+      for (let i = 0; i < rules; i++) objects.push({ rule: { chain: name } });
+    }
+    return Promise.resolve({ nftables: objects });
+  }
+
+  monitor(onLine: (line: string) => void, onEnd: (why: string) => void): { stop(): Promise<void> } {
+    this.monitors++;
+    this.onLine = onLine;
+    this.endMonitor = onEnd;
+    return { stop: () => Promise.resolve() };
+  }
+
+  /** Every churning element as "family set key : value", sorted. */
+  contents(): string[] {
+    const constant = new Set(['kinds', 'nodeport_kinds', 'draws', 'revision']);
+    return [...this.tables]
+      .flatMap(([family, table]) =>
+        [...table.sets].flatMap(([set, { elements }]) =>
+          constant.has(set)
+            ? []
+            : [...elements].map(([key, value]) => `${family} ${set} ${key}${value === undefined ? '' : ` : ${value}`}`),
+        ),
+      )
+      .sort();
+  }
+}
+
+function step(tables: Map<string, FakeTable>, line: string): void {
+  const [verb = '', object = '', family = '', , name = '', ...rest] = line.split(' ');
+  const refuse = (why: string): never => {
+    throw new DataplaneError('failed', `${why}: ${line}`);
+  };
+  if (object === 'table') {
+    if (verb === 'delete') tables.delete(family);
+    else if (!tables.has(family)) tables.set(family, { chains: new Map(), sets: new Map() });
+    return;
+  }
+  const table = tables.get(family) ?? refuse('No such file or directory');
+  switch (object) {
+    case 'chain':
+      table.chains.set(name, 0);
+      return;
+    case 'rule':
+      table.chains.set(name, (table.chains.get(name) ?? refuse('No such file or directory')) + 1);
+      return;
+    case 'set':
+    case 'map':
+      table.sets.set(name, { map: object === 'map', elements: new Map() });
+      return;
+    default:
+  }
+  const set = table.sets.get(name) ?? refuse('No such file or directory');
+  for (const element of rest.slice(1, -1).join(' ').split(' , ')) {
+    const [key = '', value] = element.split(' : ');
+    if (verb === 'delete' && !set.elements.delete(key)) refuse('No such file or directory');
+    if (verb === 'add') {
+      if (set.elements.has(key) && set.elements.get(key) !== value) refuse('File exists');
+      set.elements.set(key, value);
+    }
+  }
+}
+
+/** The shapes of nft 1.0.6: ports are numbers, 0:0 is a word, prefixes are objects. */
+function json(text: string): unknown {
+  const parts = text.split(' . ').map((part): unknown => {
+    if (part === '0:0') return 'none';
+    if (/^\d+$/.test(part)) return Number(part);
+    const [addr, len] = part.split('/');
+    return len === undefined ? part : { prefix: { addr, len: Number(len) } };
+  });
+  return parts.length === 1 ? parts[0] : { concat: parts };
+}

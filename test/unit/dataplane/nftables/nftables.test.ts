@@ -1,0 +1,383 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
+import type { StaleFlows } from '../../../../src/dataplane/conntrack/conntrack-cleaner.ts';
+import { NftablesDataplane } from '../../../../src/dataplane/nftables/nftables.ts';
+import { address, formatAddress } from '../../../../src/net/address.ts';
+import { frontendKey, type Frontend, type NodeForwarding, type Protocol, type ServiceForwarding } from '../../../../src/net/frontend.ts';
+import { formatPrefix, prefix, type Prefix } from '../../../../src/net/prefix.ts';
+import { silentLog } from '../../../../src/system/log.ts';
+import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+import { FakeKernel } from './fake-kernel.ts';
+
+const node: NodeForwarding = {
+  nodePortAddresses: [address('10.0.0.1'), address('fd00::1')],
+  podPrefixes: [prefix('10.244.0.0/16')],
+  servicePrefixes: [prefix('172.30.0.0/16'), prefix('fd02::/112')],
+  masqueradeBit: 14,
+};
+
+function frontend(where: string, port: number, backends: readonly number[], overrides: Partial<Frontend> = {}): Frontend {
+  const six = where.includes(':');
+  return {
+    match: { kind: 'address', address: address(where), protocol: 'TCP', port },
+    scope: 'internal',
+    policy: 'Cluster',
+    backends: backends.map((n) => ({ address: address(six ? `fd01::${n}` : `10.244.0.${n}`), port: 8080, local: n % 2 === 1 })),
+    localBackends: [],
+    ...overrides,
+  };
+}
+
+const service = (...frontends: Frontend[]): ServiceForwarding => ({ frontends });
+const changes = (entries: Record<string, ServiceForwarding | undefined>): Map<string, ServiceForwarding | undefined> =>
+  new Map(Object.entries(entries));
+const failed = (message = 'refused'): DataplaneError => new DataplaneError('failed', message);
+
+function setup(kernel = new FakeKernel()) {
+  const clock = new VirtualClock();
+  const deleted: StaleFlows[] = [];
+  const routes: { present: Prefix[]; writes: string[] } = { present: [], writes: [] };
+  const repairs: string[] = [];
+  const dataplane = new NftablesDataplane({
+    executor: kernel,
+    clock,
+    log: silentLog,
+    conntrack: { delete: (flows) => Promise.resolve(void deleted.push(flows)) },
+    routes: {
+      list: () => Promise.resolve(routes.present),
+      change: (add, remove) => {
+        routes.writes.push(...add.map((each) => `+${formatPrefix(each)}`), ...remove.map((each) => `-${formatPrefix(each)}`));
+        return Promise.resolve();
+      },
+    },
+  });
+  dataplane.onRepair((what) => repairs.push(what));
+  return { kernel, clock, dataplane, deleted, routes, repairs };
+}
+
+/** Lets everything that waits for promises only run to its end. */
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('batches', () => {
+  test('changes of one tick are one transaction for both families', async () => {
+    const { kernel, dataplane } = setup();
+    await dataplane.replace(node, new Map());
+    const before = kernel.transactions.length;
+    await Promise.all([
+      dataplane.apply(changes({ a: service(frontend('172.30.0.1', 80, [1])) })),
+      dataplane.apply(changes({ b: service(frontend('fd02::1', 80, [1])) })),
+    ]);
+    expect(kernel.transactions.length).toBe(before + 1);
+    expect(kernel.contents()).toEqual(
+      expect.arrayContaining(['ip frontends 172.30.0.1 . tcp . 80 : 1:1', 'ip6 frontends fd02::1 . tcp . 80 : 1:1']),
+    );
+  });
+
+  test('what changes nothing sends nothing, and one endpoint replaced is two elements', async () => {
+    const { kernel, dataplane } = setup();
+    const before = service(frontend('172.30.0.1', 80, [2, 4]));
+    await dataplane.replace(node, new Map([['a', before]]));
+    const count = kernel.transactions.length;
+    await dataplane.apply(changes({ a: before, gone: undefined }));
+    expect(kernel.transactions.length).toBe(count);
+    await dataplane.apply(changes({ a: service(frontend('172.30.0.1', 80, [2, 6])) }));
+    expect(kernel.transactions.at(-1)?.filter((line) => !line.includes('revision'))).toEqual([
+      'delete element ip herald backends { 172.30.0.1 . tcp . 80 . 0:1 }',
+      'add element ip herald backends { 172.30.0.1 . tcp . 80 . 0:1 : 10.244.0.6 . 8080 }',
+    ]);
+  });
+
+  test('an element that two frontends share goes with the last of them', async () => {
+    const { kernel, dataplane } = setup();
+    await dataplane.replace(node, new Map([['a', service(frontend('172.30.0.1', 80, [1]), frontend('172.30.0.1', 443, [1]))]]));
+    await dataplane.apply(changes({ a: service(frontend('172.30.0.1', 443, [1])) }));
+    expect(kernel.contents()).toEqual(
+      expect.arrayContaining(['ip cluster_ips 172.30.0.1', 'ip hairpins 10.244.0.1 . 10.244.0.1 . tcp . 8080']),
+    );
+    await dataplane.apply(changes({ a: undefined }));
+    expect(kernel.contents().filter((line) => /cluster_ips|hairpins|frontends|backends/.test(line))).toEqual([]);
+  });
+});
+
+describe('whatever the sequence of services', () => {
+  const frontends = fc
+    .record({
+      where: fc.constantFrom('172.30.0.1', '172.30.0.2', '192.0.2.1', 'fd02::1'),
+      protocol: fc.constantFrom<Protocol>('TCP', 'UDP', 'SCTP'),
+      port: fc.constantFrom(80, 443),
+      nodePort: fc.boolean(),
+      backends: fc.uniqueArray(fc.integer({ min: 1, max: 90 }), { maxLength: 70 }),
+      local: fc.boolean(),
+      affinitySeconds: fc.option(fc.constantFrom(1, 10_800), { nil: undefined }),
+      ranges: fc.option(fc.subarray([prefix('10.0.0.0/8'), prefix('10.1.0.0/16'), prefix('fd00::/8')]), { nil: undefined }),
+    })
+    .map(({ where, protocol, port, nodePort, backends, local, affinitySeconds, ranges }): Frontend => {
+      const plain = frontend(where, port, backends);
+      const match: Frontend['match'] = nodePort
+        ? { kind: 'nodePort', family: where.includes(':') ? 6 : 4, protocol, port }
+        : { kind: 'address', address: address(where), protocol, port };
+      return frontend(where, port, backends, {
+        match,
+        scope: nodePort || where.startsWith('192') ? 'external' : 'internal',
+        policy: local ? 'Local' : 'Cluster',
+        localBackends: local ? plain.backends.filter((backend) => backend.local) : [],
+        ...(affinitySeconds === undefined ? {} : { affinitySeconds }),
+        ...(ranges === undefined || nodePort ? {} : { sourceRanges: ranges }),
+      });
+    });
+  const forwarding = fc.option(
+    fc.uniqueArray(frontends, { maxLength: 3, selector: (each) => frontendKey(each.match) }).map((list) => service(...list)),
+    { nil: undefined },
+  );
+  const steps = fc.array(fc.record({ name: fc.constantFrom('a', 'b', 'c'), forwarding }), { minLength: 1, maxLength: 8 });
+
+  test('the difference leads to what a fresh start makes, and no element is added twice or deleted in vain', async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (sequence) => {
+        const incremental = setup();
+        await incremental.dataplane.replace(node, new Map());
+        const final = new Map<string, ServiceForwarding>();
+        for (const { name, forwarding } of sequence) {
+          // Claims go by age; a service that changes keeps its place only in the instance that remembers it.
+          await incremental.dataplane.apply(new Map([[name, forwarding]]));
+          final.delete(name);
+          if (forwarding !== undefined) final.set(name, forwarding);
+        }
+        for (const lines of incremental.kernel.transactions) {
+          const adds = elementsOf(lines, 'add');
+          expect(new Set(adds).size).toBe(adds.length);
+        }
+        // The kernel would refuse to delete what is not there or to add it with another value.
+        const { quarantined } = await incremental.dataplane.apply(new Map());
+        for (const { error } of quarantined.values()) expect(error).toMatch(/^already belongs to/);
+        if (quarantined.size > 0) return;
+        const scratch = setup();
+        await scratch.dataplane.replace(node, final);
+        expect(incremental.kernel.contents()).toEqual(scratch.kernel.contents());
+        // And a successor has nothing to do.
+        const count = incremental.kernel.transactions.length;
+        await setup(incremental.kernel).dataplane.replace(node, final);
+        expect(incremental.kernel.transactions.length).toBe(count);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  function elementsOf(lines: readonly string[], verb: string): string[] {
+    return lines.flatMap((line) => {
+      const match = new RegExp(`^${verb} element (\\w+) herald (\\w+) \\{ (.*) \\}$`).exec(line);
+      return match === null ? [] : (match[3] ?? '').split(' , ').map((element) => `${match[1]} ${match[2]} ${element.split(' : ')[0]}`);
+    });
+  }
+});
+
+describe('one frontend, two services', () => {
+  test('the first keeps it, the second is reported and takes over when the first goes', async () => {
+    const { kernel, dataplane } = setup();
+    await dataplane.replace(node, new Map([['a', service(frontend('172.30.0.1', 80, [2]))]]));
+    const second = await dataplane.apply(changes({ b: service(frontend('172.30.0.1', 80, [4])) }));
+    expect([...second.quarantined]).toEqual([['172.30.0.1 TCP 80', { service: 'b', error: 'already belongs to a' }]]);
+    expect(kernel.contents().join()).toContain('10.244.0.2 . 8080');
+    const later = await dataplane.apply(changes({ a: undefined }));
+    expect([...later.quarantined]).toEqual([]);
+    expect(kernel.contents().filter((line) => line.includes('backends'))).toEqual([
+      'ip backends 172.30.0.1 . tcp . 80 . 0:0 : 10.244.0.4 . 8080',
+    ]);
+  });
+});
+
+describe('faults', () => {
+  test('the frontend at fault is found by halving, keeps its last good form, and is tried again with the next change', async () => {
+    const { kernel, dataplane } = setup();
+    const many = new Map(Array.from({ length: 16 }, (_, index) => [`s${index}`, service(frontend(`172.30.0.${index}`, 80, [2]))]));
+    await dataplane.replace(node, many);
+    const next = new Map(
+      [...many].map(([name, { frontends }]) => [
+        name,
+        service(...frontends.map((each) => ({ ...each, backends: frontend('1.1.1.1', 80, [4]).backends }))),
+      ]),
+    );
+    kernel.fault = (lines) => (lines.some((line) => line.includes('172.30.0.7 . tcp . 80 . 0:0')) ? failed('no room') : undefined);
+    const before = kernel.transactions.length;
+    const result = await dataplane.apply(next);
+    expect([...result.quarantined]).toEqual([['172.30.0.7 TCP 80', { service: 's7', error: 'no room' }]]);
+    expect(kernel.transactions.length - before).toBeLessThanOrEqual(6);
+    const backends = (): string[] => kernel.contents().filter((line) => line.startsWith('ip backends'));
+    expect(backends().filter((line) => line.endsWith('10.244.0.2 . 8080'))).toEqual([
+      'ip backends 172.30.0.7 . tcp . 80 . 0:0 : 10.244.0.2 . 8080',
+    ]);
+    kernel.fault = () => undefined;
+    const later = await dataplane.apply(changes({ other: service(frontend('172.30.1.1', 80, [2])) }));
+    expect([...later.quarantined]).toEqual([]);
+    expect(backends().filter((line) => line.includes('172.30.0.7'))).toEqual([
+      'ip backends 172.30.0.7 . tcp . 80 . 0:0 : 10.244.0.4 . 8080',
+    ]);
+  });
+
+  test('a fault of the first transaction does not keep the others out', async () => {
+    const { kernel, dataplane } = setup();
+    kernel.fault = (lines) => (lines.some((line) => line.includes('172.30.0.2 .')) ? failed() : undefined);
+    const result = await dataplane.replace(node, new Map([1, 2, 3].map((n) => [`s${n}`, service(frontend(`172.30.0.${n}`, 80, [2]))])));
+    expect([...result.quarantined.keys()]).toEqual(['172.30.0.2 TCP 80']);
+    expect(kernel.contents().filter((line) => line.startsWith('ip frontends'))).toHaveLength(2);
+  });
+
+  test('what cannot be expressed is quarantined with its reason', async () => {
+    const { dataplane } = setup();
+    const result = await dataplane.replace(
+      node,
+      new Map([['a', service({ ...frontend('172.30.0.1', 80, []), backends: frontend('fd02::1', 80, [1]).backends })]]),
+    );
+    expect(result.quarantined.get('172.30.0.1 TCP 80')).toEqual({ service: 'a', error: 'backend fd01::1 is of the other address family' });
+  });
+
+  test.each(['permission', 'unavailable', 'failed'] as const)(
+    'when nothing works the call rejects with %s, and the next one makes up for it',
+    async (code) => {
+      const { kernel, dataplane } = setup();
+      await dataplane.replace(node, new Map());
+      kernel.fault = () => new DataplaneError(code, 'nothing works');
+      await expect(dataplane.apply(changes({ a: service(frontend('172.30.0.1', 80, [2])) }))).rejects.toMatchObject({ code });
+      kernel.fault = () => undefined;
+      await dataplane.apply(new Map());
+      expect(kernel.contents()).toContain('ip frontends 172.30.0.1 . tcp . 80 : 1:1');
+    },
+  );
+
+  test('a change that finds the tables gone makes them again', async () => {
+    const { kernel, dataplane } = setup();
+    await dataplane.replace(node, new Map([['a', service(frontend('172.30.0.1', 80, [2]))]]));
+    kernel.tables.clear();
+    const result = await dataplane.apply(changes({ b: service(frontend('172.30.0.2', 80, [2])) }));
+    expect([...result.quarantined]).toEqual([]);
+    expect(kernel.contents().filter((line) => line.startsWith('ip frontends'))).toHaveLength(2);
+  });
+});
+
+describe('the watch', () => {
+  async function started() {
+    const all = setup();
+    await all.dataplane.replace(node, new Map([['a', service(frontend('172.30.0.1', 80, [2]))]]));
+    all.clock.advance(2_000);
+    await settle();
+    expect(all.repairs).toEqual([]);
+    return all;
+  }
+  const settleRepair = async (clock: VirtualClock): Promise<void> => {
+    clock.advance(1_500);
+    await settle();
+    await settle();
+  };
+
+  test('a foreign change of our tables is repaired and reported', async () => {
+    const { kernel, clock, repairs } = await started();
+    const before = kernel.contents();
+    kernel.foreign((tables) => tables.clear(), 'delete table ip herald');
+    await settleRepair(clock);
+    expect(repairs).toEqual(['delete table ip herald']);
+    expect(kernel.contents()).toEqual(before);
+  });
+
+  test('a foreign element is removed and the rest left as it is', async () => {
+    const { kernel, clock, repairs } = await started();
+    kernel.foreign(
+      (tables) => void tables.get('ip')?.sets.get('cluster_ips')?.elements.set('9.9.9.9', undefined),
+      'add element ip herald cluster_ips { 9.9.9.9 }',
+    );
+    await settleRepair(clock);
+    expect(repairs).toHaveLength(1);
+    expect(kernel.transactions.at(-1)).toContain('delete element ip herald cluster_ips { 9.9.9.9 }');
+    expect(kernel.transactions.at(-1)).toHaveLength(3);
+  });
+
+  test('our own transactions and those on other tables are none of its business', async () => {
+    const { kernel, clock, dataplane, repairs } = await started();
+    let listed = 0;
+    const list = kernel.listTable.bind(kernel);
+    kernel.listTable = (family) => (listed++, list(family));
+    await dataplane.apply(changes({ a: undefined }));
+    for (const line of kernel.transactions.at(-1) ?? [])
+      kernel.onLine(line.replace(/revision \{ (\d+) \}/, (_, n: string) => `revision { 0x${Number(n).toString(16).padStart(8, '0')} }`));
+    kernel.onLine('# new generation 9 by process 5 (nft)');
+    kernel.foreign(() => undefined, 'add rule ip heraldry x accept');
+    await settleRepair(clock);
+    expect([repairs, listed]).toEqual([[], 0]);
+  });
+
+  test('a monitor that ends is started again with a growing delay, and what it missed is looked for', async () => {
+    const { kernel, clock, repairs } = await started();
+    kernel.endMonitor('killed');
+    kernel.tables.delete('ip6');
+    clock.advance(199);
+    expect(kernel.monitors).toBe(1);
+    clock.advance(1);
+    expect(kernel.monitors).toBe(2);
+    await settleRepair(clock);
+    await settleRepair(clock);
+    expect(repairs).toEqual(['the monitor was started']);
+    kernel.endMonitor('killed');
+    clock.advance(399);
+    expect(kernel.monitors).toBe(2);
+    clock.advance(1);
+    expect(kernel.monitors).toBe(3);
+  });
+
+  test('nothing happens after close', async () => {
+    const { kernel, clock, dataplane, repairs } = await started();
+    await dataplane.close();
+    kernel.foreign((tables) => tables.clear(), 'delete table ip herald');
+    await settleRepair(clock);
+    expect([repairs, clock.pending]).toEqual([[], 0]);
+  });
+});
+
+describe('flows of UDP', () => {
+  const udp = (backends: readonly number[]): ServiceForwarding =>
+    service({
+      ...frontend('172.30.0.1', 53, backends),
+      match: { kind: 'address', address: address('172.30.0.1'), protocol: 'UDP', port: 53 },
+    });
+  const texts = (flows: readonly StaleFlows[]): string[] =>
+    flows.map(
+      (each) =>
+        `${each.destination === undefined ? '*' : formatAddress(each.destination)}:${each.port} ${formatAddress(each.replySource)}:${each.replyPort ?? '*'}`,
+    );
+
+  test('are forgotten with the backend that goes, and with the first that comes', async () => {
+    const { dataplane, deleted } = setup();
+    await dataplane.replace(node, new Map());
+    const step = async (forwarding: ServiceForwarding | undefined): Promise<string[]> => {
+      deleted.length = 0;
+      await dataplane.apply(new Map([['dns', forwarding]]));
+      await settle();
+      return texts(deleted);
+    };
+    expect(await step(udp([]))).toEqual([]);
+    expect(await step(udp([1, 2]))).toEqual(['172.30.0.1:53 172.30.0.1:*']);
+    expect(await step(udp([2]))).toEqual(['172.30.0.1:53 10.244.0.1:8080']);
+    expect(await step(udp([]))).toEqual(['172.30.0.1:53 10.244.0.2:8080']);
+    expect(await step(udp([3]))).toEqual(['172.30.0.1:53 172.30.0.1:*']);
+    expect(await step(undefined)).toEqual(['172.30.0.1:53 10.244.0.3:8080']);
+    expect(await step(service(frontend('172.30.0.1', 53, [1])))).toEqual([]);
+    expect(await step(undefined)).toEqual([]);
+  });
+});
+
+test('unreachable routes: leftovers go, what is there is not written again', async () => {
+  const { dataplane, routes } = setup();
+  routes.present = [prefix('192.0.2.0/24'), prefix('fd09::/64')];
+  await dataplane.setUnreachable([prefix('fd09::/64'), prefix('198.51.100.0/24')]);
+  expect(routes.writes).toEqual(['+198.51.100.0/24', '-192.0.2.0/24']);
+  await dataplane.setUnreachable([prefix('198.51.100.0/24')]);
+  expect(routes.writes.slice(2)).toEqual(['-fd09::/64']);
+});
+
+test('another masquerade bit is another table', async () => {
+  const { kernel, dataplane } = setup();
+  await dataplane.replace(node, new Map([['a', service(frontend('172.30.0.1', 80, [2]))]]));
+  const before = kernel.contents();
+  await dataplane.setNode({ ...node, masqueradeBit: 3 });
+  expect(kernel.transactions.at(-1)?.join('\n')).toContain('meta mark or 0x8');
+  expect(kernel.contents()).toEqual(before);
+});

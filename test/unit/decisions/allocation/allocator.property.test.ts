@@ -1,0 +1,237 @@
+import assert from 'node:assert';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { formatAddress, type Address } from '../../../../src/net/address.ts';
+import { createAllocator, type Allocator } from '../../../../src/decisions/allocation/allocator.ts';
+import { differs } from '../../../../src/decisions/allocation/reconsider.ts';
+import type { AllocationRequest } from '../../../../src/decisions/allocation/request.ts';
+import { whyNotShared } from '../../../../src/decisions/allocation/sharing.ts';
+import type { IPAddressPool } from '../../../../src/model/configuration.ts';
+import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import { matching, pool } from '../fixtures.ts';
+import { address } from '../../../../src/net/address.ts';
+
+/** Sets of disjoint pools, tiny so that they fill up, overlapping from set to set. */
+const poolSets: readonly (readonly IPAddressPool[])[] = [
+  [pool({ name: 'a', addresses: ['192.0.2.0-192.0.2.2', '2001:db8::-2001:db8::1'] }), pool({ name: 'b', addresses: ['192.0.2.8/31'] })],
+  [pool({ name: 'a', addresses: ['192.0.2.0-192.0.2.3', '2001:db8::/126'], avoidBuggyIPs: true })],
+  [
+    pool({ name: 'b', addresses: ['192.0.2.0/30', '2001:db8::1-2001:db8::1'], autoAssign: false }),
+    pool({ name: 'c', addresses: ['192.0.2.8-192.0.2.8'] }),
+  ],
+  [pool({ name: 'c', addresses: ['192.0.2.0/28'], serviceAllocation: { priority: 1, serviceSelectors: [matching({ app: 'x' })] } })],
+  [],
+];
+
+const services: readonly ServiceKey[] = ['n/a', 'n/b', 'n/c', 'm/d', 'm/e'];
+const someAddress = fc.constantFrom('192.0.2.0', '192.0.2.1', '192.0.2.8', '2001:db8::1').map(address);
+const terms = fc.record(
+  {
+    requestedAddresses: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, fc.array(someAddress, { maxLength: 2 })),
+    requestedPool: fc.constantFrom('a', 'b'),
+    sharingKey: fc.constantFrom('k', 'l'),
+    ports: fc.subarray([
+      { protocol: 'TCP' as const, port: 80 },
+      { protocol: 'UDP' as const, port: 80 },
+      { protocol: 'TCP' as const, port: 443 },
+    ]),
+    externalTrafficPolicy: fc.constantFrom('Cluster' as const, 'Local' as const),
+    selectorText: fc.constantFrom('', 'app=x'),
+    stack: fc.constantFrom(
+      { policy: 'SingleStack' as const, families: [4] as const },
+      { policy: 'SingleStack' as const, families: [6] as const },
+      { policy: 'PreferDualStack' as const, families: [6, 4] as const },
+      { policy: 'RequireDualStack' as const, families: [4, 6] as const },
+    ),
+    labels: fc.constantFrom({}, { app: 'x' }),
+  },
+  { requiredKeys: ['requestedAddresses', 'ports', 'externalTrafficPolicy', 'selectorText', 'stack', 'labels'] },
+);
+
+const operation = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ op: fc.constant('allocate' as const), service: fc.constantFrom(...services), terms }) },
+  { weight: 3, arbitrary: fc.record({ op: fc.constant('again' as const), service: fc.constantFrom(...services) }) },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant('release' as const), service: fc.constantFrom(...services) }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant('pools' as const), pools: fc.constantFrom(...poolSets) }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant('restart' as const) }) },
+);
+
+/** What a test knows of a Service: its request, and whether it was last told that something is amiss. */
+interface Known {
+  readonly request: AllocationRequest;
+  readonly amiss: boolean;
+  /** It has asked for something and was refused, and so may move when it can. */
+  readonly asking: boolean;
+}
+
+class World {
+  pools: readonly IPAddressPool[] = poolSets[0] ?? [];
+  allocator: Allocator = createAllocator(this.pools);
+  readonly known = new Map<ServiceKey, Known>();
+
+  held(service: ServiceKey): readonly string[] {
+    return (this.allocator.assignmentOf(service)?.addresses ?? []).map(formatAddress).sort();
+  }
+
+  allocate(request: AllocationRequest): void {
+    const { service } = request;
+    const before = this.held(service);
+    const old = this.known.get(service);
+    const others = services.filter((other) => other !== service).map((other) => this.held(other));
+    const decided = this.allocator.decide(request);
+    const { addresses, reason } = this.allocator.allocate(request);
+    assert.deepEqual({ addresses, reason }, { addresses: decided.addresses, reason: decided.reason });
+    assert.deepEqual(
+      services.filter((other) => other !== service).map((other) => this.held(other)),
+      others,
+    );
+
+    const after = this.held(service);
+    assert.deepEqual(addresses.map(formatAddress).toSorted(), after);
+    const wasAsked = old === undefined || old.asking || differs(old.request, request);
+    assert(wasAsked || before.every((address) => after.includes(address)), 'an address moves only when its owner asks');
+    assert(before.length === 0 || after.length > 0, 'a request that cannot be met takes nothing away');
+    assert(before.length > 0 || after.length > 0 === (reason === undefined), 'an address or a reason');
+    for (const address of addresses) if (!before.includes(formatAddress(address))) this.expectGiven(request, address);
+    this.known.set(service, { request, amiss: reason !== undefined, asking: reason !== undefined && wasAsked });
+  }
+
+  /** An address that was given just then. */
+  expectGiven(request: AllocationRequest, given: Address): void {
+    assert(this.allocator.poolOf(given) !== undefined, 'addresses come from pools');
+    assert(request.families.includes(given.family));
+    for (const other of this.allocator.holdersOf(given)) {
+      const partner = this.known.get(other);
+      const mayShare = partner === undefined || other === request.service || whyNotShared(request, partner.request) === undefined;
+      assert(mayShare, 'nobody is given what another holds');
+    }
+  }
+
+  release(service: ServiceKey): void {
+    this.allocator.release(service);
+    this.known.delete(service);
+    assert.deepEqual(this.held(service), []);
+  }
+
+  setPools(pools: readonly IPAddressPool[]): void {
+    const before = services.map((service) => this.held(service));
+    this.pools = pools;
+    this.allocator.setPools(pools);
+    assert.deepEqual(
+      services.map((service) => this.held(service)),
+      before,
+    );
+  }
+
+  restart(): void {
+    const record = services.map((service) => [service, this.allocator.assignmentOf(service)?.addresses ?? []] as const);
+    const before = services.map((service) => this.held(service));
+    this.allocator = createAllocator(this.pools);
+    for (const [service, addresses] of record) {
+      const known = this.known.get(service);
+      if (known === undefined || addresses.length === 0) continue;
+      const { reason } = this.allocator.adopt(known.request, addresses);
+      this.known.set(service, { ...known, amiss: reason !== undefined });
+    }
+    assert.deepEqual(
+      services.map((service) => this.held(service)),
+      before,
+    );
+  }
+
+  /** Two Services that may not share hold one address only where the record or a change of their own made it so, and one is told. */
+  expectNobodyShares(): void {
+    for (const [service, { request, amiss }] of this.known) {
+      for (const held of this.held(service)) {
+        for (const other of this.allocator.holdersOf(address(held))) {
+          const partner = this.known.get(other);
+          if (other === service || partner === undefined || whyNotShared(request, partner.request) === undefined) continue;
+          assert(amiss || partner.amiss, 'one of two that may not share is told');
+        }
+      }
+    }
+  }
+}
+
+describe('whatever happens, in whatever order', () => {
+  test('nobody gets what another holds, nothing moves unasked, nothing leaks', () => {
+    fc.assert(
+      fc.property(fc.array(operation, { maxLength: 40 }), (operations) => {
+        const world = new World();
+        for (const step of operations) {
+          switch (step.op) {
+            case 'allocate': {
+              const { stack, ...rest } = step.terms;
+              const namespace = step.service.slice(0, 1);
+              world.allocate({ service: step.service, namespace, namespaceLabels: {}, ...rest, ...stack });
+              break;
+            }
+            case 'again': {
+              const known = world.known.get(step.service);
+              if (known !== undefined) world.allocate(known.request);
+              break;
+            }
+            case 'release':
+              world.release(step.service);
+              break;
+            case 'pools':
+              world.setPools(step.pools);
+              break;
+            case 'restart':
+              world.restart();
+              break;
+          }
+          world.expectNobodyShares();
+        }
+        for (const service of services) world.allocator.release(service);
+        expect(world.allocator.usage().filter(({ total, free }) => total !== free)).toEqual([]);
+        expect([...world.allocator.assignments()]).toEqual([]);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe('the work of one allocation', () => {
+  const simple = (name: string, rest: Partial<AllocationRequest> = {}): AllocationRequest => ({
+    service: `n/${name}`,
+    namespace: 'n',
+    namespaceLabels: {},
+    labels: {},
+    families: [4],
+    policy: 'SingleStack',
+    requestedAddresses: [],
+    ports: [],
+    externalTrafficPolicy: 'Cluster',
+    selectorText: '',
+    ...rest,
+  });
+
+  test.each([
+    ['10.0.0.0/8', { avoidBuggyIPs: false }, 4],
+    ['10.0.0.0/8', { avoidBuggyIPs: true }, 4],
+    ['2001:db8::/64', {}, 6],
+  ] as const)('%s %j: does not grow with the number assigned', (range, options, family) => {
+    const allocator = createAllocator([pool({ name: 'p', addresses: [range], ...options })]);
+    const stepsOf = (name: string): number => {
+      const before = allocator.steps();
+      expect(allocator.allocate(simple(name, { families: [family] })).reason).toBeUndefined();
+      return allocator.steps() - before;
+    };
+    const worst = (from: number, count: number): number =>
+      Math.max(...Array.from({ length: count }, (_, index) => stepsOf(`s${from + index}`)));
+    const first = worst(0, 600);
+    for (let index = 600; index < 10_000; index++) allocator.allocate(simple(`s${index}`, { families: [family] }));
+    expect(worst(10_000, 600)).toBeLessThanOrEqual(first);
+    expect(first).toBeLessThanOrEqual(16);
+  });
+
+  test('with many gaps it grows as their logarithm', () => {
+    const allocator = createAllocator([pool({ name: 'p', addresses: ['10.0.0.0/8'] })]);
+    for (let index = 0; index < 8192; index++) allocator.allocate(simple(`s${index}`));
+    for (let index = 1; index < 8192; index += 2) allocator.release(`n/s${index}`);
+    const before = allocator.steps();
+    expect(allocator.allocate(simple('gap')).addresses.map(formatAddress)).toEqual(['10.0.0.1']);
+    expect(allocator.steps() - before).toBeLessThanOrEqual(2 + 14);
+  });
+});

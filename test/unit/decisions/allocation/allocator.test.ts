@@ -1,0 +1,369 @@
+import { describe, expect, test } from 'vitest';
+import { address, formatAddress } from '../../../../src/net/address.ts';
+import { createAllocator, type Allocation, type Allocator } from '../../../../src/decisions/allocation/allocator.ts';
+import { allocationRequest, type AllocationRequest } from '../../../../src/decisions/allocation/request.ts';
+import { servicesToRetry } from '../../../../src/decisions/allocation/waiting.ts';
+import { cluster, matching, pool, service, type PoolLiteral, type ServiceLiteral } from '../fixtures.ts';
+
+const dual = { clusterIPs: ['10.96.0.1', 'fd96::1'] };
+const prefer = { ...dual, ipFamilyPolicy: 'PreferDualStack' } as const;
+const required = { ...dual, ipFamilyPolicy: 'RequireDualStack' } as const;
+
+function request(literal: ServiceLiteral | string, namespaces: Readonly<Record<string, Record<string, string>>> = {}): AllocationRequest {
+  return allocationRequest(service(typeof literal === 'string' ? { name: literal } : literal), cluster({ namespaces }));
+}
+
+const withPools = (...pools: readonly PoolLiteral[]): Allocator => createAllocator(pools.map(pool));
+
+/** "192.0.2.1, 2001:db8::1", then "(Reason)" where there is one. */
+function show({ addresses, reason }: Allocation): string {
+  const what = addresses.map(formatAddress).join(', ');
+  return reason === undefined ? what : `${what} (${reason.code})`.trim();
+}
+
+const ask = (allocator: Allocator, literal: ServiceLiteral | string): string => show(allocator.allocate(request(literal)));
+
+const small: PoolLiteral = { name: 'small', addresses: ['192.0.2.1-192.0.2.2'] };
+
+describe('the order in which pools are tried', () => {
+  const pinned = (name: string, octet: number, priority: number): PoolLiteral => ({
+    name,
+    addresses: [`192.0.${octet}.1-192.0.${octet}.1`],
+    serviceAllocation: { priority, namespaces: ['default'] },
+  });
+
+  test('pinned by priority, 0 last, then by name, then the others', () => {
+    const allocator = withPools(
+      { name: 'a-open', addresses: ['192.0.9.1-192.0.9.1'] },
+      pinned('b-unset', 4, 0),
+      pinned('c-second', 2, 20),
+      pinned('d-first', 1, 10),
+      pinned('e-second', 3, 20),
+    );
+    expect(['1', '2', '3', '4', '5', '6'].map((name) => ask(allocator, name))).toEqual([
+      '192.0.1.1',
+      '192.0.2.1',
+      '192.0.3.1',
+      '192.0.4.1',
+      '192.0.9.1',
+      '(NoPoolFits)',
+    ]);
+  });
+
+  test.each<[string, PoolLiteral['serviceAllocation'], string]>([
+    ['a namespace by name', { namespaces: ['default'] }, '192.0.2.1'],
+    ['another namespace', { namespaces: ['other'] }, '(PoolNamespaceNotSelected)'],
+    ['a namespace by label', { namespaceSelectors: [matching({ team: 'a' })] }, '192.0.2.1'],
+    ['a name or a label', { namespaces: ['other'], namespaceSelectors: [matching({ team: 'a' })] }, '192.0.2.1'],
+    ['a Service by label', { serviceSelectors: [matching({ app: 'web' })] }, '192.0.2.1'],
+    ['both must match', { namespaces: ['default'], serviceSelectors: [matching({ app: 'db' })] }, '(PoolServiceNotSelected)'],
+    ['nothing: everything matches', {}, '192.0.2.1'],
+  ])('a pool selects %s', (_, serviceAllocation, expected) => {
+    const allocator = withPools({ ...small, ...(serviceAllocation === undefined ? {} : { serviceAllocation }) });
+    expect(show(allocator.allocate(request({ name: 'web', labels: { app: 'web' } }, { default: { team: 'a' } })))).toBe(expected);
+  });
+
+  test('autoAssign: false gives on request only', () => {
+    const allocator = withPools({ ...small, autoAssign: false });
+    expect(ask(allocator, 'web')).toBe('(PoolNotAutoAssigned)');
+    expect(ask(allocator, { name: 'web', requestedPool: 'small' })).toBe('192.0.2.1');
+    expect(ask(allocator, { name: 'db', requested: ['192.0.2.2'] })).toBe('192.0.2.2');
+  });
+
+  test('a requested pool must exist and select the Service', () => {
+    const allocator = withPools({ ...small, serviceAllocation: { namespaces: ['other'] } });
+    expect(ask(allocator, { name: 'web', requestedPool: 'large' })).toBe('(PoolNotFound)');
+    expect(ask(allocator, { name: 'web', requestedPool: 'small' })).toBe('(PoolNamespaceNotSelected)');
+    expect(ask(withPools(), 'web')).toBe('(NoPools)');
+  });
+
+  test('pool by pool it says why not', () => {
+    const allocator = withPools(
+      { name: 'full', addresses: ['192.0.2.1-192.0.2.1'] },
+      { name: 'manual', addresses: ['192.0.3.0/24'], autoAssign: false },
+      { name: 'six', addresses: ['2001:db8::/64'] },
+    );
+    allocator.allocate(request('holder'));
+    const { reason, pools } = allocator.allocate(request('web'));
+    expect(reason?.code).toBe('NoPoolFits');
+    expect(pools.map(({ pool, reason: { code } }) => `${pool} ${code}`)).toEqual([
+      'full PoolFull',
+      'manual PoolNotAutoAssigned',
+      'six PoolHasNoFamily',
+    ]);
+    expect(allocator.survey(request('web')).map(({ pool, reason }) => `${pool} ${reason?.code}`)).toEqual([
+      'full PoolFull',
+      'manual PoolNotAutoAssigned',
+      'six PoolHasNoFamily',
+    ]);
+  });
+});
+
+describe('requested addresses', () => {
+  test.each<[string, Omit<ServiceLiteral, 'name'>, string]>([
+    ['a free one', { requested: ['192.0.2.2'] }, '192.0.2.2'],
+    ['one that is taken', { requested: ['192.0.2.1'] }, '(AddressTaken)'],
+    ['one outside the pools', { requested: ['203.0.113.1'] }, '(AddressNotInPools)'],
+    ['two of a family', { requested: ['192.0.2.2', '192.0.2.3'] }, '(TooManyRequested)'],
+    ['another family than the Service has', { requested: ['2001:db8::1'] }, '(RequestedFamilyMismatch)'],
+    ['one of two required families', { ...required, requested: ['192.0.2.2'] }, '(RequestedFamilyMismatch)'],
+    ['one of two preferred families', { ...prefer, requested: ['2001:db8::1'] }, '2001:db8::1'],
+    ['both', { ...required, requested: ['2001:db8::1', '192.0.2.2'] }, '2001:db8::1, 192.0.2.2'],
+    ['of two pools', { ...required, requested: ['192.0.2.2', '2001:db8:1::1'] }, '(AddressesInDifferentPools)'],
+    ['in another pool than requested', { requested: ['192.0.2.2'], requestedPool: 'six' }, '(AddressInOtherPool)'],
+    ['one that avoidBuggyIPs leaves out', { requested: ['192.0.2.255'] }, '(AddressAvoided)'],
+    ['something unreadable', { invalidRequest: { field: 'spec.loadBalancerIP', problem: 'no address' } }, '(InvalidRequest)'],
+  ])('%s', (_, literal, expected) => {
+    const allocator = withPools(
+      { name: 'four', addresses: ['192.0.2.0/24', '2001:db8::/64'], avoidBuggyIPs: true },
+      { name: 'six', addresses: ['2001:db8:1::/64'] },
+    );
+    expect(ask(allocator, 'holder')).toBe('192.0.2.1');
+    expect(ask(allocator, { name: 'web', ...literal })).toBe(expected);
+  });
+
+  test('who holds it is said, and why it is not shared', () => {
+    const allocator = withPools(small);
+    allocator.allocate(request('holder'));
+    expect(allocator.decide(request({ name: 'web', requested: ['192.0.2.1'] })).reason).toEqual({
+      code: 'AddressTaken',
+      details: { address: '192.0.2.1', by: 'default/holder', why: 'not both Services have a sharing key' },
+    });
+  });
+});
+
+describe('address families', () => {
+  const both: PoolLiteral = { name: 'both', addresses: ['192.0.2.1-192.0.2.2', '2001:db8::1-2001:db8::1'] };
+  const four: PoolLiteral = { name: 'a-four', addresses: ['198.51.100.0/24'] };
+
+  test('SingleStack takes the first of ipFamilies', () => {
+    expect(ask(withPools(both), { name: 'web', clusterIPs: ['fd96::1'] })).toBe('2001:db8::1');
+  });
+
+  test('both come from one pool, in the order of ipFamilies', () => {
+    expect(ask(withPools(four, both), { name: 'web', ...required, clusterIPs: ['fd96::1', '10.96.0.1'] })).toBe('2001:db8::1, 192.0.2.1');
+  });
+
+  test('RequireDualStack takes both or none', () => {
+    const allocator = withPools(both);
+    expect(ask(allocator, { name: 'one', ...required })).toBe('192.0.2.1, 2001:db8::1');
+    expect(ask(allocator, { name: 'two', ...required })).toBe('(PoolFull)');
+    expect(ask(withPools(four), { name: 'two', ...required })).toBe('(PoolHasNoFamily)');
+  });
+
+  test('PreferDualStack prefers a pool with both, then the primary family, then the other', () => {
+    const allocator = withPools(four, both);
+    expect(ask(allocator, { name: 'one', ...prefer })).toBe('192.0.2.1, 2001:db8::1');
+    expect(ask(allocator, { name: 'two', ...prefer })).toBe('198.51.100.0');
+    const six = withPools({ name: 'six', addresses: ['2001:db8::/64'] });
+    expect(ask(six, { name: 'three', ...prefer })).toBe('2001:db8::');
+  });
+
+  test('the missing family comes later, from the same pool', () => {
+    const allocator = withPools(both);
+    allocator.allocate(request({ name: 'six', clusterIPs: ['fd96::2'] }));
+    expect(ask(allocator, { name: 'web', ...prefer })).toBe('192.0.2.1');
+    allocator.release('default/six');
+    expect(ask(allocator, { name: 'web', ...prefer })).toBe('192.0.2.1, 2001:db8::1');
+  });
+
+  test('a Service that becomes dual-stack keeps what it has, also where the rest is not to be had', () => {
+    const allocator = withPools(four, both);
+    expect(ask(allocator, 'web')).toBe('198.51.100.0');
+    expect(ask(allocator, { name: 'web', ...required })).toBe('198.51.100.0 (PoolHasNoFamily)');
+  });
+
+  test('one that becomes single-stack lets the other address go', () => {
+    const allocator = withPools(both);
+    allocator.allocate(request({ name: 'web', ...required }));
+    const { addresses, freed } = allocator.allocate(request('web'));
+    expect([addresses, freed].map((list) => list.map(formatAddress))).toEqual([['192.0.2.1'], ['2001:db8::1']]);
+  });
+});
+
+describe('a change of what is asked for', () => {
+  const other: PoolLiteral = { name: 'other', addresses: ['198.51.100.1-198.51.100.1'], autoAssign: false };
+
+  test('moves the Service when it can be had', () => {
+    const allocator = withPools(small, other);
+    expect(ask(allocator, 'web')).toBe('192.0.2.1');
+    expect(ask(allocator, { name: 'web', requested: ['192.0.2.2'] })).toBe('192.0.2.2');
+    expect(allocator.holdersOf(address('192.0.2.1'))).toEqual([]);
+    const moved = allocator.allocate(request({ name: 'web', requestedPool: 'other' }));
+    expect([show(moved), moved.pool, moved.freed.map(formatAddress)]).toEqual(['198.51.100.1', 'other', ['192.0.2.2']]);
+  });
+
+  test('keeps the old address while it cannot, and moves when it can', () => {
+    const allocator = withPools(small, other);
+    allocator.allocate(request({ name: 'first', requestedPool: 'other' }));
+    ask(allocator, 'web');
+    const wish = { name: 'web', requestedPool: 'other' };
+    expect(ask(allocator, wish)).toBe('192.0.2.1 (PoolFull)');
+    expect(ask(allocator, wish)).toBe('192.0.2.1 (PoolFull)');
+    expect(ask(allocator, { name: 'web', requested: ['198.51.100.1'] })).toBe('192.0.2.1 (AddressTaken)');
+    allocator.release('default/first');
+    expect(ask(allocator, wish)).toBe('198.51.100.1');
+  });
+
+  test('a request that is taken back leaves the Service where it was', () => {
+    const allocator = withPools(small);
+    ask(allocator, 'web');
+    expect(ask(allocator, { name: 'web', requested: ['203.0.113.1'] })).toBe('192.0.2.1 (AddressNotInPools)');
+    expect(ask(allocator, 'web')).toBe('192.0.2.1');
+  });
+
+  test('decide changes nothing', () => {
+    const allocator = withPools(small);
+    expect(show(allocator.decide(request('web')))).toBe('192.0.2.1');
+    expect(allocator.assignmentOf('default/web')).toBeUndefined();
+    expect(allocator.usage()).toEqual([{ pool: 'small', family: 4, total: 2n, free: 2n }]);
+  });
+});
+
+describe('pools that change under a Service', () => {
+  test.each<[string, PoolLiteral[], string]>([
+    ['deleted', [], '192.0.2.1 (AddressNotInPools)'],
+    ['shrunk', [{ name: 'small', addresses: ['192.0.2.2-192.0.2.2'] }], '192.0.2.1 (AddressNotInPools)'],
+    ['fenced off', [{ ...small, serviceAllocation: { namespaces: ['other'] } }], '192.0.2.1 (PoolNamespaceNotSelected)'],
+    ['manual', [{ ...small, autoAssign: false }], '192.0.2.1'],
+    ['renamed', [{ name: 'tiny', addresses: ['192.0.2.0/30'] }], '192.0.2.1'],
+  ])('%s: it stays, before and after a restart', (_, pools, expected) => {
+    const allocator = withPools(small);
+    ask(allocator, 'web');
+    allocator.setPools(pools.map(pool));
+    expect(ask(allocator, 'web')).toBe(expected);
+    const restarted = createAllocator(pools.map(pool));
+    expect(show(restarted.adopt(request('web'), [address('192.0.2.1')]))).toBe(expected);
+    expect(ask(restarted, 'web')).toBe(expected);
+  });
+
+  test('what it holds is not given to another when the pool comes back', () => {
+    const allocator = withPools(small);
+    ask(allocator, 'web');
+    allocator.setPools([]);
+    allocator.setPools([pool(small)]);
+    expect(ask(allocator, 'db')).toBe('192.0.2.2');
+  });
+
+  test('an address that the pool has come to avoid is kept, and not given again', () => {
+    const buggy = pool({ name: 'p', addresses: ['192.0.2.255-192.0.3.1'], avoidBuggyIPs: true });
+    const allocator = createAllocator([buggy]);
+    expect(show(allocator.adopt(request('web'), [address('192.0.2.255')]))).toBe('192.0.2.255');
+    expect(ask(allocator, 'web')).toBe('192.0.2.255');
+    expect(allocator.usage()).toEqual([{ pool: 'p', family: 4, total: 1n, free: 1n }]);
+    allocator.release('default/web');
+    expect(allocator.usage()).toEqual([{ pool: 'p', family: 4, total: 1n, free: 1n }]);
+    expect([ask(allocator, 'web'), ask(allocator, 'db')]).toEqual(['192.0.3.1', '(PoolFull)']);
+  });
+});
+
+describe('sharing', () => {
+  const one: PoolLiteral = { name: 'one', addresses: ['192.0.2.1-192.0.2.1'] };
+  const local = { externalTrafficPolicy: 'Local' } as const;
+  const key = { sharingKey: 'k' };
+  test.each<[string, Omit<ServiceLiteral, 'name'>, Omit<ServiceLiteral, 'name'> & { name?: string }, boolean]>([
+    ['same key, other port', { ...key, ports: ['80'] }, { ...key, ports: ['443'] }, true],
+    ['same port, other protocol', { ...key, ports: ['53/TCP'] }, { ...key, ports: ['53/UDP'] }, true],
+    ['same port', { ...key, ports: ['80'] }, { ...key, ports: ['a:443', 'b:80'] }, false],
+    ['no key', { ports: ['80'] }, { ports: ['443'] }, false],
+    ['one key', { ...key, ports: ['80'] }, { ports: ['443'] }, false],
+    ['empty keys', { sharingKey: '', ports: ['80'] }, { sharingKey: '', ports: ['443'] }, false],
+    ['other key', { ...key, ports: ['80'] }, { sharingKey: 'l', ports: ['443'] }, false],
+    ['other namespace', { ...key, ports: ['80'] }, { name: 'other/b', ...key, ports: ['443'] }, false],
+    ['Cluster, other selector', { ...key, ports: ['80'] }, { ...key, ports: ['443'], selectorText: 'app=db' }, true],
+    ['Local, same selector', { ...key, ...local, ports: ['80'] }, { ...key, ...local, ports: ['443'] }, true],
+    ['Local, other selector', { ...key, ...local, ports: ['80'] }, { ...key, ...local, ports: ['443'], selectorText: 'app=db' }, false],
+    [
+      'Local, no selectors',
+      { ...key, ...local, ports: ['80'], selectorText: '' },
+      { ...key, ...local, ports: ['443'], selectorText: '' },
+      false,
+    ],
+    ['Local without selector and Cluster', { ...key, ...local, ports: ['80'], selectorText: '' }, { ...key, ports: ['443'] }, false],
+  ])('%s', (_, first, second, shared) => {
+    const allocator = withPools(one);
+    expect(ask(allocator, { name: 'a', ...first })).toBe('192.0.2.1');
+    expect(ask(allocator, { name: 'b', ...second })).toBe(shared ? '192.0.2.1' : '(PoolFull)');
+    // By name it is the same.
+    expect(ask(allocator, { name: 'b', ...second, requested: ['192.0.2.1'] })).toBe(shared ? '192.0.2.1' : '(AddressTaken)');
+  });
+
+  test('a partner is preferred to a free address', () => {
+    const allocator = withPools(small);
+    ask(allocator, { name: 'x' });
+    ask(allocator, { name: 'a', ...key, ports: ['80'] });
+    allocator.release('default/x');
+    expect(ask(allocator, { name: 'b', ...key, ports: ['443'] })).toBe('192.0.2.2');
+  });
+
+  test('an address is free when the last has let go', () => {
+    const allocator = withPools(one);
+    ask(allocator, { name: 'a', ...key, ports: ['80'] });
+    ask(allocator, { name: 'b', ...key, ports: ['443'] });
+    allocator.release('default/a');
+    expect(ask(allocator, 'c')).toBe('(PoolFull)');
+    allocator.release('default/b');
+    expect(ask(allocator, 'c')).toBe('192.0.2.1');
+  });
+
+  test('a Service that may no longer share moves; where it cannot, it stays and is told; its partner is not touched', () => {
+    const allocator = withPools(small);
+    const [a, b] = [
+      { name: 'a', ...key, ports: ['80'] },
+      { name: 'b', ...key, ports: ['443'] },
+    ];
+    ask(allocator, a);
+    ask(allocator, b);
+    ask(allocator, 'c');
+    const alone = { name: 'b', ports: ['443'] };
+    expect(ask(allocator, alone)).toBe('192.0.2.1 (AddressTaken)');
+    expect(ask(allocator, a)).toBe('192.0.2.1');
+    allocator.release('default/c');
+    expect(ask(allocator, a)).toBe('192.0.2.1');
+    expect(ask(allocator, alone)).toBe('192.0.2.2');
+  });
+
+  test('a record with one address twice moves nobody', () => {
+    const allocator = withPools(small);
+    expect(show(allocator.adopt(request('a'), [address('192.0.2.1')]))).toBe('192.0.2.1');
+    expect(show(allocator.adopt(request('b'), [address('192.0.2.1')]))).toBe('192.0.2.1 (AddressTaken)');
+    expect([ask(allocator, 'a'), ask(allocator, 'b')]).toEqual(['192.0.2.1', '192.0.2.1 (AddressTaken)']);
+    expect(ask(allocator, { name: 'b', requested: ['192.0.2.2'] })).toBe('192.0.2.2');
+  });
+});
+
+describe('who is retried when an address is freed', () => {
+  const waiting = (name: string, since: number, rest: Omit<ServiceLiteral, 'name'> = {}) => ({
+    request: request({ name, ...rest }),
+    since,
+  });
+
+  test('the longest waiting that can use it', () => {
+    const allocator = withPools({ name: 'one', addresses: ['192.0.2.1-192.0.2.1'] });
+    ask(allocator, 'holder');
+    const queue = [
+      waiting('late', 3),
+      waiting('six', 1, { clusterIPs: ['fd96::1'] }),
+      waiting('early', 2),
+      waiting('else', 0, { requested: ['192.0.2.9'] }),
+    ];
+    expect(servicesToRetry(queue, [], allocator)).toEqual([]);
+    expect(servicesToRetry(queue, allocator.release('default/holder'), allocator)).toEqual(['default/early']);
+  });
+
+  test('sharers are asked beyond that', () => {
+    const allocator = withPools({ name: 'one', addresses: ['192.0.2.1-192.0.2.1'] });
+    ask(allocator, 'holder');
+    const queue = [waiting('b', 2, { sharingKey: 'k', ports: ['443'] }), waiting('a', 1, { sharingKey: 'k' }), waiting('c', 3)];
+    expect(servicesToRetry(queue, allocator.release('default/holder'), allocator)).toEqual(['default/a', 'default/b', 'default/c']);
+  });
+
+  test('one that keeps its old address while it waits for another', () => {
+    const allocator = withPools(small);
+    ask(allocator, 'a');
+    ask(allocator, 'b');
+    const wish = { name: 'b', requested: ['192.0.2.1'] };
+    ask(allocator, wish);
+    expect(servicesToRetry([waiting('b', 1, wish)], allocator.release('default/a'), allocator)).toEqual(['default/b']);
+  });
+});

@@ -1,0 +1,187 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { formatPrefix, isHostPrefix, prefix } from '../../../../src/net/prefix.ts';
+import { formatCommunity, resolveCommunity, uniteCommunities } from '../../../../src/decisions/announcement/communities.ts';
+import { mergeRoutes, routesByPeer } from '../../../../src/decisions/announcement/merge-routes.ts';
+import { peersOfNode } from '../../../../src/decisions/announcement/peers.ts';
+import type { RouteIntent } from '../../../../src/decisions/announcement/route.ts';
+import { formatAddress, address } from '../../../../src/net/address.ts';
+import { cluster, matching, metadata, type PeerLiteral } from '../fixtures.ts';
+
+const community = fc.oneof(
+  fc.record({ kind: fc.constant('standard' as const), value: fc.integer({ min: 0, max: 3 }) }),
+  fc.record({
+    kind: fc.constant('large' as const),
+    globalAdministrator: fc.integer({ min: 0, max: 1 }),
+    localData1: fc.constant(1),
+    localData2: fc.constant(2),
+  }),
+);
+const route: fc.Arbitrary<RouteIntent> = fc
+  .record(
+    {
+      prefix: fc.constantFrom('192.0.2.0/24', '192.0.2.1/32', '2001:db8::/64').map(prefix),
+      communities: fc.array(community, { maxLength: 3 }),
+      localPref: fc.nat(3),
+      med: fc.nat(3),
+      asPathPrepend: fc.nat(2),
+    },
+    { requiredKeys: ['prefix', 'communities', 'asPathPrepend'] },
+  )
+  .map((route) => Object.assign(route, { communities: uniteCommunities(route.communities), aggregate: !isHostPrefix(route.prefix) }));
+
+describe('merging the routes to one peer', () => {
+  test('does not depend on their order, and nothing changes when it is done again', () => {
+    const shuffled = fc
+      .array(route, { maxLength: 8 })
+      .chain((routes) => fc.tuple(fc.constant(routes), fc.shuffledSubarray(routes, { minLength: routes.length })));
+    fc.assert(
+      fc.property(shuffled, ([routes, other]) => {
+        const merged = mergeRoutes(routes);
+        expect(new Set(merged.map(({ prefix }) => formatPrefix(prefix))).size).toBe(merged.length);
+        expect(mergeRoutes(other)).toEqual(merged);
+        expect(mergeRoutes(merged)).toEqual(merged);
+      }),
+    );
+  });
+
+  test('unites communities and keeps the best of the rest', () => {
+    const one = {
+      prefix: prefix('192.0.2.1/32'),
+      communities: [{ kind: 'standard', value: 2 }],
+      localPref: 5,
+      asPathPrepend: 0,
+      aggregate: false,
+    } as const;
+    const two = {
+      prefix: prefix('192.0.2.1/32'),
+      communities: [{ kind: 'standard', value: 1 }],
+      localPref: 7,
+      med: 9,
+      asPathPrepend: 3,
+      aggregate: false,
+    } as const;
+    expect(mergeRoutes([one, two])).toEqual([
+      {
+        prefix: one.prefix,
+        communities: [...two.communities, ...one.communities],
+        localPref: 7,
+        med: 9,
+        asPathPrepend: 3,
+        aggregate: false,
+      },
+    ]);
+  });
+
+  test('collects what several Services give to each peer', () => {
+    const intent = (text: string): RouteIntent => ({ prefix: prefix(text), communities: [], asPathPrepend: 0, aggregate: false });
+    const announcement = (text: string, peer: string) => ({
+      addresses: [
+        {
+          address: address('192.0.2.1'),
+          type: 'LoadBalancer' as const,
+          refused: [],
+          result: { announce: true as const, peers: [{ peer, result: { routes: [intent(text)] } }] },
+        },
+      ],
+    });
+    const routes = routesByPeer([announcement('192.0.2.1/32', 'a'), announcement('192.0.2.1/32', 'a'), announcement('192.0.2.2/32', 'b')]);
+    expect([...routes].map(([peer, list]) => [peer, list.length])).toEqual([
+      ['a', 1],
+      ['b', 1],
+    ]);
+  });
+});
+
+describe('communities', () => {
+  const objects = [
+    { kind: 'Community' as const, metadata: metadata('b'), communities: [{ name: 'mine', value: '65000:2' }] },
+    {
+      kind: 'Community' as const,
+      metadata: metadata('a'),
+      communities: [
+        { name: 'mine', value: 'large:4200000000:0:7' },
+        { name: 'bad', value: 'x' },
+        { name: 'stop', value: 'blackhole' },
+      ],
+    },
+  ];
+  test.each([
+    ['65000:100', '65000:100'],
+    ['65535:65535', '65535:65535'],
+    ['large:4294967295:0:1', 'large:4294967295:0:1'],
+    ['no-export', '65535:65281'],
+    ['no-advertise', '65535:65282'],
+    ['blackhole', '65535:666'],
+    ['graceful-shutdown', '65535:0'],
+    ['mine', 'large:4200000000:0:7'],
+    ['stop', '65535:666'],
+    ['bad', undefined],
+    ['65536:1', undefined],
+    ['1:2:3', undefined],
+    ['large:1:2', undefined],
+    ['large:4294967296:1:2', undefined],
+    ['toString', undefined],
+    ['', undefined],
+  ])('%s is %s', (text, expected) => {
+    const result = resolveCommunity(text, objects);
+    expect(result.ok ? formatCommunity(result.value) : undefined).toBe(expected);
+  });
+});
+
+describe('the peers of a node', () => {
+  const nodes = [
+    { name: 'here', labels: { rack: 'one' }, internalIPs: ['fd00::1', '10.0.0.1'] },
+    { name: 'six', internalIPs: ['fd00::6'] },
+  ];
+  const secret = { namespace: 'herald', name: 'bgp' };
+  const sessions = (peers: readonly PeerLiteral[], secrets: Parameters<typeof cluster>[0]['secrets'] = [], node = 'here') =>
+    peersOfNode(cluster({ nodes, peers, secrets: secrets ?? [] }), node);
+  const codes = (...args: Parameters<typeof sessions>): string[] =>
+    sessions(...args).map(({ peer, result }) => `${peer} ${'session' in result ? 'session' : result.reason.code}`);
+
+  test('are those whose nodeSelectors match, by name', () => {
+    const peers = [
+      { name: 'b', peerAddress: '10.0.0.2' },
+      { name: 'a', nodeSelectors: [matching({ rack: 'one' })] },
+      { name: 'c', nodeSelectors: [matching({ rack: 'two' })] },
+    ];
+    expect(codes(peers)).toEqual(['a session', 'b session']);
+    expect(codes(peers, [], 'nobody')).toEqual([]);
+  });
+
+  test('two with one address: the first by name', () => {
+    expect(codes([{ name: 'b' }, { name: 'a' }])).toEqual(['a session', 'b DuplicatePeer']);
+  });
+
+  test.each([
+    [undefined, 'tor PeerPasswordMissing'],
+    [{ name: 'herald/bgp', password: '' }, 'tor PeerPasswordMissing'],
+    [{ name: 'herald/bgp' }, 'tor PeerPasswordMissing'],
+    [{ name: 'herald/bgp', type: 'Opaque', password: 'x' }, 'tor PeerPasswordMissing'],
+    [{ name: 'herald/bgp', password: 'x' }, 'tor session'],
+  ])('a password that is asked for must be there: %j', (object, expected) => {
+    const peers = [{ name: 'tor', passwordSecret: secret }];
+    expect(codes(peers, object === undefined ? [] : [object])).toEqual([expected]);
+    const passwords = sessions(peers, object === undefined ? [] : [object]).map(
+      ({ result }) => 'session' in result && result.session.password,
+    );
+    expect(passwords).toEqual([expected === 'tor session' && 'x']);
+  });
+
+  test('settings are resolved', () => {
+    const session = (peer: Omit<PeerLiteral, 'name'>, node?: string) => {
+      const result = sessions([{ name: 'tor', ...peer }], [], node)[0]?.result;
+      if (result === undefined || 'reason' in result) throw new RangeError('no session');
+      return result.session;
+    };
+    expect(formatAddress(session({}).routerID)).toBe('10.0.0.1');
+    expect(formatAddress(session({ routerID: '1.2.3.4' }).routerID)).toBe('1.2.3.4');
+    expect(session({}, 'six').routerID.family).toBe(4);
+    expect(session({}, 'six').routerID.value).not.toBe(0n);
+    expect(session({ dynamicASN: 'internal' }).peerASN).toBe('internal');
+    expect(session({}).families).toEqual([4]);
+    expect(session({ peerAddress: 'fd00::2' }).families).toEqual([6]);
+    expect(session({ dualStackAddressFamily: true }).families).toEqual([4, 6]);
+  });
+});

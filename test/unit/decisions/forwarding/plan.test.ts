@@ -1,0 +1,258 @@
+import { describe, expect, test } from 'vitest';
+import { address, formatAddress } from '../../../../src/net/address.ts';
+import { frontendKey, type Backend } from '../../../../src/net/frontend.ts';
+import { formatPrefix } from '../../../../src/net/prefix.ts';
+import { frontendsOfAddress } from '../../../../src/decisions/forwarding/address-frontends.ts';
+import { nodeForwarding } from '../../../../src/decisions/forwarding/node.ts';
+import { decideForwarding } from '../../../../src/decisions/forwarding/plan.ts';
+import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import { cluster, matching, type ClusterLiteral, type ServiceLiteral, type SliceLiteral } from '../fixtures.ts';
+
+const backend = ({ address, port, local }: Backend): string => `${formatAddress(address)}:${port}${local ? ' local' : ''}`;
+
+/** One line a frontend: key, scope, policy, all backends | local backends. */
+function plan(literal: ClusterLiteral, key: ServiceKey = 'default/web', node = 'here'): { lines: string[]; reasons: string[] } {
+  const snapshot = cluster(literal);
+  const service = snapshot.services.get(key);
+  if (service === undefined) throw new RangeError(key);
+  const { forwarding, reasons } = decideForwarding(snapshot, service, node);
+  const lines = (forwarding?.frontends ?? []).map(({ match, scope, policy, backends, localBackends, sourceRanges, affinitySeconds }) =>
+    [
+      frontendKey(match),
+      scope,
+      policy,
+      backends.map(backend).join(' ') || '-',
+      ...(policy === 'Local' ? ['|', localBackends.map(backend).join(' ') || '-'] : []),
+      ...(sourceRanges === undefined ? [] : [`from ${sourceRanges.map(formatPrefix).join()}`]),
+      ...(affinitySeconds === undefined ? [] : [`sticky ${affinitySeconds}`]),
+    ].join(' '),
+  );
+  return { lines, reasons: reasons.map(({ code }) => code) };
+}
+
+const lines = (
+  service: Omit<ServiceLiteral, 'name'>,
+  slices: readonly Omit<SliceLiteral, 'service'>[] = [],
+  rest: ClusterLiteral = {},
+): string[] =>
+  plan({ ...rest, services: [{ name: 'web', ...service }], slices: slices.map((slice) => ({ ...slice, service: 'web' })) }).lines;
+
+const two = { endpoints: ['10.1.0.2@two', '10.1.0.1@here'] };
+const anyone = { externalIPPolicies: [{ cidrs: ['0.0.0.0/0', '::/0'] }] };
+const all = { clusterIPs: ['10.96.0.1'], ports: ['80@30080'], assigned: ['192.0.2.1'], externalIPs: ['198.51.100.1'] } as const;
+
+describe('the frontends of a Service', () => {
+  test('under policy Cluster every frontend uses every endpoint, sorted', () => {
+    const backends = '10.1.0.1:8080 local 10.1.0.2:8080';
+    expect(lines(all, [two], anyone)).toEqual([
+      `10.96.0.1 TCP 80 internal Cluster ${backends}`,
+      `192.0.2.1 TCP 80 external Cluster ${backends}`,
+      `198.51.100.1 TCP 80 external Cluster ${backends}`,
+      `NodePort IPv4 TCP 30080 external Cluster ${backends}`,
+    ]);
+  });
+
+  test('externalTrafficPolicy Local touches external frontends only', () => {
+    expect(lines({ ...all, externalTrafficPolicy: 'Local' }, [two], anyone)).toEqual([
+      '10.96.0.1 TCP 80 internal Cluster 10.1.0.1:8080 local 10.1.0.2:8080',
+      '192.0.2.1 TCP 80 external Local 10.1.0.1:8080 local 10.1.0.2:8080 | 10.1.0.1:8080 local',
+      '198.51.100.1 TCP 80 external Local 10.1.0.1:8080 local 10.1.0.2:8080 | 10.1.0.1:8080 local',
+      'NodePort IPv4 TCP 30080 external Local 10.1.0.1:8080 local 10.1.0.2:8080 | 10.1.0.1:8080 local',
+    ]);
+  });
+
+  test('internalTrafficPolicy Local touches the ClusterIP only', () => {
+    expect(lines({ ...all, externalIPs: [], ports: ['80'], internalTrafficPolicy: 'Local' }, [two])).toEqual([
+      '10.96.0.1 TCP 80 internal Local 10.1.0.1:8080 local 10.1.0.2:8080 | 10.1.0.1:8080 local',
+      '192.0.2.1 TCP 80 external Cluster 10.1.0.1:8080 local 10.1.0.2:8080',
+    ]);
+  });
+
+  test('externalTrafficPolicy does not matter where nothing is external', () => {
+    expect(lines({ type: 'ClusterIP', externalTrafficPolicy: 'Local', ports: ['80@30080'] }, [two])).toEqual([
+      '10.96.0.1 TCP 80 internal Cluster 10.1.0.1:8080 local 10.1.0.2:8080',
+    ]);
+  });
+
+  test.each([
+    [
+      'ready ones exist',
+      ['10.1.0.1@here', '10.1.0.2@two', '10.1.0.3@here draining'],
+      '10.1.0.1:8080 local 10.1.0.2:8080',
+      '10.1.0.1:8080 local',
+    ],
+    [
+      'only draining ones',
+      ['10.1.0.1@here draining', '10.1.0.2@two draining', '10.1.0.3@here notready'],
+      '10.1.0.1:8080 local 10.1.0.2:8080',
+      '10.1.0.1:8080 local',
+    ],
+    ['only remote draining ones: Local drops', ['10.1.0.2@two draining'], '10.1.0.2:8080', '-'],
+    ['none usable: rejected', ['10.1.0.1@here notready', '10.1.0.2@two terminating'], '-', '-'],
+    ['none at all: rejected', [], '-', '-'],
+  ])('terminating endpoints, %s', (_, endpoints, backends, local) => {
+    expect(
+      lines({ assigned: ['192.0.2.1'], externalTrafficPolicy: 'Local', internalTrafficPolicy: 'Local' }, [{ endpoints, family: 4 }]),
+    ).toEqual([`10.96.0.1 TCP 80 internal Local ${backends} | ${local}`, `192.0.2.1 TCP 80 external Local ${backends} | ${local}`]);
+  });
+
+  test('ports keep their protocol and number apart', () => {
+    const ports = ['tcp:53/TCP', 'udp:53/UDP', 'sctp:53/SCTP'];
+    const slices = [{ ports: ['tcp:5353/TCP', 'udp:53/UDP', 'sctp:54/SCTP'], endpoints: ['10.1.0.1@two'] }];
+    expect(lines({ type: 'ClusterIP', ports }, slices)).toEqual([
+      '10.96.0.1 SCTP 53 internal Cluster 10.1.0.1:54',
+      '10.96.0.1 TCP 53 internal Cluster 10.1.0.1:5353',
+      '10.96.0.1 UDP 53 internal Cluster 10.1.0.1:53',
+    ]);
+  });
+
+  test('both families, each with its own endpoints', () => {
+    const service = { clusterIPs: ['fd96::1', '10.96.0.1'], ports: ['dns:53/UDP@30053'], assigned: ['192.0.2.1', '2001:db8::1'] };
+    const slices = [
+      { ports: ['dns:53/UDP'], endpoints: ['10.1.0.1@here'] },
+      { ports: ['dns:53/UDP'], endpoints: ['fd01::1@two'] },
+    ];
+    expect(lines(service, slices)).toEqual([
+      '10.96.0.1 UDP 53 internal Cluster 10.1.0.1:53 local',
+      '192.0.2.1 UDP 53 external Cluster 10.1.0.1:53 local',
+      '2001:db8::1 UDP 53 external Cluster fd01::1:53',
+      'NodePort IPv4 UDP 30053 external Cluster 10.1.0.1:53 local',
+      'NodePort IPv6 UDP 30053 external Cluster fd01::1:53',
+      'fd96::1 UDP 53 internal Cluster fd01::1:53',
+    ]);
+  });
+
+  test('an address outside ipFamilies is ignored', () => {
+    expect(lines({ assigned: ['2001:db8::1'] }, [two])).toHaveLength(1);
+  });
+
+  test('source ranges guard load balancer addresses of their family only', () => {
+    const service = {
+      ...all,
+      clusterIPs: ['10.96.0.1', 'fd96::1'],
+      assigned: ['192.0.2.1', '2001:db8::1'],
+      sourceRanges: ['203.0.113.0/24'],
+    };
+    const guarded = lines(service, [two], anyone).filter((line) => line.includes('from'));
+    expect(guarded).toEqual(['192.0.2.1 TCP 80 external Cluster 10.1.0.1:8080 local 10.1.0.2:8080 from 203.0.113.0/24']);
+  });
+
+  test('an external IP that repeats the load balancer address does not lift its guard', () => {
+    const service = { assigned: ['192.0.2.1'], externalIPs: ['192.0.2.1'], sourceRanges: ['203.0.113.0/24'] };
+    expect(lines(service, [two], anyone).filter((line) => line.startsWith('192.0.2.1'))).toEqual([
+      '192.0.2.1 TCP 80 external Cluster 10.1.0.1:8080 local 10.1.0.2:8080 from 203.0.113.0/24',
+    ]);
+  });
+
+  test('affinity goes to every frontend', () => {
+    expect(lines({ ...all, affinitySeconds: 60 }, [two], anyone).every((line) => line.endsWith('sticky 60'))).toBe(true);
+  });
+
+  test.each([
+    ['VIP', 2],
+    ['Proxy', 1],
+  ] as const)('ipMode %s', (ipMode, count) => {
+    expect(
+      lines(
+        {
+          ingress: [
+            { address: address('192.0.2.1'), ipMode },
+            { hostname: 'lb.example', ipMode: 'VIP' },
+          ],
+        },
+        [two],
+      ),
+    ).toHaveLength(count);
+  });
+
+  test('duplicate endpoints of two slices are one backend', () => {
+    expect(lines({ type: 'ClusterIP' }, [two, { endpoints: ['10.1.0.1@here terminating'] }])).toEqual([
+      '10.96.0.1 TCP 80 internal Cluster 10.1.0.1:8080 local 10.1.0.2:8080',
+    ]);
+  });
+});
+
+describe('what is not forwarded', () => {
+  test.each<[string, Omit<ServiceLiteral, 'name'>, string]>([
+    ['headless', { headless: true, clusterIPs: [], ipFamilies: [4] }, 'Headless'],
+    ['ExternalName', { type: 'ExternalName', clusterIPs: [] }, 'ExternalName'],
+    ['another proxy', { serviceProxyName: 'mesh' }, 'OtherProxy'],
+  ])('%s', (_, service, code) => {
+    expect(plan({ services: [{ name: 'web', ...service }] })).toEqual({ lines: [], reasons: [code] });
+  });
+
+  test.each([
+    ['no policy', {}, ['ExternalIPNotAllowed']],
+    ['another CIDR', { externalIPPolicies: [{ cidrs: ['203.0.113.0/24'] }] }, ['ExternalIPNotAllowed']],
+    [
+      'another namespace',
+      { externalIPPolicies: [{ cidrs: ['0.0.0.0/0'], namespaceSelector: matching({ edge: 'yes' }) }] },
+      ['ExternalIPNotAllowed'],
+    ],
+    [
+      'allowed by namespace label',
+      {
+        namespaces: { default: { edge: 'yes' } },
+        externalIPPolicies: [{ cidrs: ['198.51.100.0/24'], namespaceSelector: matching({ edge: 'yes' }) }],
+      },
+      [],
+    ],
+    [
+      'allowed by the name of the namespace',
+      { externalIPPolicies: [{ cidrs: ['198.51.100.0/24'], namespaceSelector: matching({ 'kubernetes.io/metadata.name': 'default' }) }] },
+      [],
+    ],
+  ])('external IPs: %s', (_, rest: ClusterLiteral, reasons) => {
+    const result = plan({ ...rest, services: [{ name: 'web', externalIPs: ['198.51.100.1'] }] });
+    expect(result.reasons).toEqual(reasons);
+    expect(result.lines).toHaveLength(reasons.length === 0 ? 2 : 1);
+  });
+});
+
+describe('the frontends of an address', () => {
+  test('all its ports, and only its own', () => {
+    const snapshot = cluster({ services: [{ name: 'web', ports: ['http:80@30080', 'dns:53/UDP'], assigned: ['192.0.2.1'] }] });
+    const service = snapshot.services.get('default/web');
+    const { forwarding } = service === undefined ? {} : decideForwarding(snapshot, service, 'here');
+    expect(forwarding === undefined ? [] : frontendsOfAddress(forwarding, address('192.0.2.1'))).toEqual([
+      '192.0.2.1 TCP 80',
+      '192.0.2.1 UDP 53',
+    ]);
+  });
+});
+
+describe('the forwarding of a node', () => {
+  const nodes = [
+    { name: 'here', internalIPs: ['10.0.0.1', '10.0.0.9', 'fd00::1'], podCIDRs: ['10.1.0.0/24', 'fd01::/64'] },
+    { name: 'two', podCIDRs: ['10.1.1.0/24', '10.1.0.0/24'] },
+  ];
+  const show = (literal: ClusterLiteral, name = 'here') => {
+    const { nodePortAddresses, podPrefixes, servicePrefixes, masqueradeBit } = nodeForwarding(cluster(literal), name);
+    return {
+      ports: nodePortAddresses.map(formatAddress),
+      pods: podPrefixes.map(formatPrefix),
+      services: servicePrefixes.map(formatPrefix),
+      masqueradeBit,
+    };
+  };
+
+  test('takes the pods from all nodes, and the first address of each family', () => {
+    expect(show({ nodes, config: { serviceCIDRs: ['10.96.0.0/12'] } })).toEqual({
+      ports: ['10.0.0.1', 'fd00::1'],
+      pods: ['10.1.0.0/24', '10.1.1.0/24', 'fd01::/64'],
+      services: ['10.96.0.0/12'],
+      masqueradeBit: 14,
+    });
+  });
+
+  test('HeraldConfig wins over the nodes', () => {
+    expect(show({ nodes, config: { podCIDRs: ['10.0.0.0/8'], masqueradeBit: 3 } })).toMatchObject({
+      pods: ['10.0.0.0/8'],
+      masqueradeBit: 3,
+    });
+  });
+
+  test('an unknown node takes no NodePort traffic', () => {
+    expect(show({ nodes }, 'three').ports).toEqual([]);
+  });
+});

@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest';
+import { parseObject } from '../../../../src/model/parse.ts';
+import { address } from '../../../../src/net/address.ts';
+import { slice, ours } from './manifests.ts';
+
+describe('an EndpointSlice', () => {
+  test.each<[object, object]>([
+    [{}, { ready: true, serving: true, terminating: false }],
+    [{ ready: null }, { ready: true, serving: true, terminating: false }],
+    [{ ready: false }, { ready: false, serving: false, terminating: false }],
+    [
+      { ready: false, serving: true, terminating: true },
+      { ready: false, serving: true, terminating: true },
+    ],
+  ])('reads conditions %j as the API says', (conditions, expected) => {
+    const { object } = parseObject(slice({ endpoints: [{ addresses: ['10.244.0.5'], conditions }] }));
+    expect(object).toMatchObject({ service: 'shop/web', family: 4, endpoints: [expected] });
+  });
+
+  test('of IPv6 holds IPv6 addresses', () => {
+    const { object } = parseObject(
+      slice({ addressType: 'IPv6', endpoints: [{ addresses: ['fd00::5'], nodeName: 'n1', hints: { forZones: [{ name: 'a' }] } }] }),
+    );
+    expect(object).toMatchObject({ family: 6, endpoints: [{ address: address('fd00::5'), nodeName: 'n1', hintZones: ['a'] }] });
+  });
+
+  test.each([['fd00::5'], ['127.0.0.1'], ['169.254.1.1'], ['pod'], ['224.0.0.1']])('refuses the endpoint %s', (ip) => {
+    const result = parseObject(slice({ endpoints: [{ addresses: [ip] }] }));
+    expect(result.object).toBeUndefined();
+    expect(result.problems).toMatchObject([{ field: 'endpoints[0].addresses[0]' }]);
+  });
+
+  test('of DNS names has no endpoints and a warning', () => {
+    const { object, warnings } = parseObject(slice({ addressType: 'FQDN', endpoints: [{ addresses: ['example.org'] }] }));
+    expect(object).toMatchObject({ endpoints: [] });
+    expect(warnings).toHaveLength(1);
+  });
+
+  test('without the label belongs to nobody', () => {
+    expect(parseObject(slice({ metadata: { name: 'x' } })).object).not.toHaveProperty('service');
+  });
+});
+
+describe('Endpoints', () => {
+  const endpoints = (subsets: object[], metadata: object = {}): object => ({
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { name: 'web', namespace: 'shop', ...metadata },
+    subsets,
+  });
+
+  test('are mirrored, a slice for each family of each subset', () => {
+    const { object, companions } = parseObject(
+      endpoints([
+        {
+          addresses: [{ ip: '10.0.0.1', nodeName: 'n1' }, { ip: 'fd00::1' }],
+          notReadyAddresses: [{ ip: '10.0.0.2' }],
+          ports: [{ port: 80 }],
+        },
+        { addresses: [{ ip: '10.0.0.3' }], ports: [{ port: 81, protocol: 'UDP' }] },
+      ]),
+    );
+    expect([object, ...companions]).toMatchObject([
+      {
+        metadata: { name: 'web-mirror' },
+        service: 'shop/web',
+        family: 4,
+        endpoints: [
+          { ready: true, nodeName: 'n1' },
+          { ready: false, serving: false },
+        ],
+      },
+      { metadata: { name: 'web-mirror-2' }, service: 'shop/web', family: 6 },
+      { metadata: { name: 'web-mirror-3' }, family: 4, ports: [{ port: 81, protocol: 'UDP' }] },
+    ]);
+  });
+
+  test('that are not to be mirrored yield nothing', () => {
+    const labels = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
+    expect(parseObject(endpoints([], { labels }))).toMatchObject({ problems: [], companions: [] });
+    expect(parseObject(endpoints([], { labels })).object).toBeUndefined();
+  });
+});
+
+describe('a Node', () => {
+  test('tells internal addresses, pods and conditions', () => {
+    const { object, warnings } = parseObject({
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: 'n1', annotations: { heartbeat: '1' } },
+      spec: { podCIDR: '10.244.1.0/24', podCIDRs: ['10.244.1.0/24', 'fd00:1::/64'] },
+      status: {
+        addresses: [
+          { type: 'InternalIP', address: '192.0.2.1' },
+          { type: 'Hostname', address: 'n1' },
+          { type: 'InternalIP', address: 'bad' },
+        ],
+        conditions: [
+          { type: 'NetworkUnavailable', status: 'True' },
+          { type: 'Ready', status: 'Unknown' },
+        ],
+      },
+    });
+    expect(object).toMatchObject({
+      internalIPs: [address('192.0.2.1')],
+      networkUnavailable: true,
+      ready: false,
+      metadata: { annotations: {} },
+    });
+    expect(warnings).toMatchObject([{ field: 'status.addresses[2].address' }]);
+  });
+
+  test('without status is ready', () => {
+    expect(parseObject({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } }).object).toMatchObject({
+      ready: true,
+      networkUnavailable: false,
+    });
+  });
+});
+
+describe('a Namespace', () => {
+  test('has the label that the API server sets', () => {
+    expect(parseObject({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }).object).toMatchObject({
+      metadata: { labels: { 'kubernetes.io/metadata.name': 'shop' } },
+    });
+  });
+});
+
+describe('secrets', () => {
+  const secret = (body: object): object => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 's' },
+    type: 'kubernetes.io/basic-auth',
+    ...body,
+  });
+
+  test('give their password, plain before encoded', () => {
+    const data = { password: Buffer.from('hunter2').toString('base64') };
+    expect(parseObject(secret({ data })).object).toMatchObject({ password: 'hunter2' });
+    expect(parseObject(secret({ data, stringData: { password: 'plain' } })).object).toMatchObject({ password: 'plain' });
+    expect(parseObject(secret({})).object).not.toHaveProperty('password');
+  });
+
+  test.each<[object]>([
+    [secret({ data: { password: 'hunter2!' } })],
+    [secret({ data: 'hunter2' })],
+    [secret({ stringData: 'hunter2' })],
+    [secret({ stringData: { password: ['hunter2'] } })],
+    [secret({ type: 'hunter2'.repeat(200) })],
+    [ours('BGPPeer', { myASN: 1, peerASN: 2, peerAddress: '192.0.2.1', password: 'hunter2'.repeat(20) })],
+    [ours('BGPPeer', { myASN: 1, peerASN: 2, peerAddress: '192.0.2.1', password: { value: 'hunter2' } })],
+  ])('never appear in what is said about %#', (raw) => {
+    const { problems, warnings } = parseObject(raw);
+    expect(problems.length).toBeGreaterThan(0);
+    expect(JSON.stringify([problems, warnings])).not.toContain('hunter2');
+  });
+});

@@ -1,0 +1,152 @@
+import { describe, expect, test } from 'vitest';
+import { expandList, parseObject } from '../../../../src/model/parse.ts';
+import { ours, service } from './manifests.ts';
+
+const pool = { addresses: ['192.0.2.0/24', '2001:db8::1-2001:db8::9'] };
+const peer = { myASN: 64_512, peerASN: 64_513, peerAddress: '192.0.2.1' };
+const problemsOf = (raw: unknown): string[] => parseObject(raw).problems.map(({ field, message, fix }) => `${field}: ${message}; ${fix}`);
+
+describe('objects of herald.dev', () => {
+  test('have MetalLB defaults', () => {
+    expect(parseObject(ours('IPAddressPool', pool)).object).toMatchObject({ autoAssign: true, avoidBuggyIPs: false });
+    expect(parseObject(ours('BGPPeer', peer)).object).toMatchObject({
+      peerPort: 179,
+      holdTimeSeconds: 90,
+      keepaliveTimeSeconds: 30,
+      ebgpMultiHop: false,
+      dualStackAddressFamily: false,
+      adminDown: false,
+    });
+    expect(parseObject(ours('BGPAdvertisement', {})).object).toMatchObject({
+      addressTypes: ['LoadBalancer'],
+      aggregationLength: 32,
+      aggregationLengthV6: 128,
+      localPref: 0,
+      asPathPrepend: 0,
+      communities: [],
+    });
+    expect(parseObject(ours('HeraldConfig', {}, 'default')).object).toMatchObject({
+      services: 'all',
+      masqueradeBit: 14,
+      defaultClass: true,
+    });
+  });
+
+  test.each<[object, number, number]>([
+    [{ holdTime: '1m30s' }, 90, 30],
+    [{ holdTime: '3s' }, 3, 1],
+    [{ holdTime: '0s' }, 0, 0],
+    [{ keepaliveTime: '10s' }, 30, 10],
+    [{ holdTime: '90s', keepaliveTime: '1s' }, 90, 1],
+  ])('BGPPeer timers %j', (timers, hold, keepalive) => {
+    expect(parseObject(ours('BGPPeer', { ...peer, ...timers })).object).toMatchObject({
+      holdTimeSeconds: hold,
+      keepaliveTimeSeconds: keepalive,
+    });
+  });
+
+  test('accept fields that are not supported yet where they say what happens anyway', () => {
+    expect(problemsOf(ours('BGPPeer', { ...peer, enableGracefulRestart: false, passive: false, vrf: '', ttlSecurityHops: 0 }))).toEqual([]);
+  });
+
+  test.each<[string, object, string]>([
+    ['IPAddressPool', {}, 'spec.addresses: is required'],
+    ['IPAddressPool', { addresses: ['192.0.2.010/32'] }, 'leading zero'],
+    ['IPAddressPool', { addresses: ['192.0.2/24'] }, 'four octets'],
+    ['IPAddressPool', { addresses: ['192.0.2.9-192.0.2.1'] }, 'swap'],
+    ['IPAddressPool', { addresses: ['192.0.2.0/24', '192.0.2.7/32'] }, 'overlaps'],
+    ['IPAddressPool', { ...pool, autoAsign: false }, 'did you mean autoAssign?'],
+    ['IPAddressPool', { ...pool, autoAssign: 'no' }, 'must be true or false, not "no"'],
+    ['IPAddressPool', { ...pool, serviceAllocation: { namespaces: ['a', 'a'] } }, 'spec.serviceAllocation.namespaces[1]'],
+    ['IPAddressPool', { ...pool, serviceAllocation: { serviceSelectors: [{ matchLabel: {} }] } }, 'did you mean matchLabels?'],
+    ['IPAddressPool', { ...pool, quota: [{}] }, 'spec.quota: is not supported yet'],
+    ['BGPPeer', { ...peer, peerASN: undefined }, 'spec.peerASN: is required'],
+    ['BGPPeer', { ...peer, dynamicASN: 'external' }, 'spec.dynamicASN: stands beside peerASN'],
+    ['BGPPeer', { ...peer, myASN: 0 }, 'spec.myASN'],
+    ['BGPPeer', { ...peer, peerAddress: 'fe80::1' }, 'link-local'],
+    ['BGPPeer', { ...peer, holdTime: '2s' }, 'spec.holdTime'],
+    ['BGPPeer', { ...peer, holdTime: '90' }, 'write 90s'],
+    ['BGPPeer', { ...peer, holdTime: 90 }, 'spec.holdTime: must be text'],
+    ['BGPPeer', { ...peer, holdTime: '9s', keepaliveTime: '10s' }, 'is longer than holdTime'],
+    ['BGPPeer', { ...peer, passive: true }, 'spec.passive: is not supported yet'],
+    ['BGPPeer', { ...peer, bfdProfile: 'fast' }, 'spec.bfdProfile: is not supported yet'],
+    ['BGPPeer', { ...peer, enableGracefulRestart: true }, 'spec.enableGracefulRestart: is not supported yet'],
+    ['BGPPeer', { ...peer, password: 'a', passwordSecret: { name: 's', namespace: 'n' } }, 'stands beside password'],
+    ['BGPPeer', { ...peer, sourceAddress: '2001:db8::2' }, 'spec.sourceAddress'],
+    ['BGPPeer', { ...peer, routerID: '2001:db8::2' }, 'spec.routerID'],
+    ['BGPAdvertisement', { aggregationLength: 33 }, 'spec.aggregationLength'],
+    ['BGPAdvertisement', { communities: ['65536:1'] }, 'spec.communities[0]'],
+    ['BGPAdvertisement', { communities: ['large:1:2'] }, 'spec.communities[0]'],
+    ['BGPAdvertisement', { aggregationLength: 24, serviceSelectors: [{}] }, 'spec.serviceSelectors'],
+    ['BGPAdvertisement', { addressTypes: ['NodePort'] }, 'spec.addressTypes[0]'],
+    ['Community', { communities: [{ name: 'a', value: 'b' }] }, 'spec.communities[0].value'],
+    ['ExternalIPPolicy', { cidrs: ['192.0.2.0/24'] }, 'spec.namespaceSelector: is required'],
+    ['HeraldConfig', {}, 'only HeraldConfig/default'],
+    ['L2Advertisement', {}, 'not supported yet'],
+    ['IPAddresPool', {}, 'did you mean IPAddressPool?'],
+  ])('%s %j is refused: %s', (kind, spec, text) => {
+    const result = parseObject(ours(kind, spec));
+    expect(result.object).toBeUndefined();
+    expect(problemsOf(ours(kind, spec)).join('\n')).toContain(text);
+    expect(result.identity).toMatchObject({ kind, name: 'main' });
+  });
+
+  test.each<[unknown, unknown]>([
+    [
+      ['65000:100', 'large:4200000000:1:2', 'no-export', 'my-alias'],
+      ['65000:100', 'large:4200000000:1:2', 'no-export', 'my-alias'],
+    ],
+  ])('communities may be values, well-known names and aliases', (written, read) => {
+    expect(parseObject(ours('BGPAdvertisement', { communities: written })).object).toMatchObject({ communities: read });
+  });
+
+  test('of services other than all are refused in HeraldConfig', () => {
+    expect(problemsOf(ours('HeraldConfig', { services: 'external' }, 'default'))[0]).toContain('not supported yet');
+  });
+});
+
+describe('objects of others', () => {
+  test('of MetalLB are refused with what to write', () => {
+    expect(problemsOf({ ...ours('IPAddressPool', pool), apiVersion: 'metallb.io/v1beta1' })[0]).toContain(
+      'set apiVersion: herald.dev/v1alpha1; fields are the same',
+    );
+    expect(problemsOf({ ...ours('L2Advertisement', {}), apiVersion: 'metallb.io/v1beta1' })[0]).toContain('not supported yet');
+  });
+
+  test('that Herald does not read are ignored', () => {
+    for (const raw of [
+      { apiVersion: 'apps/v1', kind: 'Deployment' },
+      { apiVersion: 'serving.knative.dev/v1', kind: 'Service' },
+      { apiVersion: 'v1', kind: 'ConfigMap' },
+    ]) {
+      expect(parseObject(raw)).toMatchObject({ ignored: true, problems: [] });
+    }
+  });
+
+  test.each([[1], ['text'], [[]], [{}], [{ apiVersion: 'v1' }], [{ kind: 'Service' }], [{ apiVersion: 'v1', kind: 'Service' }]])(
+    '%j is no object',
+    (raw) => {
+      const result = parseObject(raw);
+      expect(result.object).toBeUndefined();
+      expect(result.problems.length).toBeGreaterThan(0);
+    },
+  );
+
+  test('names that could leave a folder are refused', () => {
+    for (const name of ['../x', 'a/b', '.x', 'A', '', 'a..b', 'x'.repeat(254)]) {
+      const result = parseObject(service({}, { name }));
+      expect(result.object).toBeUndefined();
+      expect(result.identity).toBeUndefined();
+    }
+  });
+
+  test('lists are expanded, typed ones too', () => {
+    const bare = { metadata: { name: 'n' } };
+    expect(expandList({ apiVersion: 'v1', kind: 'List', items: [service(), bare] }).map(({ path }) => path)).toEqual([
+      ['items', 0],
+      ['items', 1],
+    ]);
+    expect(expandList({ apiVersion: 'v1', kind: 'NodeList', items: [bare] })[0]?.raw).toMatchObject({ apiVersion: 'v1', kind: 'Node' });
+    expect(expandList(service())).toHaveLength(1);
+  });
+});

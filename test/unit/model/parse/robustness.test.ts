@@ -1,0 +1,78 @@
+import { assert, constantFrom, dictionary, jsonValue, nat, property } from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { limits } from '../../../../src/model/limits.ts';
+import { expandList, parseObject } from '../../../../src/model/parse.ts';
+import { ours, service, slice } from './manifests.ts';
+
+const kinds = [
+  ['v1', 'Service'],
+  ['v1', 'Endpoints'],
+  ['v1', 'Node'],
+  ['v1', 'Namespace'],
+  ['v1', 'Secret'],
+  ['discovery.k8s.io/v1', 'EndpointSlice'],
+  ...['IPAddressPool', 'BGPPeer', 'BGPAdvertisement', 'Community', 'ExternalIPPolicy', 'HeraldConfig', 'NodeState'].map((kind) => [
+    'herald.dev/v1alpha1',
+    kind,
+  ]),
+] as const;
+
+const valid = [
+  service({ type: 'LoadBalancer', selector: { a: 'b' }, externalIPs: ['192.0.2.1'] }),
+  slice(),
+  ours('IPAddressPool', { addresses: ['192.0.2.0/24'], serviceAllocation: { priority: 1, namespaces: ['a'] } }),
+  ours('BGPPeer', { myASN: 1, peerASN: 2, peerAddress: '192.0.2.1', holdTime: '9s', nodeSelectors: [{ matchLabels: { a: 'b' } }] }),
+  ours('NodeState', {}),
+];
+
+/** Bounded reports, and nothing vanishes without a word (subsets that are not to be mirrored are not made here). */
+function explained(raw: unknown): boolean {
+  return expandList(raw).every(({ raw: one }) => {
+    const { object, problems, warnings, ignored } = parseObject(one);
+    const bounded = Math.max(problems.length, warnings.length) <= limits.problemsPerObject;
+    return bounded && (object !== undefined || ignored || problems.length > 0);
+  });
+}
+
+describe('parsing', () => {
+  test('never throws and never goes on for ever, whatever is written', () => {
+    const check = () =>
+      assert(
+        property(
+          constantFrom(...kinds),
+          dictionary(constantFrom('spec', 'status', 'metadata', 'items', 'subsets', 'endpoints'), jsonValue()),
+          ([apiVersion, kind], body) => explained({ ...(body as object), apiVersion, kind }),
+        ),
+        { numRuns: 300 },
+      );
+    expect(check).not.toThrow();
+  });
+
+  test('understands or explains each object with one value replaced', () => {
+    const check = () =>
+      assert(
+        property(constantFrom(...valid), nat(), jsonValue(), (raw, where, value) => {
+          const copy = structuredClone(raw);
+          const places: [Record<string, unknown>, string][] = [];
+          const walk = (node: unknown): void => {
+            if (typeof node !== 'object' || node === null) return;
+            for (const [key, child] of Object.entries(node)) {
+              places.push([node as Record<string, unknown>, key]);
+              walk(child);
+            }
+          };
+          walk(copy);
+          const place = places[where % places.length];
+          if (place !== undefined) place[0][place[1]] = value;
+          return explained(copy);
+        }),
+        { numRuns: 500 },
+      );
+    expect(check).not.toThrow();
+  });
+
+  test('bounds what it reports of one object', () => {
+    const ports = Array.from({ length: 500 }, () => ({ port: 0 }));
+    expect(parseObject(service({ ports })).problems).toHaveLength(limits.problemsPerObject);
+  });
+});

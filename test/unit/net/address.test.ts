@@ -1,0 +1,130 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  address,
+  addressBytes,
+  addressFromBytes,
+  bitsOf,
+  compareAddresses,
+  formatAddress,
+  isLinkLocal,
+  parseAddress,
+  parseAddressLeniently,
+  sameAddress,
+  type Address,
+} from '../../../src/net/address.ts';
+
+const anyAddress = fc.oneof(
+  fc.bigInt({ min: 0n, max: 2n ** 32n - 1n }).map((value): Address => ({ family: 4, value })),
+  fc.bigInt({ min: 0n, max: 2n ** 128n - 1n }).map((value): Address => ({ family: 6, value })),
+  // Many zero groups, where the compression of RFC 5952 has its corners.
+  fc.array(fc.constantFrom(0n, 0n, 0n, 1n, 0xabcdn), { minLength: 8, maxLength: 8 }).map((groups): Address => {
+    return { family: 6, value: groups.reduce<bigint>((value, group) => (value << 16n) | group, 0n) };
+  }),
+);
+
+describe('reading addresses strictly', () => {
+  test.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['0.0.0.0', '0.0.0.0'],
+    ['255.255.255.255', '255.255.255.255'],
+    ['::', '::'],
+    ['::1', '::1'],
+    ['2001:DB8::0001', '2001:db8::1'],
+    ['2001:db8:0:0:1:0:0:1', '2001:db8::1:0:0:1'],
+    ['2001:db8:0:1:1:1:1:1', '2001:db8:0:1:1:1:1:1'],
+    ['1:0:0:2:0:0:0:3', '1:0:0:2::3'],
+    ['64:ff9b::192.0.2.33', '64:ff9b::c000:221'],
+    ['1:2:3:4:5:6:7::', '1:2:3:4:5:6:7:0'],
+    ['fe80::1', 'fe80::1'],
+  ])('%s is %s', (text, canonical) => {
+    const result = parseAddress(text);
+    expect(result.ok && formatAddress(result.value)).toBe(canonical);
+  });
+
+  test.each([
+    ['10.1', 'four octets'],
+    ['1', 'four octets'],
+    ['010.0.0.1', 'leading zero'],
+    ['192.0.2.00', 'leading zero'],
+    ['0x10.0.0.1', 'octet'],
+    ['192.0.2.256', 'above 255'],
+    ['192.0.2.1 ', 'octet'],
+    ['192.0.2.-1', 'octet'],
+    ['', 'not an IP address'],
+    ['example.org', 'not an IP address'],
+    ['::ffff:192.0.2.1', 'write 192.0.2.1'],
+    ['fe80::1%eth0', 'zone'],
+    ['1::2::3', 'once'],
+    ['1:2:3:4:5:6:7', 'eight groups'],
+    ['1:2:3:4:5:6:7:8:9', 'eight groups'],
+    ['1:2:3:4:5:6:7:8::', 'eight groups'],
+    ['12345::', 'not an IPv6 address'],
+    [':1:2:3:4:5:6:7', 'not an IPv6 address'],
+    ['2001:db8::192.0.2.1:1', 'not an IPv6 address'],
+    [`${'0'.repeat(60)}::1`, 'too long'],
+  ])('%j is refused: %s', (text, why) => {
+    const result = parseAddress(text);
+    expect(result.ok ? 'accepted' : result.problem).toContain(why);
+  });
+
+  test('whatever is accepted, the system accepts too, as the same family', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.ipV4(), fc.ipV6(), fc.string({ unit: fc.constantFrom(...'0123456789abcdef:.%') })), (text) => {
+        const result = parseAddress(text);
+        if (result.ok) expect(result.value.family === 4 ? isIPv4(text) : isIPv6(text)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('reading the addresses of Kubernetes objects', () => {
+  test('leading zeros are decimal, with a warning that says what to write', () => {
+    expect(parseAddressLeniently('172.030.000.041')).toEqual({
+      ok: true,
+      value: address('172.30.0.41'),
+      warning: expect.stringContaining('write 172.30.0.41') as string,
+    });
+    expect(parseAddressLeniently('192.0.2.1')).toEqual({ ok: true, value: address('192.0.2.1') });
+    expect(parseAddressLeniently('10.1').ok).toBe(false);
+  });
+});
+
+describe('addresses as values', () => {
+  test('text and octets lead back to the same address', () => {
+    fc.assert(
+      fc.property(anyAddress, (value) => {
+        // An IPv4-mapped address has a text of its own and is not read back: it is an IPv4 address in disguise.
+        if (value.family === 4 || value.value >> 32n !== 0xffffn) expect(address(formatAddress(value))).toEqual(value);
+        expect(addressFromBytes(addressBytes(value))).toEqual(value);
+        expect(addressBytes(value)).toHaveLength(bitsOf(value.family) / 8);
+      }),
+    );
+  });
+
+  test('RFC 5952: the longest run of zeros is compressed, the first of equals, and never a single group', () => {
+    fc.assert(
+      fc.property(anyAddress, (value) => {
+        const text = formatAddress(value);
+        expect(text).toBe(text.toLowerCase());
+        if (value.family === 4 || !text.includes('::')) return;
+        const zeros = 8 - text.split(':').filter((group) => group !== '').length;
+        expect(zeros).toBeGreaterThan(1);
+        const full = [...Array(8).keys()].map((i) => ((value.value >> BigInt(112 - 16 * i)) & 0xffffn) === 0n);
+        const runs = full.map((zero, i) => (zero && full[i - 1] !== true ? full.slice(i).findIndex((z) => !z) : 0)).map((n, i) => (n < 0 ? 8 - i : n));
+        expect(zeros).toBe(Math.max(...runs));
+      }),
+    );
+  });
+
+  test('the order is total: family first, then number', () => {
+    const sorted = ['10.0.0.10', '10.0.0.9', '::1', '::', '255.0.0.0'].map(address).toSorted(compareAddresses).map(formatAddress);
+    expect(sorted).toEqual(['10.0.0.9', '10.0.0.10', '255.0.0.0', '::', '::1']);
+    expect(sameAddress(address('::1'), address('0.0.0.1'))).toBe(false);
+  });
+
+  test('link-local is fe80::/10', () => {
+    expect(['fe80::1', 'febf::1', 'fec0::1', '169.254.0.1'].map((text) => isLinkLocal(address(text)))).toEqual([true, true, false, false]);
+  });
+});

@@ -1,0 +1,209 @@
+import { describe, expect, test } from 'vitest';
+import { formatRange } from '../../../../src/net/range.ts';
+import { DirectorySource } from '../../../../src/sources/directory/directory-source.ts';
+import { systemClock } from '../../../../src/system/clock.ts';
+import { silentLog } from '../../../../src/system/log.ts';
+import { poolYaml, serviceYaml, Workbench } from './workbench.ts';
+
+const rangesOf = (bench: Workbench, pool: string): string[] | undefined =>
+  bench.source.snapshot.pools.get(pool)?.addresses.map(formatRange);
+
+describe('a directory as a source', () => {
+  test('reads YAML and JSON below it, and nothing of hidden folders or other files', async () => {
+    await using bench = await Workbench.started({
+      'a.yaml': `${poolYaml('a')}---\n# nothing\n---\n${poolYaml('b', '198.51.100.0/24')}`,
+      'deep/er/c.yml': poolYaml('c', '2001:db8::/64'),
+      'd.json': JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'List',
+        items: [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }],
+      }),
+      'e.yaml': 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n',
+      '.hidden/f.yaml': poolYaml('f'),
+      '.g.yaml': poolYaml('g'),
+      '.herald/h.yaml': poolYaml('h'),
+      'notes.txt': 'kind: none of it',
+    });
+    expect([...bench.source.snapshot.pools.keys()].sort()).toEqual(['a', 'b', 'c']);
+    expect([...bench.source.snapshot.namespaces.keys()]).toEqual(['shop']);
+    expect(bench.problems).toEqual([]);
+    expect(bench.source.ignored).toBe(1);
+    const { uid, resourceVersion } = bench.source.snapshot.pools.get('a')?.metadata ?? {};
+    expect(uid).toBe('standalone:IPAddressPool:a');
+    expect(resourceVersion).toMatch(/^[0-9]{19}$/);
+  });
+
+  test('applies edits as they are saved, in place or by rename', async () => {
+    await using bench = await Workbench.started({ 'pools.yaml': poolYaml('main') });
+    bench.batches.length = 0;
+    await bench.write('pools.yaml', poolYaml('main', '198.51.100.0/24'));
+    await bench.until(() => rangesOf(bench, 'main')?.[0] === '198.51.100.0/24');
+    await bench.replace('pools.yaml', poolYaml('main', '203.0.113.0/24'));
+    await bench.until(() => rangesOf(bench, 'main')?.[0] === '203.0.113.0/24');
+    expect(bench.batches).toEqual([[{ kind: 'IPAddressPool', key: 'main' }], [{ kind: 'IPAddressPool', key: 'main' }]]);
+  });
+
+  test('sees the last of many quick edits', async () => {
+    await using bench = await Workbench.started({ 'pools.yaml': poolYaml('main') });
+    for (let edit = 1; edit <= 40; edit++) await bench.replace('pools.yaml', poolYaml('main', `198.51.100.${edit}/32`));
+    await bench.until(() => rangesOf(bench, 'main')?.[0] === '198.51.100.40/32');
+    expect(bench.problems).toEqual([]);
+  });
+
+  test('finds folders and files that appear, and drops what is deleted', async () => {
+    await using bench = await Workbench.started({ 'a.yaml': poolYaml('a') });
+    await bench.write('more/b.yaml', poolYaml('b', '198.51.100.0/24'));
+    await bench.until(() => bench.source.snapshot.pools.has('b'));
+    await bench.remove('a.yaml');
+    await bench.until(() => !bench.source.snapshot.pools.has('a'));
+    await bench.remove('more');
+    await bench.until(() => bench.source.snapshot.pools.size === 0);
+    expect(bench.keys).toEqual(['IPAddressPool a', 'IPAddressPool b', 'IPAddressPool a', 'IPAddressPool b']);
+  });
+
+  test('does not let go of an object whose file is renamed', async () => {
+    await using bench = await Workbench.started({ 'a.yaml': poolYaml('a'), 'z.yaml': poolYaml('z', '203.0.113.0/24') });
+    bench.batches.length = 0;
+    await bench.move('a.yaml', 'b.yaml');
+    await bench.write('z.yaml', poolYaml('z', '198.51.100.0/24'));
+    await bench.until(() => bench.keys.includes('IPAddressPool z'));
+    expect(bench.keys).not.toContain('IPAddressPool a');
+    await bench.remove('b.yaml');
+    await bench.until(() => !bench.source.snapshot.pools.has('a'));
+  });
+
+  test('reports a broken field by file, line and column, and reads everything else', async () => {
+    await using bench = await Workbench.started({
+      'a.yaml': `${poolYaml('good')}---\n${poolYaml('bad').replace('spec:', 'spec:\n  autoAssign: maybe')}`,
+    });
+    expect([...bench.source.snapshot.pools.keys()]).toEqual(['good']);
+    expect(bench.problems).toEqual(['a.yaml:14:3: IPAddressPool/bad: spec.autoAssign: must be true or false, not "maybe"']);
+  });
+
+  test('reports a field that is missing where its object is', async () => {
+    await using bench = await Workbench.started({
+      'a.json': '{\n  "apiVersion": "herald.dev/v1alpha1", "kind": "IPAddressPool",\n  "metadata": {"name": "a"},\n  "spec": {}\n}',
+    });
+    expect(bench.source.problems()).toMatchObject([{ file: 'a.json', line: 4, column: 3, field: 'spec.addresses', severity: 'error' }]);
+  });
+
+  test('keeps the last good version of an object that was edited into something broken', async () => {
+    await using bench = await Workbench.started({ 'a.yaml': `${poolYaml('one')}---\n${poolYaml('two', '198.51.100.0/24')}` });
+    await bench.write('a.yaml', `${poolYaml('one', '192.0.2.300/32')}---\n${poolYaml('two', '203.0.113.0/24')}`);
+    await bench.until(() => rangesOf(bench, 'two')?.[0] === '203.0.113.0/24');
+    expect(rangesOf(bench, 'one')).toEqual(['192.0.2.0/24']);
+    expect(bench.problems.join('\n')).toMatch(/a.yaml:7:5: IPAddressPool\/one: spec.addresses\[0\]: .*above 255/);
+    expect(bench.problems.join('\n')).toContain('the last good version stays in force');
+    await bench.write('a.yaml', `${poolYaml('one', '192.0.2.128/25')}---\n${poolYaml('two', '203.0.113.0/24')}`);
+    await bench.until(() => rangesOf(bench, 'one')?.[0] === '192.0.2.128/25');
+    expect(bench.problems).toEqual([]);
+  });
+
+  test('keeps everything of a file whose syntax broke, until it is repaired or deleted', async () => {
+    await using bench = await Workbench.started({
+      'a.yaml': `${poolYaml('one')}---\n${poolYaml('two', '198.51.100.0/24')}`,
+      'b.yaml': poolYaml('b', '2001:db8::/64'),
+    });
+    bench.batches.length = 0;
+    await bench.write('a.yaml', 'apiVersion: herald.dev/v1alpha1\nkind: [IPAddressPool\nmetadata: {name\n');
+    await bench.until(() => bench.problems.length > 0);
+    expect(bench.source.problems()).toContainEqual(
+      expect.objectContaining({ file: 'a.yaml', line: 3, message: expect.stringContaining('not valid YAML') }),
+    );
+    expect([...bench.source.snapshot.pools.keys()].sort()).toEqual(['b', 'one', 'two']);
+    expect(bench.batches).toEqual([]);
+    await bench.remove('a.yaml');
+    await bench.until(() => bench.source.snapshot.pools.size === 1);
+    expect(bench.problems).toEqual([]);
+  });
+
+  test('takes an object that two files have from the first by path', async () => {
+    await using bench = await Workbench.started({ 'b.yaml': poolYaml('same', '198.51.100.0/24'), 'a.yaml': poolYaml('same') });
+    expect(rangesOf(bench, 'same')).toEqual(['192.0.2.0/24']);
+    expect(bench.problems).toEqual([
+      'b.yaml:1:1: IPAddressPool/same: is also in a.yaml, which comes first and is used (remove one of the two)',
+    ]);
+    await bench.remove('a.yaml');
+    await bench.until(() => rangesOf(bench, 'same')?.[0] === '198.51.100.0/24');
+    expect(bench.problems).toEqual([]);
+  });
+
+  test('takes an object that one file has twice from the first document', async () => {
+    await using bench = await Workbench.started({ 'a.yaml': `${poolYaml('same')}---\n${poolYaml('same', '198.51.100.0/24')}` });
+    expect(rangesOf(bench, 'same')).toEqual(['192.0.2.0/24']);
+    expect(bench.problems[0]).toContain('line 1 came first');
+  });
+
+  test('does not take a file that is being written for an empty one', async () => {
+    await using bench = await Workbench.started({ 'a.yaml': poolYaml('a'), 'b.yaml': poolYaml('b', '198.51.100.0/24') });
+    bench.batches.length = 0;
+    await bench.write('a.yaml', '');
+    await bench.write('b.yaml', poolYaml('b', '203.0.113.0/24'));
+    await bench.until(() => bench.batches.length > 0);
+    expect(bench.source.snapshot.pools.has('a')).toBe(true);
+    await bench.until(() => !bench.source.snapshot.pools.has('a'));
+  });
+
+  test('never shows what a broken Secret holds', async () => {
+    await using bench = await Workbench.started({
+      'a.yaml': 'apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData:\n  password: "hunter2\\q\n  x hunter2\n',
+      'b.yaml': 'apiVersion: v1\nkind: Secret\nmetadata: {name: t}\nstringData: hunter2\n',
+      'c.json': '{"apiVersion":"v1","kind":"Secret","stringData":{"password": hunter2 "x"}}',
+      'd.yaml': 'apiVersion: v1\nkind: Secret\nmetadata: {name: u}\nstringData:\n  password: *hunter2\n',
+    });
+    expect(new Set(bench.source.problems().map(({ file }) => file))).toEqual(new Set(['a.yaml', 'b.yaml', 'c.json', 'd.yaml']));
+    expect(bench.problems.join('\n')).not.toContain('hunter2');
+  });
+
+  test('survives nesting without end', async () => {
+    const deep = '['.repeat(200_000);
+    await using bench = await Workbench.started({ 'deep.yaml': `a: ${deep}`, 'deep.json': `{"a": ${deep}`, 'a.yaml': poolYaml('a') });
+    expect(new Set(bench.source.problems().map(({ file }) => file))).toEqual(new Set(['deep.json', 'deep.yaml']));
+    expect(bench.source.snapshot.pools.size).toBe(1);
+  });
+
+  test('does not expand aliases without end', async () => {
+    const bomb = `a: &a [x, x, x, x, x, x, x, x, x]\n${'bcdefgh'.replaceAll(
+      /./g,
+      (name) =>
+        `${name}: &${name} [${Array(9)
+          .fill(`*${String.fromCodePoint((name.codePointAt(0) ?? 0) - 1)}`)
+          .join(', ')}]\n`,
+    )}`;
+    await using bench = await Workbench.started({ 'bomb.yaml': bomb, 'a.yaml': poolYaml('a') });
+    expect(bench.problems[0]).toContain('aliases');
+    expect(bench.source.snapshot.pools.size).toBe(1);
+  });
+
+  test('reads 2,000 Services at once', async () => {
+    const files = Object.fromEntries(
+      Array.from({ length: 2000 }, (_, n) => [`s/${n % 20}/svc-${n}.yaml`, serviceYaml(`svc-${n}`, `10.96.${n >> 8}.${n & 255}`)]),
+    );
+    await using bench = await Workbench.started(files);
+    expect(bench.source.snapshot.services.size).toBe(2000);
+    expect(bench.batches).toHaveLength(1);
+    bench.batches.length = 0;
+    await bench.write('s/7/svc-7.yaml', serviceYaml('svc-7', '10.97.0.1'));
+    await bench.until(() => bench.batches.length > 0);
+    expect(bench.batches).toEqual([[{ kind: 'Service', key: 'shop/svc-7' }]]);
+  }, 30_000);
+
+  test('finds folders that appear in one another at once', async () => {
+    await using bench = await Workbench.started({});
+    const names = Array.from({ length: 20 }, (_, n) => `p${n}`);
+    await Promise.all(names.map((name, n) => bench.write(`a/b${n % 4}/c/${name}.yaml`, poolYaml(name, `198.51.100.${n}/32`))));
+    await bench.until(() => names.every((name) => bench.source.snapshot.pools.has(name)));
+    await bench.move('a', 'z');
+    await bench.write('z/b0/c/p0.yaml', poolYaml('p0', '203.0.113.0/32'));
+    await bench.until(() => rangesOf(bench, 'p0')?.[0] === '203.0.113.0/32');
+    expect(bench.source.snapshot.pools.size).toBe(20);
+  });
+
+  test('cannot start where there is no directory, or when it is stopped before', async () => {
+    await using bench = await Workbench.over({ 'a.yaml': poolYaml('a') });
+    const over = (path: string): DirectorySource => new DirectorySource(path, { clock: systemClock, log: silentLog });
+    await expect(over(bench.path('none')).start()).rejects.toMatchObject({ code: 'unreadable' });
+    await expect(over(bench.path('a.yaml')).start()).rejects.toMatchObject({ code: 'unreadable' });
+    await expect(bench.source.start(AbortSignal.abort(new Error('stop')))).rejects.toThrow('stop');
+  });
+});

@@ -1,0 +1,168 @@
+import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import type { NodeState } from '../../../../src/model/node-state.ts';
+import { reason } from '../../../../src/model/reasons.ts';
+import { address } from '../../../../src/net/address.ts';
+import { DirectoryRecords, type RecordedServiceStatus } from '../../../../src/sources/directory/records.ts';
+import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+import { serviceYaml, Workbench } from './workbench.ts';
+
+const assigned: RecordedServiceStatus = {
+  ingress: [
+    { address: address('192.0.2.1'), ipMode: 'VIP' },
+    { address: address('2001:db8::1'), ipMode: 'VIP' },
+  ],
+  conditions: [{ type: 'herald.dev/AddressAssigned', status: 'True', reason: 'Assigned', message: 'from pool "main"' }],
+};
+
+const state = (name: string): NodeState => ({
+  kind: 'NodeState',
+  metadata: { namespace: '', name, uid: '', resourceVersion: '', labels: {}, annotations: {}, creationTimestamp: '', deleting: false },
+  updated: '2026-01-01T00:00:00Z',
+  consumed: {},
+  sessions: [
+    { peer: 'tor1', address: '192.0.2.1', state: 'Established', since: '2026-01-01T00:00:00Z', localASN: 1, peerASN: 2, prefixesSent: 3 },
+  ],
+  differing: [{ service: 'shop/web', aspect: 'Announced', reason: reason('SessionDown', { peer: 'tor1', state: 'Idle', lastError: 'x' }) }],
+});
+
+const file = '.herald/status/services/shop/web.yaml';
+
+describe('records of a directory', () => {
+  test('are files that a person can read', async () => {
+    await using bench = await Workbench.over({});
+    await new DirectoryRecords(bench.path(''), { clock: new VirtualClock() }).writeService('shop/web', assigned);
+    expect(await readFile(bench.path(file), 'utf8')).toBe(`apiVersion: v1
+kind: Service
+metadata:
+  namespace: shop
+  name: web
+status:
+  loadBalancer:
+    ingress:
+      - ip: 192.0.2.1
+        ipMode: VIP
+      - ip: 2001:db8::1
+        ipMode: VIP
+  conditions:
+    - type: herald.dev/AddressAssigned
+      status: "True"
+      reason: Assigned
+      message: from pool "main"
+      lastTransitionTime: 2026-01-01T00:00:00Z
+`);
+    const { mode } = await stat(bench.path(file));
+    expect(mode & 0o777).toBe(0o644);
+    expect(await readdir(bench.path('.herald/status/services/shop'))).toEqual(['web.yaml']);
+  });
+
+  test('reach the snapshot as one change, and writing the same again changes nothing', async () => {
+    await using bench = await Workbench.started({
+      'web.yaml': serviceYaml('web', '10.96.0.1'),
+      'api.yaml': serviceYaml('api', '10.96.0.2'),
+    });
+    const records = new DirectoryRecords(bench.path(''), { clock: new VirtualClock() });
+    const ingress = (): readonly unknown[] | undefined => bench.source.snapshot.services.get('shop/web')?.ingress;
+    bench.batches.length = 0;
+    await records.writeService('shop/web', assigned);
+    await bench.until(() => ingress()?.length === 2);
+    expect(bench.batches).toEqual([[{ kind: 'Service', key: 'shop/web' }]]);
+    expect(ingress()).toEqual(assigned.ingress);
+    expect(await records.recorded()).toEqual(new Map([['shop/web', [address('192.0.2.1'), address('2001:db8::1')]]]));
+
+    bench.batches.length = 0;
+    const before = await stat(bench.path(file), { bigint: true });
+    await records.writeService('shop/web', assigned);
+    expect((await stat(bench.path(file), { bigint: true })).ino).toBe(before.ino);
+    // Conditions are in the record and not in the snapshot: the change of another file is all that is heard.
+    await records.writeService('shop/web', { ...assigned, conditions: [] });
+    await bench.write('api.yaml', serviceYaml('api', '10.96.0.3'));
+    await bench.until(() => bench.batches.length > 0);
+    expect(bench.batches).toEqual([[{ kind: 'Service', key: 'shop/api' }]]);
+
+    await records.removeService('shop/web');
+    await records.removeService('shop/web');
+    await bench.until(() => ingress()?.length === 0);
+  });
+
+  test('are there after a restart, also when the manifest comes later', async () => {
+    await using bench = await Workbench.over({});
+    await new DirectoryRecords(bench.path(''), { clock: new VirtualClock() }).writeService('shop/web', assigned);
+    await bench.source.start();
+    await bench.write('web.yaml', serviceYaml('web', '10.96.0.1'));
+    await bench.until(() => bench.source.snapshot.services.has('shop/web'));
+    expect(bench.source.snapshot.services.get('shop/web')?.ingress).toEqual(assigned.ingress);
+  });
+
+  test('that are broken leave the last addresses in force, and say where', async () => {
+    await using bench = await Workbench.over({ 'web.yaml': serviceYaml('web', '10.96.0.1') });
+    await new DirectoryRecords(bench.path(''), { clock: new VirtualClock() }).writeService('shop/web', assigned);
+    await bench.source.start();
+    await bench.write(file, 'status:\n  loadBalancer:\n    ingress:\n    - ip: 192.0.2\n');
+    await bench.until(() => bench.problems.length > 0);
+    expect(bench.source.problems()).toMatchObject([{ file, line: 4, fix: expect.stringContaining('stays in force') }]);
+    expect(bench.source.snapshot.services.get('shop/web')?.ingress).toEqual(assigned.ingress);
+  });
+
+  test('keep the time of a transition while the status is the same', async () => {
+    await using bench = await Workbench.over({});
+    const clock = new VirtualClock();
+    const records = new DirectoryRecords(bench.path(''), { clock });
+    const times = async (): Promise<string[]> => (await readFile(bench.path(file), 'utf8')).match(/(?<=lastTransitionTime: ).*/g) ?? [];
+    const condition = { type: 'herald.dev/Announced', status: 'True', reason: 'A', message: '' } as const;
+    await records.writeService('shop/web', { ingress: [], conditions: [condition] });
+    clock.advance(60_000);
+    await records.writeService('shop/web', { ingress: [], conditions: [{ ...condition, reason: 'B' }] });
+    expect(await times()).toEqual(['2026-01-01T00:00:00Z']);
+    await records.writeService('shop/web', { ingress: [], conditions: [{ ...condition, status: 'False' }] });
+    expect(await times()).toEqual(['2026-01-01T00:01:00Z']);
+  });
+
+  test('of nodes come back as they were written', async () => {
+    await using bench = await Workbench.started({});
+    const records = new DirectoryRecords(bench.path(''), { clock: new VirtualClock() });
+    await records.writeNodeState(state('n1'));
+    await bench.until(() => bench.source.snapshot.nodeStates.has('n1'));
+    const { metadata, ...rest } = bench.source.snapshot.nodeStates.get('n1') ?? state('lost');
+    const { metadata: _, ...expected } = state('n1');
+    expect(rest).toEqual(expected);
+    expect(metadata.name).toBe('n1');
+    expect(bench.problems).toEqual([]);
+  });
+
+  test('of configuration objects are no manifests', async () => {
+    await using bench = await Workbench.started({});
+    const records = new DirectoryRecords(bench.path(''), { clock: new VirtualClock() });
+    await records.writeObject('IPAddressPool', 'main', assigned.conditions);
+    await records.writeNodeState(state('n1'));
+    await bench.until(() => bench.source.snapshot.nodeStates.has('n1'));
+    expect(await readFile(bench.path('.herald/status/objects/ipaddresspool/main.yaml'), 'utf8')).toContain('kind: IPAddressPool');
+    expect(bench.problems).toEqual([]);
+    expect(bench.source.snapshot.pools.size).toBe(0);
+  });
+
+  test('never leave their folder', async () => {
+    await using bench = await Workbench.over({});
+    const records = new DirectoryRecords(bench.path(''), { clock: new VirtualClock() });
+    for (const key of ['../x', 'a/..', 'a/.x', '/x', 'a/b\0'] as `${string}/${string}`[]) {
+      await expect(records.writeService(key, assigned)).rejects.toMatchObject({ code: 'invalidName' });
+      await expect(records.removeService(key)).rejects.toMatchObject({ code: 'invalidName' });
+    }
+    await expect(records.writeNodeState(state('../n'))).rejects.toMatchObject({ code: 'invalidName' });
+    await expect(records.writeObject('../k', 'n', [])).rejects.toMatchObject({ code: 'invalidName' });
+  });
+
+  test('of one file are written in the order of the calls, and a refused write does not stop the next', async () => {
+    await using bench = await Workbench.over({});
+    const records = new DirectoryRecords(bench.path(''), { clock: new VirtualClock() });
+    await mkdir(bench.path('.herald/status'), { recursive: true });
+    await writeFile(bench.path('.herald/status/services'), 'in the way');
+    await expect(records.writeService('shop/web', assigned)).rejects.toMatchObject({ code: 'notWritten' });
+    await bench.remove('.herald/status/services');
+    const writes = [1, 2, 3].map((n) =>
+      records.writeService('shop/web', { ingress: [{ address: address(`192.0.2.${n}`), ipMode: 'VIP' }], conditions: [] }),
+    );
+    await Promise.all(writes);
+    expect((await records.recorded()).get('shop/web')).toEqual([address('192.0.2.3')]);
+  });
+});

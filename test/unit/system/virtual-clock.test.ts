@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { sleep } from '../../../src/system/clock.ts';
+import { seededRandom } from '../../../src/system/random.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+
+describe('the virtual clock', () => {
+  test('fires timers in order of their time, then of their creation, and those they create', () => {
+    const clock = new VirtualClock();
+    const fired: string[] = [];
+    clock.after(20, () => fired.push(`late ${clock.now()}`));
+    clock.after(10, () => {
+      fired.push(`first ${clock.now()}`);
+      clock.after(5, () => fired.push(`nested ${clock.now()}`));
+    });
+    clock.after(10, () => fired.push(`second ${clock.now()}`));
+    const cancel = clock.after(10, () => fired.push('cancelled'));
+    cancel();
+    clock.advance(30);
+    expect(fired).toEqual(['first 10', 'second 10', 'nested 15', 'late 20']);
+    expect(clock.now()).toBe(30);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('a sleep ends with its time, or with the signal and without leaving a timer', async () => {
+    const clock = new VirtualClock();
+    const done = sleep(clock, 100);
+    clock.advance(100);
+    await expect(done).resolves.toBeUndefined();
+    const stop = new AbortController();
+    const cut = sleep(clock, 100, stop.signal);
+    stop.abort(new Error('enough'));
+    await expect(cut).rejects.toThrow('enough');
+    expect(clock.pending).toBe(0);
+  });
+});
+
+test('a seed gives the same numbers again, all in [0, 1)', () => {
+  const draw = (seed: number): number[] => {
+    const random = seededRandom(seed);
+    return Array.from({ length: 100 }, () => random());
+  };
+  expect(draw(7)).toEqual(draw(7));
+  expect(draw(7)).not.toEqual(draw(8));
+  expect(draw(7).every((number) => number >= 0 && number < 1)).toBe(true);
+});

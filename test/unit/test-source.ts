@@ -1,0 +1,62 @@
+import type { Change, HeraldObject, Snapshot } from '../../src/model/snapshot.ts';
+import { objectKey, Store } from '../../src/model/store.ts';
+import type { Ingress } from '../../src/model/service.ts';
+import type { ServiceKey } from '../../src/model/metadata.ts';
+import type { Source, SourceProblem } from '../../src/sources/source.ts';
+
+/** A source that holds what a test puts into it, and tells at once. */
+export class TestSource implements Source {
+  readonly store = new Store();
+  readonly #listeners = new Set<(changes: readonly Change[]) => void>();
+  #problems: readonly SourceProblem[] = [];
+
+  constructor(...objects: readonly HeraldObject[]) {
+    for (const object of objects) this.store.upsert(object);
+  }
+
+  get snapshot(): Snapshot {
+    return this.store;
+  }
+
+  put(...objects: readonly HeraldObject[]): void {
+    this.#tell(objects.flatMap((object) => this.store.upsert(object)));
+  }
+
+  remove(object: HeraldObject): void {
+    this.#tell(this.store.remove(object.kind, objectKey(object)));
+  }
+
+  /** What a status writer does: the record comes back as a change. */
+  record(key: ServiceKey, ingress: readonly Ingress[] | undefined): void {
+    this.#tell(this.store.setIngress(key, ingress));
+  }
+
+  breakSomething(...problems: readonly SourceProblem[]): void {
+    this.#problems = problems;
+  }
+
+  async start(): Promise<void> {
+    // Everything is there from the beginning.
+  }
+
+  onChange(listener: (changes: readonly Change[]) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  onProblem(): () => void {
+    return () => undefined;
+  }
+
+  problems(): readonly SourceProblem[] {
+    return this.#problems;
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear();
+  }
+
+  #tell(changes: readonly Change[]): void {
+    if (changes.length > 0) for (const listener of this.#listeners) listener(changes);
+  }
+}
