@@ -19,9 +19,11 @@ function renderAllocation({ addresses, reason, pools }: ServiceExplanation['allo
   const held = addresses.map(({ address, pool }) => (pool === undefined ? `${address} (in no pool)` : `${address} (pool ${pool})`));
   const first = `Address    ${held.length > 0 ? held.join(', ') : 'none'}`;
   if (reason === undefined) return held.length > 0 ? [first] : [`${first} yet: the controller has not assigned one; is it running?`];
+  // Where one pool's reason is the whole reason, it is said once.
+  const summary = pools.some((pool) => pool.reason?.code === reason.code) ? [] : withFix('           ', reason);
   return [
     first,
-    ...withFix('           ', reason),
+    ...summary,
     ...pools.flatMap(({ pool, reason: refusal }) => (refusal === undefined ? [] : withFix(`           pool ${pool}: `, refusal))),
   ];
 }
@@ -38,6 +40,9 @@ function renderNode({ node, reports, frontends, forwarding, reason, addresses }:
 
 function renderAddress({ address, type, reason, peers, refused }: AddressExplanation): string[] {
   const title = type === 'LoadBalancer' ? address : `${address} (${type})`;
+  if (type === 'ClusterIP' && (reason?.code === 'NoAdvertisement' || reason?.code === 'ServiceNotSelected')) {
+    return [`  ${title} stays inside the cluster: no BGPAdvertisement selects it`];
+  }
   const reached = peers.filter((peer) => peer.reason === undefined);
   const names = reached.map(({ peer, prefixes }) => (prefixes.every((prefix) => isHostRoute(prefix, address)) ? peer : `${peer} as ${prefixes.join(', ')}`));
   // A session for each family is the usual way: that one does not carry the other's addresses is no news where another does.

@@ -4,6 +4,7 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { ClientCommand, ClientEvent, Target } from './client-protocol.ts';
+import { environment } from './command.ts';
 import { inNamespace } from './namespace.ts';
 import { identify, type ProcessIdentity } from './owner.ts';
 import { report, type Outcome, type Report } from './outcome.ts';
@@ -101,7 +102,7 @@ export class Client {
 
   #start(): ChildProcess {
     const [file = '', ...rest] = inNamespace(this.#namespace, [process.execPath, program]);
-    const child = spawn(file, rest, { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
+    const child = spawn(file, rest, { stdio: ['pipe', 'pipe', 'inherit'], detached: true, env: environment() });
     const identity = child.pid === undefined ? undefined : identify(child.pid);
     if (identity !== undefined) this.#record(identity);
     const ended = (): void => {

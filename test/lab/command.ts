@@ -37,7 +37,7 @@ export async function run(argv: readonly string[], options: CommandOptions = {})
   const [file = '', ...rest] = argv;
   const child = spawn(file, rest, {
     cwd: options.cwd,
-    env: { ...process.env, ...options.env },
+    env: environment(options.env),
     timeout: options.timeoutMs ?? 30_000,
     killSignal: 'SIGKILL',
   });
@@ -55,4 +55,9 @@ export async function run(argv: readonly string[], options: CommandOptions = {})
   const result = { stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString(), code };
   if (code !== 0 && options.check !== false) throw new CommandError(argv, result);
   return result;
+}
+
+/** This process's environment, with what only root's own login shells have in their path, and additions. */
+export function environment(additions: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+  return { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`, ...additions };
 }

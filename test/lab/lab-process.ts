@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync, watch } from 'node:fs';
-import process from 'node:process';
+import { environment } from './command.ts';
 import { identify, signal, type ProcessIdentity } from './owner.ts';
 import { until } from './until.ts';
 
@@ -37,7 +37,7 @@ export class LabProcess {
     const log = openSync(options.logFile, 'a');
     this.#child = spawn(file, rest, {
       cwd: options.cwd,
-      env: { ...process.env, ...options.env },
+      env: environment(options.env),
       stdio: ['ignore', log, log],
       detached: true,
     });

@@ -415,25 +415,31 @@ describe('unreachable routes', () => {
     await successor.close();
   });
 
-  test.each([4, 6] as const)('an IPv%i address inside that no service owns is refused to clients; services inside stay within reach', async (family) => {
-    const aggregate = maskedPrefix(address(external(family, 10)), family === 4 ? 24 : 64);
-    const agent = new NftablesDataplane(ports());
-    await agent.setUnreachable([aggregate]);
-    const service = { protocol: 'TCP', address: external(family, 10), port: 80, count: 3 } as const;
-    const unowned = external(family, 99);
-    // For forwarded packets only: what the node itself sends is routed before it is translated.
-    const lookUp = (incoming: string): string => inside('node', `ip -${family} route get ${unowned}${incoming}`);
-    expect(() => lookUp(` from ${clientAddress(family)} iif outside`)).toThrow();
-    expect(lookUp('')).toContain('dev outside');
-    expect((await lab.request('client', { ...service, address: unowned, count: 1 })).counts).not.toHaveProperty('pod1');
-    for (const from of ['client', 'node'] as const) {
-      const { counts } = await lab.request(from, service);
-      expect(Object.keys(counts).every((who) => who.startsWith('pod')), `${from}: ${JSON.stringify(counts)}`).toBe(true);
-    }
-    await agent.setUnreachable([]);
-    await agent.close();
-    expect(inside('node', `ip -${family} rule`)).not.toContain('lookup 152');
-  });
+  test.each([4, 6] as const)(
+    'an IPv%i address inside that no service owns is refused to clients; services inside stay within reach',
+    async (family) => {
+      const aggregate = maskedPrefix(address(external(family, 10)), family === 4 ? 24 : 64);
+      const agent = new NftablesDataplane(ports());
+      await agent.setUnreachable([aggregate]);
+      const service = { protocol: 'TCP', address: external(family, 10), port: 80, count: 3 } as const;
+      const unowned = external(family, 99);
+      // For forwarded packets only: what the node itself sends is routed before it is translated.
+      const lookUp = (incoming: string): string => inside('node', `ip -${family} route get ${unowned}${incoming}`);
+      expect(() => lookUp(` from ${clientAddress(family)} iif outside`)).toThrow();
+      expect(lookUp('')).toContain('dev outside');
+      expect((await lab.request('client', { ...service, address: unowned, count: 1 })).counts).not.toHaveProperty('pod1');
+      for (const from of ['client', 'node'] as const) {
+        const { counts } = await lab.request(from, service);
+        expect(
+          Object.keys(counts).every((who) => who.startsWith('pod')),
+          `${from}: ${JSON.stringify(counts)}`,
+        ).toBe(true);
+      }
+      await agent.setUnreachable([]);
+      await agent.close();
+      expect(inside('node', `ip -${family} rule`)).not.toContain('lookup 152');
+    },
+  );
 });
 
 test('cleanup leaves nothing', async () => {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HeraldInLab } from '../herald.ts';
-import type { Client, Lab, Report } from '../lab.ts';
+import type { Lab, Report } from '../lab.ts';
 import { establishedSessions, nextHops, untilNextHops } from '../routes.ts';
 import type { Reporter } from './reporter.ts';
 
@@ -55,7 +55,7 @@ async function serviceAppears({ lab, herald, reporter }: Scene): Promise<void> {
   for (const address of addresses) {
     for (const tor of tors) await untilNextHops(lab, tor, address, nodes.map((node) => nodeAddress(tor, node, address)));
     reporter.check(`both switches route ${address} to all three nodes (ECMP)`, true, `in the kernel after ${since(begun)} ms`);
-    await lab.until(`the spine routes ${address} to both switches`, async (note) => note(await nextHops(lab, 'spine', address)).length === 2);
+    await untilSpineRoutes(lab, address);
   }
   const { conditions } = await lab.until('the Service is announced', async (note) => {
     const service = note(await herald.service('shop', 'web'));
@@ -79,6 +79,7 @@ async function localPolicy({ lab, herald, reporter }: Scene): Promise<void> {
   for (const address of await untilAssigned(lab, herald, 'ledger', 2)) {
     for (const tor of tors) await untilNextHops(lab, tor, address, ['node1', 'node2'].map((node) => nodeAddress(tor, node, address)));
     reporter.check(`both switches route ${address} to the two nodes with a pod only`, true, '');
+    await untilSpineRoutes(lab, address);
     const report = await lab.client.tcp({ address, port: 80, count: 40, parallel: 4 });
     const kept = report.clients.length === 1 && clientAddresses.includes(report.clients[0] ?? '');
     reporter.check('the pods see the address of the client', report.failed === 0 && kept && podsOf(report) === 2, `${report.clients.join(', ')}; ${spread(report)}`);
@@ -95,7 +96,7 @@ async function otherAddresses({ lab, herald, reporter }: Scene): Promise<void> {
     ['external IP', '192.0.2.10'],
     ['external IP', '2001:db8:2::10'],
   ] as const) {
-    await untilReached(lab, lab.client, address);
+    await untilSpineRoutes(lab, address);
     const report = await lab.client.tcp({ address, port: 80, count: 20, parallel: 4 });
     reporter.check(`${what} ${address} is announced and reached`, report.failed === 0, spread(report));
   }
@@ -105,7 +106,8 @@ async function otherAddresses({ lab, herald, reporter }: Scene): Promise<void> {
   await untilAssigned(lab, herald, 'web', 2, 'guest');
   const { errors, failed, outcomes } = await lab.client.tcp({ address: '192.0.2.11', port: 80, count: 1, timeoutMs: 500 });
   reporter.check('an external IP that no policy allows is not', failed === outcomes.length, Object.keys(errors).join(', '));
-  quoteLines(reporter, await herald.explain('guest/web'), /192\.0\.2\.11/);
+  const [because = ''] = (await herald.explain('guest/web')).split('\n').filter((line) => line.includes('192.0.2.11 (ExternalIP)'));
+  reporter.quote([because.trim()]);
   await herald.remove('50-guest.yaml');
 }
 
@@ -160,7 +162,7 @@ spec: { type: LoadBalancer, clusterIP: 10.96.0.${last}, ports: [{ port: 80, targ
   const condition = conditions['AddressAssigned'];
   reporter.check('a pool with one address cannot serve two Services', true, `condition: ${condition?.reason}: ${condition?.message}`);
   const text = await herald.explain('shop/second');
-  quoteLines(reporter, text, /./);
+  reporter.quote(text.trimEnd().split('\n').slice(0, 9));
   reporter.check('explain names the pool and the fix', /pool "?tiny/.test(text) && /fix: /.test(text), '');
   await herald.remove('60-first.yaml');
   const freed = await untilAssigned(lab, herald, 'second', 1);
@@ -184,18 +186,14 @@ async function untilAssigned(lab: Lab, herald: HeraldInLab, name: string, count:
   });
 }
 
-async function untilReached(lab: Lab, client: Client, address: string): Promise<void> {
-  await lab.until(`${address} answers`, async (note) => note(await client.tcp({ address, port: 80, timeoutMs: 500 })).failed === 0);
+async function untilSpineRoutes(lab: Lab, address: string): Promise<void> {
+  await lab.until(`the spine routes ${address} to both switches`, async (note) => note(await nextHops(lab, 'spine', address)).length === tors.length);
 }
 
 /** The address that a node uses on the network it shares with a switch, in the family of `like`. */
 function nodeAddress(tor: string, node: string, like: string): string {
   const [network, host] = [tor.slice(-1), `1${node.slice(-1)}`];
   return like.includes(':') ? `fd00:${network}::${host}` : `10.${network}.0.${host}`;
-}
-
-function quoteLines(reporter: Reporter, text: string, pattern: RegExp): void {
-  reporter.quote(text.trimEnd().split('\n').filter((line) => pattern.test(line)));
 }
 
 function since(begun: number): number {

@@ -1,0 +1,98 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decodeNotification, describeNotification } from '../../../../src/bgp/wire/notification.ts';
+import { decodeOpen, encodeOpen, type OpenMessage } from '../../../../src/bgp/wire/open.ts';
+import type { Capability } from '../../../../src/bgp/wire/capability.ts';
+import { decodeRouteRefresh } from '../../../../src/bgp/wire/refresh.ts';
+import { readNlri } from '../../../../src/bgp/wire/nlri.ts';
+import { decodeUpdate } from '../../../../src/bgp/wire/update.ts';
+import { Framer } from '../../../../src/bgp/wire/framer.ts';
+import { hex } from '../hex.ts';
+
+const seeds = [
+  hex('04fc00005a0a000001160214010400010001010400020001020041040000fc00'),
+  hex('0004180a0001001c400101004002060201000fde9040030 40a000001800404000000070018c00002'),
+  hex('00000030800e1d000201102001 0db80000000000000000000000020020 20010db80040010100400206020100 00fc00c0080400000001'),
+  hex('0602076d61696e74656e'),
+];
+
+/** Every decoder takes any bytes. Prefixes that were counted can be read. */
+function decodeAll(bytes: Uint8Array): void {
+  decodeOpen(bytes);
+  decodeRouteRefresh(bytes);
+  describeNotification(decodeNotification(bytes));
+  const framer = new Framer();
+  framer.push(bytes);
+  framer.next();
+  for (const fourOctetAsn of [true, false]) {
+    const update = decodeUpdate(bytes, { fourOctetAsn, internal: fourOctetAsn, families: [4, 6] });
+    if (!update.ok) {
+      expect(update.fault.disposition).toBe('reset');
+      continue;
+    }
+    for (const { family, bytes, count } of [...update.value.announced, ...update.value.withdrawn]) {
+      expect([...readNlri(family, bytes)]).toHaveLength(count);
+    }
+  }
+}
+
+describe('decoders never throw', () => {
+  test('on random bytes', () => {
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 300 }), decodeAll), { interruptAfterTimeLimit: 3_000, numRuns: 3_000 });
+  });
+
+  test('on messages with flipped, cut off and repeated octets', () => {
+    const mutation = fc.record({
+      seed: fc.constantFrom(...seeds),
+      flips: fc.array(fc.tuple(fc.nat(80), fc.nat(255)), { maxLength: 4 }),
+      cut: fc.nat(80),
+      tail: fc.uint8Array({ maxLength: 20 }),
+    });
+    fc.assert(
+      fc.property(mutation, ({ seed, flips, cut, tail }) => {
+        const bytes = Uint8Array.from([...seed.subarray(0, cut), ...tail]);
+        for (const [at, mask] of flips) if (at < bytes.length) bytes[at] = (bytes[at] ?? 0) ^ mask;
+        decodeAll(bytes);
+      }),
+      { interruptAfterTimeLimit: 3_000, numRuns: 5_000 },
+    );
+  });
+
+  test('on every truncation and every flipped bit of the seeds', () => {
+    for (const seed of seeds) {
+      for (let length = 0; length <= seed.length; length++) decodeAll(seed.subarray(0, length));
+      for (let bit = 0; bit < seed.length * 8; bit++) {
+        const bytes = Uint8Array.from(seed);
+        bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+        decodeAll(bytes);
+      }
+    }
+  });
+});
+
+test('every OPEN survives the way there and back', () => {
+  const u16 = fc.nat(0xffff);
+  const u32 = fc.nat(0xffff_ffff);
+  const capability: fc.Arbitrary<Capability> = fc.oneof(
+    fc.record({ kind: fc.constant('multiprotocol' as const), afi: u16, safi: fc.nat(255) }),
+    fc.constant({ kind: 'routeRefresh' as const }),
+    fc.record({ kind: fc.constant('fourOctetAsn' as const), asn: u32 }),
+    fc.record({
+      kind: fc.constant('extendedNextHop' as const),
+      tuples: fc.array(fc.record({ afi: u16, safi: u16, nextHopAfi: u16 }), { maxLength: 40 }),
+    }),
+    fc.record({ kind: fc.constant('other' as const), code: fc.integer({ min: 66, max: 255 }), data: fc.uint8Array({ maxLength: 255 }) }),
+  );
+  const open: fc.Arbitrary<OpenMessage> = fc.record({
+    version: fc.constant(4),
+    asn: u16,
+    holdTime: u16,
+    routerId: u32,
+    capabilities: fc.array(capability, { maxLength: 12 }),
+  });
+  fc.assert(
+    fc.property(open, (open) => {
+      expect(decodeOpen(encodeOpen(open).subarray(19))).toEqual({ ok: true, value: open });
+    }),
+  );
+});

@@ -1,0 +1,329 @@
+import { describe, expect, test } from 'vitest';
+import { address, formatAddress, addressFromBytes } from '../../../../src/net/address.ts';
+import { formatPrefix, prefix } from '../../../../src/net/prefix.ts';
+import { errorName, errorNumbers } from '../../../../src/bgp/wire/codes.ts';
+import { keepaliveMessage } from '../../../../src/bgp/wire/message.ts';
+import { readNlri, prefixKey, prefixOfKey } from '../../../../src/bgp/wire/nlri.ts';
+import {
+  ceaseNotification,
+  decodeNotification,
+  describeNotification,
+  encodeNotification,
+  shutdownMessageOf,
+} from '../../../../src/bgp/wire/notification.ts';
+import { decodeOpen, encodeOpen, type OpenMessage } from '../../../../src/bgp/wire/open.ts';
+import { decodeRouteRefresh, encodeRouteRefresh } from '../../../../src/bgp/wire/refresh.ts';
+import { decodeUpdate, encodeEndOfRib, type UpdateSession } from '../../../../src/bgp/wire/update.ts';
+import { encodeAttributes, packAnnouncements, packWithdrawals } from '../../../../src/bgp/pack.ts';
+import { outboundOf } from '../../../../src/bgp/outbound.ts';
+import { attributeSetOf } from '../../../../src/bgp/attribute-set.ts';
+import { openOf, type Negotiated } from '../../../../src/bgp/negotiate.ts';
+import { hex, marker, toHex } from '../hex.ts';
+
+const session: UpdateSession = { fourOctetAsn: true, internal: false, families: [4, 6] };
+
+const identity = { localAsn: 64512, peerAsn: 65001, routerId: 0x0a000001, holdTime: 90, families: [4, 6] as const, overIpv6: false };
+const openVectors: readonly { name: string; open: OpenMessage; bytes: string }[] = [
+  {
+    name: 'both families, refresh, 4-octet ASN',
+    open: openOf(identity),
+    bytes: `${marker} 0033 01 04 fc00 005a 0a000001 16  02 14  0104 00010001  0104 00020001  0200  4104 0000fc00`,
+  },
+  {
+    name: 'an ASN that needs four octets, over IPv6',
+    open: openOf({ ...identity, localAsn: 4_200_000_000, families: [4], overIpv6: true }),
+    bytes: `${marker} 0035 01 04 5ba0 005a 0a000001 18  02 16  0104 00010001  0200  0506 0001 0001 0002  4104 fa56ea00`,
+  },
+  {
+    name: 'no capabilities',
+    open: { version: 4, asn: 1, holdTime: 0, routerId: 1, capabilities: [] },
+    bytes: `${marker} 001d 01 04 0001 0000 00000001 00`,
+  },
+];
+
+describe('OPEN', () => {
+  test.each(openVectors)('$name, both ways', ({ open, bytes }) => {
+    expect(toHex(encodeOpen(open))).toBe(toHex(hex(bytes)));
+    expect(decodeOpen(hex(bytes).subarray(19))).toEqual({ ok: true, value: open });
+  });
+
+  test('more than 255 octets of capabilities use the form of RFC 9072, both ways', () => {
+    const capabilities = [1, 2].map((code) => ({ kind: 'other' as const, code: 200 + code, data: new Uint8Array(150).fill(code) }));
+    const open: OpenMessage = { version: 4, asn: 1, holdTime: 90, routerId: 1, capabilities };
+    const bytes = encodeOpen(open);
+    expect(toHex(bytes.subarray(28, 35))).toBe('ffff013302' + '0130');
+    expect(decodeOpen(bytes.subarray(19))).toEqual({ ok: true, value: open });
+  });
+
+  test.each([
+    ['version 3', '03 0001 005a 0a000001 00', 1, '0004'],
+    ['an optional parameter of type 1', '04 0001 005a 0a000001 02 0100', 4, ''],
+    ['an optional parameter of type 77', '04 0001 005a 0a000001 02 4d00', 4, ''],
+    ['parameters longer than the message', '04 0001 005a 0a000001 09 0200', 0, ''],
+    ['parameters shorter than the message', '04 0001 005a 0a000001 00 0200', 0, ''],
+    ['a parameter that overruns', '04 0001 005a 0a000001 02 0205', 0, ''],
+    ['a capability that overruns', '04 0001 005a 0a000001 04 0202 0104', 0, ''],
+    ['a multiprotocol capability of three octets', '04 0001 005a 0a000001 07 0205 0103 000100', 0, ''],
+    ['a 4-octet ASN capability of two octets', '04 0001 005a 0a000001 06 0204 4102 0001', 0, ''],
+  ])('%s is a fault', (_, bytes, subcode, data) => {
+    const result = decodeOpen(hex(bytes));
+    expect(result).toMatchObject({ ok: false, fault: { disposition: 'reset', code: 2, subcode } });
+    if (!result.ok) expect(toHex(result.fault.data)).toBe(data);
+  });
+
+  test.each([
+    ['several capabilities in one parameter', '04 0001 005a 0a000001 0a 0208 0104 00010001 0200'],
+    ['one capability a parameter', '04 0001 005a 0a000001 0c 0206 0104 00010001 0202 0200'],
+    ['duplicates', '04 0001 005a 0a000001 0e 020c 0104 00010001 0104 00010001'],
+    ['an unknown capability', '04 0001 005a 0a000001 06 0204 f002 abcd'],
+    ['the form of RFC 9072', '04 0001 005a 0a000001 ff ff 0005 02 0002 0200'],
+  ])('%s is accepted', (_, bytes) => {
+    expect(decodeOpen(hex(bytes))).toMatchObject({ ok: true });
+  });
+});
+
+describe('UPDATE', () => {
+  const negotiated: Negotiated = {
+    peerAsn: 65001,
+    peerRouterId: 1,
+    internal: false,
+    holdTime: 90,
+    families: [4, 6],
+    fourOctetAsn: true,
+    routeRefresh: true,
+    extendedNextHop: false,
+  };
+  const nextHops = { ipv4: address('10.0.0.2'), ipv6: address('2001:db8::2') };
+  const keys = (...texts: string[]) => texts.map((text) => prefixKey(prefix(text)));
+  const attributesFor = (change: Partial<Negotiated>, localAsn: number, family: 4 | 6, extra: object = {}) => {
+    const outbound = outboundOf({ ...negotiated, ...change }, localAsn, undefined, nextHops);
+    const set = attributeSetOf({ prefix: prefix('0.0.0.0/0'), ...extra });
+    if (!set.ok) throw new Error(set.why);
+    const carriage = outbound.carriage[family];
+    const classic = carriage.kind === 'classic' ? carriage.nextHop : undefined;
+    return encodeAttributes({ canonical: '', ...set.value }, outbound, classic);
+  };
+
+  test.each([
+    ['external, 4-octet', {}, 64512, {}, '400101 00  400206 0201 0000fc00  400304 0a000002'],
+    ['internal', { internal: true }, 64512, {}, '400101 00  400200  400304 0a000002  400504 00000064'],
+    [
+      'a MED and two prepends',
+      {},
+      64512,
+      { med: 5, asPathPrepend: 2 },
+      '40010100 40020e 0203 0000fc00 0000fc00 0000fc00 400304 0a000002 800404 00000005',
+    ],
+    ['a 2-octet peer', { fourOctetAsn: false }, 64512, {}, '40010100 400204 0201 fc00 400304 0a000002'],
+    [
+      'a 2-octet peer and an ASN that needs four',
+      { fourOctetAsn: false },
+      4_200_000_000,
+      {},
+      '40010100 400204 0201 5ba0 400304 0a000002 c01106 0201 fa56ea00',
+    ],
+    [
+      'communities, sorted and without duplicates',
+      {},
+      1,
+      {
+        communities: [
+          { kind: 'standard', value: 0xfde8_0002 },
+          { kind: 'large', globalAdministrator: 1, localData1: 2, localData2: 3 },
+          { kind: 'standard', value: 1 },
+          { kind: 'standard', value: 0xfde8_0002 },
+        ],
+      },
+      '40010100 400206 0201 00000001 400304 0a000002 c00808 00000001 fde80002 c0200c 000000010000000200000003',
+    ],
+  ] as const)('attributes: %s', (_, change, asn, extra, bytes) => {
+    expect(toHex(attributesFor(change, asn, 4, extra))).toBe(toHex(hex(bytes)));
+  });
+
+  test('announces IPv4 in the NLRI field', () => {
+    const { message, count } = packAnnouncements(
+      4,
+      attributesFor({}, 64512, 4),
+      undefined,
+      keys('192.0.2.1/32', '198.51.100.0/24', '0.0.0.0/0', '10.0.0.0/9'),
+    );
+    expect(toHex(message)).toBe(
+      toHex(hex(`${marker} 0038 02 0000 0014 40010100 40020602010000fc00 4003040a000002  20c0000201 18c63364 00 090a00`)),
+    );
+    expect(count).toBe(4);
+  });
+
+  test('announces IPv6 in MP_REACH_NLRI, which comes first', () => {
+    const { message } = packAnnouncements(
+      6,
+      attributesFor({}, 64512, 6),
+      { bytes: hex('20010db8000000000000000000000002') },
+      keys('2001:db8::/33', '::/0'),
+    );
+    expect(toHex(message)).toBe(
+      toHex(
+        hex(
+          `${marker} 0043 02 0000 002c  800e1c 0002 01 10 20010db8000000000000000000000002 00 2120010db800 00  40010100 40020602010000fc00`,
+        ),
+      ),
+    );
+  });
+
+  test('withdraws both families', () => {
+    expect(toHex(packWithdrawals(4, keys('192.0.2.1/32')).message)).toBe(toHex(hex(`${marker} 001c 02 0005 20c0000201 0000`)));
+    expect(toHex(packWithdrawals(6, keys('2001:db8::/32')).message)).toBe(
+      toHex(hex(`${marker} 0022 02 0000 000b 800f08 000201 2020010db8`)),
+    );
+  });
+
+  test.each([
+    [4, `${marker} 0017 02 0000 0000`],
+    [6, `${marker} 001d 02 0000 0006 800f03 000201`],
+  ] as const)('End-of-RIB of IPv%i, both ways', (family, bytes) => {
+    expect(toHex(encodeEndOfRib(family))).toBe(toHex(hex(bytes)));
+    expect(decodeUpdate(hex(bytes).subarray(19), session)).toMatchObject({
+      ok: true,
+      value: { endOfRib: family, announced: [], withdrawn: [] },
+    });
+  });
+
+  test('decodes what another speaker sends', () => {
+    const result = decodeUpdate(
+      hex(
+        '0004 18c00002 0035 40010100 40020a 0202 0000fde9 0000fdea 4003040a000001 80040400000007 c00808 fde90064 ffffff01 c01008 0002fde900000064 180a0102',
+      ),
+      session,
+    );
+    if (!result.ok) throw new Error(result.fault.problem);
+    const { attributes, announced, withdrawn, faults } = result.value;
+    expect(faults).toEqual([]);
+    expect(attributes).toMatchObject({ origin: 0, med: 7, asPath: [{ kind: 'sequence', asns: [65001, 65002] }] });
+    expect(attributes.communities).toEqual([
+      { kind: 'standard', value: 0xfde90064 },
+      { kind: 'standard', value: 0xffffff01 },
+    ]);
+    expect([...readNlri(4, announced[0]?.bytes ?? hex(''))].map(formatPrefix)).toEqual(['10.1.2.0/24']);
+    expect([...readNlri(4, withdrawn[0]?.bytes ?? hex(''))].map(formatPrefix)).toEqual(['192.0.2.0/24']);
+    expect(formatAddress(addressFromBytes(announced[0]?.nextHop ?? hex('')))).toBe('10.0.0.1');
+  });
+});
+
+/** RFC 7606, one row a rule. `good` completes the mandatory attributes. */
+describe('errors in an UPDATE', () => {
+  const good = '40010100 40020602010000fde9 4003040a000001';
+  const update = (attributes: string, nlri = '180a0102', withdrawn = ''): Uint8Array => {
+    const length = (text: string): string => hex(text).length.toString(16).padStart(4, '0');
+    return hex(`${length(withdrawn)}${withdrawn}${length(attributes)}${attributes}${nlri}`);
+  };
+
+  test.each([
+    ['withdrawn routes overrun', hex('0005 18c00002 0000'), 1],
+    ['attributes overrun', hex('0000 0005 400101'), 1],
+    ['a prefix of /33', update(good, '21c000020100'), 10],
+    ['a prefix that is cut off', update(good, '18c000'), 10],
+    ['a withdrawn prefix of /33', update('', '', '21c000020100'), 10],
+    ['two MP_REACH_NLRI', update(`${good} 800e05 0002010000 800e05 0002010000`), 1],
+    ['two MP_UNREACH_NLRI', update('800f03 000201 800f03 000201', ''), 1],
+    ['MP_REACH_NLRI with a next hop of 9', update(`${good} 800e0e 000201 09 ${'00'.repeat(9)} 00`), 9],
+    ['MP_REACH_NLRI that is cut off', update(`${good} 800e06 000201 10 0000`), 9],
+    ['MP_UNREACH_NLRI with a prefix that is cut off', update('800f05 000201 2020', ''), 9],
+    ['a wrong attribute where there are no routes', update('40010109', ''), 1],
+  ])('%s: the session is reset', (_, body, subcode) => {
+    expect(decodeUpdate(body, session)).toMatchObject({ ok: false, fault: { disposition: 'reset', code: 3, subcode } });
+  });
+
+  test.each([
+    ['ORIGIN 3', '40010103 40020602010000fde9 4003040a000001'],
+    ['ORIGIN of two octets', '4001020000 40020602010000fde9 4003040a000001'],
+    ['ORIGIN with wrong flags', 'c0010100 40020602010000fde9 4003040a000001'],
+    ['no ORIGIN', '40020602010000fde9 4003040a000001'],
+    ['no AS_PATH', '40010100 4003040a000001'],
+    ['no NEXT_HOP', '40010100 40020602010000fde9'],
+    ['AS_PATH with an unknown segment', '40010100 40020609010000fde9 4003040a000001'],
+    ['AS_PATH with an empty segment', '40010100 4002020200 4003040a000001'],
+    ['AS_PATH that overruns', '40010100 40020602020000fde9 4003040a000001'],
+    ['AS_PATH with AS 0', '40010100 400206020100000000 4003040a000001'],
+    ['NEXT_HOP 0.0.0.0', '40010100 40020602010000fde9 40030400000000'],
+    ['NEXT_HOP 224.0.0.1', '40010100 40020602010000fde9 400304e0000001'],
+    ['NEXT_HOP of five octets', '40010100 40020602010000fde9 4003050a00000100'],
+    ['MED of three octets', `${good} 800403000001`],
+    ['COMMUNITIES of five octets', `${good} c008050000000100`],
+    ['COMMUNITIES of none', `${good} c00800`],
+    ['LARGE_COMMUNITY of 13 octets', `${good} c0200d${'00'.repeat(13)}`],
+    ['an unknown well-known attribute', `${good} 406301 00`],
+    ['an attribute that overruns the list', `${good} 800404`],
+  ])('%s: the routes count as withdrawn', (_, attributes) => {
+    expect(decodeUpdate(update(attributes), session)).toMatchObject({ ok: true, value: { treatAsWithdraw: true } });
+  });
+
+  test.each([
+    ['ATOMIC_AGGREGATE with a value', `${good} 40060100`, 1],
+    ['AGGREGATOR of six octets from a 4-octet peer', `${good} c00706 fde90a000001`, 1],
+    ['LOCAL_PREF from an external peer', `${good} 40050400000064`, 1],
+    ['a second ORIGIN', `${good} 40010101`, 1],
+    ['an unknown optional transitive attribute', `${good} c0630100`, 0],
+    ['an unknown optional non-transitive attribute', `${good} 80630100`, 0],
+    ['MP_REACH_NLRI of a family that was not negotiated', `${good} 800e05 0019460000`, 0],
+  ])('%s: the routes stay', (_, attributes, faults) => {
+    const result = decodeUpdate(update(attributes), session);
+    expect(result).toMatchObject({ ok: true, value: { treatAsWithdraw: false, announced: [{ count: 1 }] } });
+    if (result.ok) expect(result.value.faults).toHaveLength(faults);
+  });
+});
+
+describe('NOTIFICATION', () => {
+  test('shutdown text, both ways', () => {
+    const bytes = encodeNotification(ceaseNotification(2, 'Wartung: Köln'));
+    expect(toHex(bytes)).toBe(toHex(hex(`${marker} 0024 03 06 02 0e 57617274756e673a204bc3b66c6e`)));
+    expect(describeNotification(decodeNotification(bytes.subarray(19)))).toBe('Cease: Administrative Shutdown (6/2): "Wartung: Köln"');
+  });
+
+  test('a long text is cut between characters at 255 octets', () => {
+    const { data } = ceaseNotification(2, 'ö'.repeat(300));
+    expect(data.length).toBe(255);
+    expect(shutdownMessageOf({ code: 6, subcode: 2, data })).toBe('ö'.repeat(127));
+  });
+
+  test.each([
+    ['no data', '', undefined],
+    ['a length beyond the data', '09 6162', undefined],
+    ['invalid UTF-8', '03 61ff62', 'a\ufffdb'],
+    ['control characters', '05 611b5b0a62', 'a [ b'],
+    ['text with another code', undefined, undefined],
+  ])('%s does no harm', (_, data, text) => {
+    const notification = data === undefined ? { code: 6, subcode: 4 + 1, data: hex('0161') } : { code: 6, subcode: 2, data: hex(data) };
+    expect(shutdownMessageOf(notification)).toBe(text);
+  });
+
+  test('a NOTIFICATION with de-configured carries no text', () => {
+    expect(ceaseNotification(3, 'text').data).toHaveLength(0);
+  });
+
+  test('names both ways', () => {
+    for (const [code, subcode] of [
+      [1, 2],
+      [2, 2],
+      [4, 0],
+      [5, 3],
+      [6, 10],
+      [8, 0],
+    ] as const) {
+      expect(errorNumbers(errorName(code, subcode))).toEqual({ code, subcode });
+    }
+    expect(errorName(99, 7)).toBe('Unknown Error (99/7)');
+  });
+});
+
+test('KEEPALIVE and ROUTE-REFRESH', () => {
+  expect(toHex(keepaliveMessage)).toBe(`${marker}001304`);
+  const refresh = { afi: 2, subtype: 0, safi: 1 };
+  expect(toHex(encodeRouteRefresh(refresh))).toBe(`${marker}00170500020001`);
+  expect(decodeRouteRefresh(hex('00020001'))).toEqual(refresh);
+});
+
+test.each(['0.0.0.0/0', '255.255.255.255/32', '10.0.0.0/9', '::/0', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128', '2001:db8::/33'])(
+  'key of %s',
+  (text) => {
+    expect(formatPrefix(prefixOfKey(prefixKey(prefix(text))))).toBe(text);
+  },
+);
