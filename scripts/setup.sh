@@ -135,7 +135,11 @@ install_node_packages() {
   command -v npm >/dev/null 2>&1 || fail "npm is missing: apt-get install npm"
   say "installing the packages of package-lock.json into node_modules, Node.js 24 among them; no install scripts are run"
   log=${log:-$(mktemp)}
-  (cd "$root" && npm ci --ignore-scripts --no-fund --no-audit >>"$log" 2>&1 </dev/null 9>&-) || fail_with_log "npm ci failed"
+  (cd "$root" && npm ci --ignore-scripts --no-fund --no-audit >>"$log" 2>&1 </dev/null 9>&-) || {
+    # The cause comes first and the usage text after it. Two spellings, of npm 9 and of later ones.
+    grep -E '^npm (ERR!|error)' "$log" | head -n 12 >&2
+    fail "npm ci failed"
+  }
   touch "$stamp"
 }
 

@@ -1,4 +1,13 @@
-import { changedFields, fieldClass, PeerOptionsError, resolveOptions, type Peer, type PeerOptions, type Route, type Speaker } from '../bgp/index.ts';
+import {
+  changedFields,
+  fieldClass,
+  PeerOptionsError,
+  resolveOptions,
+  type Peer,
+  type PeerOptions,
+  type Route,
+  type Speaker,
+} from '../bgp/index.ts';
 import { peersOfNode, type SessionIntent } from '../decisions/announcement/peers.ts';
 import type { RouteIntent } from '../decisions/announcement/route.ts';
 import type { SessionStatus } from '../model/node-state.ts';
@@ -71,18 +80,16 @@ export class Sessions {
         ...(lastError === undefined ? {} : { lastError }),
       };
     });
-    const refused = [...this.#refused].map(
-      ([peer, { address, localASN, reason }]): SessionStatus => ({
-        peer,
-        address,
-        state: 'Idle',
-        since: '',
-        localASN,
-        peerASN: 0,
-        prefixesSent: 0,
-        lastError: says(reason),
-      }),
-    );
+    const refused = [...this.#refused].map(([peer, { address, localASN, reason }]): SessionStatus => ({
+      peer,
+      address,
+      state: 'Idle',
+      since: '',
+      localASN,
+      peerASN: 0,
+      prefixesSent: 0,
+      lastError: says(reason),
+    }));
     return [...running, ...refused].toSorted((a, b) => (a.peer < b.peer ? -1 : 1));
   }
 

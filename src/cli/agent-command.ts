@@ -1,7 +1,7 @@
 import { Command } from 'commander';
-import { untilStopped, type Environment } from './environment.ts';
-import { openSource } from './open-source.ts';
+import type { Environment } from './environment.ts';
 import { logLevelOption, sourceOption, type LogOptions } from './options.ts';
+import { runUntilStopped } from './run-until-stopped.ts';
 import { startAgent } from './start-agent.ts';
 
 interface Options extends LogOptions {
@@ -19,13 +19,9 @@ export function agentCommand(environment: Environment): Command {
       'after',
       '\nExample:\n  herald agent --node node1 --source /etc/herald\n\nNeeds CAP_NET_ADMIN. SIGTERM withdraws every route and leaves the rules, so that no connection breaks.',
     )
-    .action(async ({ source: directory, node, logLevel }: Options) => {
-      const log = environment.log(logLevel);
-      const source = await openSource(environment, directory, log);
-      const agent = await startAgent(environment, source, directory, node, log);
-      await untilStopped(environment);
-      log.info({ signal: environment.stopped.reason as string }, 'stopping');
-      await agent.stop();
-      await source.close();
-    });
+    .action(({ source: directory, node, logLevel }: Options) =>
+      runUntilStopped(environment, { directory, logLevel }, async function* (source, log) {
+        yield await startAgent(environment, source, directory, node, log);
+      }),
+    );
 }

@@ -27,11 +27,3 @@ export class UsageError extends Error {
     this.exitCode = exitCode;
   }
 }
-
-/** Resolves when the process is asked to stop. */
-export function untilStopped({ stopped }: Environment): Promise<void> {
-  if (stopped.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    stopped.addEventListener('abort', () => resolve(), { once: true });
-  });
-}

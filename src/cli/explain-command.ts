@@ -21,14 +21,18 @@ export function explainCommand(environment: Environment): Command {
     .action(async (name: string, { source: directory, output }: Options) => {
       const { snapshot, problems } = await readSource(environment, directory);
       const key = (name.includes('/') ? name : `default/${name}`) as ServiceKey;
-      const about = problems.filter(({ object, severity }) => object === `Service/${key}` || (object === undefined && severity === 'error'));
+      const about = problems.filter(
+        ({ object, severity }) => object === `Service/${key}` || (object === undefined && severity === 'error'),
+      );
       const explanation = explainService(snapshot, key);
       if (explanation === undefined) {
         const because = about.map((problem) => `\n  ${problemText(problem)}`).join('');
         throw new UsageError(`there is no valid Service ${key} in ${directory}${because}`, 1);
       }
       if (output === 'json') environment.print(JSON.stringify({ ...explanation, problems: about }, undefined, 2));
-      else for (const line of [...renderService(explanation), ...about.map((problem) => `problem: ${problemText(problem)}`)]) environment.print(line);
+      else
+        for (const line of [...renderService(explanation), ...about.map((problem) => `problem: ${problemText(problem)}`)])
+          environment.print(line);
     });
   return new Command('explain').description('say why something is as it is').addCommand(service.exitOverride());
 }

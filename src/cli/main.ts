@@ -31,7 +31,10 @@ async function main(argv: readonly string[]): Promise<number> {
     .version(version)
     .exitOverride()
     .showHelpAfterError('(herald --help lists the commands; herald COMMAND --help shows an example)')
-    .addHelpText('after', '\nExample:\n  herald run examples/one-host     controller and agent of this host, over a directory of manifests\n');
+    .addHelpText(
+      'after',
+      '\nExample:\n  herald run examples/one-host     controller and agent of this host, over a directory of manifests\n',
+    );
   for (const command of [controllerCommand, agentCommand, runCommand, explainCommand, planCommand]) {
     program.addCommand(command(environment).exitOverride());
   }
@@ -44,6 +47,8 @@ async function main(argv: readonly string[]): Promise<number> {
       process.stderr.write(`herald: ${error.message}\n`);
       return error.exitCode;
     }
+    // Stopped before it had begun.
+    if (environment.stopped.aborted && error === environment.stopped.reason) return 0;
     throw error;
   }
 }

@@ -19,7 +19,10 @@ export function planCommand(environment: Environment): Command {
     .requiredOption('-f, --file <dir>', 'directory of proposed manifests')
     .option('--source <dir>', 'directory in force, whose records of assigned addresses hold; without it everything is new')
     .addOption(outputOption())
-    .addHelpText('after', '\nExample:\n  cp -r /etc/herald /tmp/proposed; edit /tmp/proposed/...; herald plan -f /tmp/proposed --source /etc/herald')
+    .addHelpText(
+      'after',
+      '\nExample:\n  cp -r /etc/herald /tmp/proposed; edit /tmp/proposed/...; herald plan -f /tmp/proposed --source /etc/herald',
+    )
     .action(async ({ file, source, output }: Options) => {
       const proposed = await readSource(environment, file);
       const current = source === undefined ? new Store() : (await readSource(environment, source)).snapshot;

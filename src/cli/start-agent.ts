@@ -6,7 +6,8 @@ import { DirectoryRecords } from '../sources/directory/records.ts';
 import type { Source } from '../sources/source.ts';
 import type { Log } from '../system/log.ts';
 import type { Environment } from './environment.ts';
-import { lockOrExplain, type Running } from './start-controller.ts';
+import type { Running } from './run-until-stopped.ts';
+import { lockOrExplain } from './start-controller.ts';
 
 export async function startAgent(environment: Environment, source: Source, directory: string, node: string, log: Log): Promise<Running> {
   const { clock, random } = environment;

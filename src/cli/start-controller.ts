@@ -5,11 +5,7 @@ import { DirectoryRecords } from '../sources/directory/records.ts';
 import type { Source } from '../sources/source.ts';
 import type { Log } from '../system/log.ts';
 import { UsageError, type Environment } from './environment.ts';
-
-/** A part of Herald that runs until it is stopped. */
-export interface Running {
-  stop(): Promise<void>;
-}
+import type { Running } from './run-until-stopped.ts';
 
 export async function startController(environment: Environment, source: Source, directory: string, log: Log): Promise<Running> {
   const { clock, random } = environment;

@@ -147,7 +147,8 @@ export class Controller {
   async #acceptConfiguration(): Promise<void> {
     const { source, writer } = this.#components;
     const { refused } = effectivePools(source.snapshot.pools);
-    for (const name of source.snapshot.pools.keys()) await writer.writeObject('IPAddressPool', name, [acceptedCondition(refused.get(name))]);
+    for (const name of source.snapshot.pools.keys())
+      await writer.writeObject('IPAddressPool', name, [acceptedCondition(refused.get(name))]);
   }
 
   #say(key: ServiceKey, service: Service, reason: Reason | undefined): void {

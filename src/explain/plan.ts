@@ -114,7 +114,9 @@ function recordedAddresses(service: Service): string[] {
 
 /** Text of every route of a node, with its attributes. */
 function routes(snapshot: Snapshot, node: string): Map<string, string> {
-  const announcements: ServiceAnnouncement[] = [...snapshot.services.values()].map((service) => decideAnnouncement(snapshot, service, node));
+  const announcements: ServiceAnnouncement[] = [...snapshot.services.values()].map((service) =>
+    decideAnnouncement(snapshot, service, node),
+  );
   const texts = new Map<string, string>();
   for (const [peer, wanted] of routesByPeer(announcements)) {
     for (const { prefix, ...attributes } of wanted) texts.set(`${formatPrefix(prefix)} to ${peer}`, JSON.stringify(attributes));
@@ -126,7 +128,10 @@ function rules(snapshot: Snapshot, node: string): Map<string, string> {
   const texts = new Map<string, string>();
   for (const service of snapshot.services.values()) {
     for (const frontend of decideForwarding(snapshot, service, node).forwarding?.frontends ?? []) {
-      texts.set(frontendKey(frontend.match), JSON.stringify(frontend, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)));
+      texts.set(
+        frontendKey(frontend.match),
+        JSON.stringify(frontend, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)),
+      );
     }
   }
   return texts;

@@ -44,13 +44,17 @@ function renderAddress({ address, type, reason, peers, refused }: AddressExplana
     return [`  ${title} stays inside the cluster: no BGPAdvertisement selects it`];
   }
   const reached = peers.filter((peer) => peer.reason === undefined);
-  const names = reached.map(({ peer, prefixes }) => (prefixes.every((prefix) => isHostRoute(prefix, address)) ? peer : `${peer} as ${prefixes.join(', ')}`));
+  const names = reached.map(({ peer, prefixes }) =>
+    prefixes.every((prefix) => isHostRoute(prefix, address)) ? peer : `${peer} as ${prefixes.join(', ')}`,
+  );
   // A session for each family is the usual way: that one does not carry the other's addresses is no news where another does.
   const obstacles = peers.filter((peer) => peer.reason !== undefined && !(peer.reason.code === 'PeerFamilyNotCarried' && peers.length > 1));
   return [
     ...(reason === undefined ? [] : withFix(`  ${title} is not announced: `, reason)),
     ...(names.length === 0 ? [] : [`  ${title} is announced to ${names.join(', ')}`]),
-    ...obstacles.flatMap((peer) => (peer.reason === undefined ? [] : withFix(`  ${title} is not announced to ${peer.peer}: `, peer.reason))),
+    ...obstacles.flatMap((peer) =>
+      peer.reason === undefined ? [] : withFix(`  ${title} is not announced to ${peer.peer}: `, peer.reason),
+    ),
     ...refused.flatMap(({ reason: because }) => withFix('    ', because)),
   ];
 }

@@ -6,6 +6,9 @@ import type { Lab, LabProcess } from './lab.ts';
 const root = join(import.meta.dirname, '../..');
 const program = join(root, 'bin/herald');
 
+/** The manifests that the lab's addresses match. */
+export const examples = join(root, 'examples/fabric');
+
 export interface RecordedService {
   readonly addresses: readonly string[];
   readonly conditions: Readonly<Record<string, { readonly status: string; readonly reason: string; readonly message: string }>>;
@@ -96,6 +99,23 @@ export class HeraldInLab {
     };
     const conditions = (status?.conditions ?? []).map(({ type, ...condition }) => [type.replace('herald.dev/', ''), condition] as const);
     return { addresses: (status?.loadBalancer?.ingress ?? []).map(({ ip }) => ip), conditions: Object.fromEntries(conditions) };
+  }
+
+  async untilAssigned(service: `${string}/${string}`, count: number): Promise<readonly string[]> {
+    const [namespace = '', name = ''] = service.split('/');
+    return this.#lab.until(`${service} has ${count} addresses`, async (note) => {
+      const { addresses } = note(await this.service(namespace, name));
+      return addresses.length === count ? addresses : undefined;
+    });
+  }
+
+  /** Waits for a condition of a Service, and returns its reason and message. */
+  async untilCondition(service: `${string}/${string}`, type: string, status: string): Promise<{ reason: string; message: string }> {
+    const [namespace = '', name = ''] = service.split('/');
+    return this.#lab.until(`${service} has ${type}=${status}`, async (note) => {
+      const condition = note(await this.service(namespace, name)).conditions[type];
+      return condition?.status === status ? condition : undefined;
+    });
   }
 
   async sessions(node: string): Promise<readonly RecordedSession[]> {

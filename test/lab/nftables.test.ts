@@ -425,7 +425,7 @@ describe('unreachable routes', () => {
       const unowned = external(family, 99);
       // For forwarded packets only: what the node itself sends is routed before it is translated.
       const lookUp = (incoming: string): string => inside('node', `ip -${family} route get ${unowned}${incoming}`);
-      expect(() => lookUp(` from ${clientAddress(family)} iif outside`)).toThrow();
+      expect(() => lookUp(` from ${clientAddress(family)} iif outside`)).toThrow('Command failed');
       expect(lookUp('')).toContain('dev outside');
       expect((await lab.request('client', { ...service, address: unowned, count: 1 })).counts).not.toHaveProperty('pod1');
       for (const from of ['client', 'node'] as const) {

@@ -37,3 +37,48 @@ export async function untilNextHops(
     timeoutMs,
   );
 }
+
+/** The spine has a way over both switches. */
+export async function untilSpineRoutes(lab: Lab, address: string): Promise<void> {
+  await lab.until(`the spine routes ${address} to both switches`, async (note) => note(await nextHops(lab, 'spine', address)).length === 2);
+}
+
+/** The addresses that nodes have on the network they share with a switch, in the family of `like`. */
+export function viaNodes(tor: string, nodes: readonly string[], like: string): string[] {
+  const network = tor.slice(-1);
+  return nodes.map((node) => (like.includes(':') ? `fd00:${network}::1${node.slice(-1)}` : `10.${network}.0.1${node.slice(-1)}`));
+}
+
+export interface SeenPath {
+  readonly asPath: string;
+  readonly origin: string;
+  readonly communities: string;
+  /** How many paths the router has, and how many of them it uses together. */
+  readonly paths: number;
+  readonly multipath: number;
+}
+
+interface FrrPath {
+  readonly aspath: { readonly string: string };
+  readonly origin: string;
+  readonly community?: { readonly string: string };
+  readonly multipath?: boolean;
+  readonly bestpath?: { readonly overall?: boolean };
+}
+
+/** What FRR shows of its best path to a host route; undefined: it has none. */
+export async function bestPath(lab: Lab, router: string, address: string): Promise<SeenPath | undefined> {
+  const [family, length] = address.includes(':') ? ['ipv6', 128] : ['ipv4', 32];
+  const { paths = [] } = await lab
+    .router(router)
+    .show<{ paths?: readonly FrrPath[] }>(`show bgp ${family} unicast ${address}/${length} json`);
+  const best = paths.find(({ bestpath }) => bestpath?.overall === true);
+  if (best === undefined) return undefined;
+  return {
+    asPath: best.aspath.string,
+    origin: best.origin,
+    communities: best.community?.string ?? '',
+    paths: paths.length,
+    multipath: paths.filter(({ multipath }) => multipath === true).length,
+  };
+}

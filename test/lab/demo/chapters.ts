@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { HeraldInLab } from '../herald.ts';
+import { examples, type HeraldInLab } from '../herald.ts';
 import type { Lab, Report } from '../lab.ts';
-import { establishedSessions, nextHops, untilNextHops } from '../routes.ts';
+import { establishedSessions, untilNextHops, untilSpineRoutes, viaNodes } from '../routes.ts';
 import type { Reporter } from './reporter.ts';
 
 export interface Scene {
@@ -16,10 +16,9 @@ export interface Chapter {
   readonly play: (scene: Scene) => Promise<void>;
 }
 
-const examples = join(import.meta.dirname, '../../../examples/fabric');
 const nodes = ['node1', 'node2', 'node3'];
 const tors = ['tor1', 'tor2'] as const;
-const clientAddresses = ['10.9.0.2', 'fd00:9::2'];
+const clientAddresses = new Set(['10.9.0.2', 'fd00:9::2']);
 
 export const chapters: readonly Chapter[] = [
   { title: 'One controller and three agents start; sessions come up', play: sessionsComeUp },
@@ -38,22 +37,30 @@ async function sessionsComeUp({ lab, herald, reporter }: Scene): Promise<void> {
   for (const tor of tors) {
     // Each switch has its session with the spine besides those with the nodes, in both families.
     for (const family of [4, 6] as const) {
-      await lab.until(`${tor} has all IPv${family} sessions`, async (note) => note(await establishedSessions(lab, tor, family)) === nodes.length + 1);
+      await lab.until(
+        `${tor} has all IPv${family} sessions`,
+        async (note) => note(await establishedSessions(lab, tor, family)) === nodes.length + 1,
+      );
     }
   }
   const milliseconds = Math.round(performance.now() - begun);
-  reporter.check('both switches hold an IPv4 and an IPv6 session with each node', true, `${milliseconds} ms after the processes were started`, {
-    milliseconds,
-  });
+  reporter.check(
+    'both switches hold an IPv4 and an IPv6 session with each node',
+    true,
+    `${milliseconds} ms after the processes were started`,
+    {
+      milliseconds,
+    },
+  );
 }
 
 async function serviceAppears({ lab, herald, reporter }: Scene): Promise<void> {
   const begun = performance.now();
   await herald.write('30-web.yaml', await readFile(join(examples, '30-web.yaml'), 'utf8'));
-  const addresses = await untilAssigned(lab, herald, 'web', 2);
+  const addresses = await herald.untilAssigned('shop/web', 2);
   reporter.check('it gets an address of each family', addresses.length === 2, `${addresses.join(', ')} after ${since(begun)} ms`);
   for (const address of addresses) {
-    for (const tor of tors) await untilNextHops(lab, tor, address, nodes.map((node) => nodeAddress(tor, node, address)));
+    for (const tor of tors) await untilNextHops(lab, tor, address, viaNodes(tor, nodes, address));
     reporter.check(`both switches route ${address} to all three nodes (ECMP)`, true, `in the kernel after ${since(begun)} ms`);
     await untilSpineRoutes(lab, address);
   }
@@ -69,20 +76,28 @@ async function clientReachesPods({ lab, herald, reporter }: Scene): Promise<void
   for (const address of (await herald.service('shop', 'web')).addresses) {
     for (const protocol of ['tcp', 'udp'] as const) {
       const report = await lab.client[protocol]({ address, port: 80, count: 60, parallel: 4 });
-      reporter.check(`60 ${protocol.toUpperCase()} requests to ${address} reach all three pods`, report.failed === 0 && podsOf(report) === 3, spread(report));
+      reporter.check(
+        `60 ${protocol.toUpperCase()} requests to ${address} reach all three pods`,
+        report.failed === 0 && podsOf(report) === 3,
+        spread(report),
+      );
     }
   }
 }
 
 async function localPolicy({ lab, herald, reporter }: Scene): Promise<void> {
   await herald.write('40-ledger.yaml', await readFile(join(examples, '40-ledger.yaml'), 'utf8'));
-  for (const address of await untilAssigned(lab, herald, 'ledger', 2)) {
-    for (const tor of tors) await untilNextHops(lab, tor, address, ['node1', 'node2'].map((node) => nodeAddress(tor, node, address)));
+  for (const address of await herald.untilAssigned('shop/ledger', 2)) {
+    for (const tor of tors) await untilNextHops(lab, tor, address, viaNodes(tor, ['node1', 'node2'], address));
     reporter.check(`both switches route ${address} to the two nodes with a pod only`, true, '');
     await untilSpineRoutes(lab, address);
     const report = await lab.client.tcp({ address, port: 80, count: 40, parallel: 4 });
-    const kept = report.clients.length === 1 && clientAddresses.includes(report.clients[0] ?? '');
-    reporter.check('the pods see the address of the client', report.failed === 0 && kept && podsOf(report) === 2, `${report.clients.join(', ')}; ${spread(report)}`);
+    const kept = report.clients.length === 1 && clientAddresses.has(report.clients[0] ?? '');
+    reporter.check(
+      'the pods see the address of the client',
+      report.failed === 0 && kept && podsOf(report) === 2,
+      `${report.clients.join(', ')}; ${spread(report)}`,
+    );
   }
   const [web] = (await herald.service('shop', 'web')).addresses;
   const report = await lab.client.tcp({ address: web ?? '', port: 80, count: 10 });
@@ -101,13 +116,22 @@ async function otherAddresses({ lab, herald, reporter }: Scene): Promise<void> {
     reporter.check(`${what} ${address} is announced and reached`, report.failed === 0, spread(report));
   }
   const web = await herald.read('30-web.yaml');
-  const guest = web.replaceAll('namespace: shop', 'namespace: guest').replaceAll('10.96.0.10', '10.96.0.30').replaceAll('fd00:96::10', 'fd00:96::30');
-  await herald.write('50-guest.yaml', guest.replaceAll('192.0.2.10', '192.0.2.11').replaceAll('2001:db8:2::10', '2001:db8:2::11').replaceAll('nodePort: 30080', 'nodePort: 30081'));
-  await untilAssigned(lab, herald, 'web', 2, 'guest');
+  const guest = web
+    .replaceAll('namespace: shop', 'namespace: guest')
+    .replaceAll('10.96.0.10', '10.96.0.30')
+    .replaceAll('fd00:96::10', 'fd00:96::30');
+  await herald.write(
+    '50-guest.yaml',
+    guest
+      .replaceAll('192.0.2.10', '192.0.2.11')
+      .replaceAll('2001:db8:2::10', '2001:db8:2::11')
+      .replaceAll('nodePort: 30080', 'nodePort: 30081'),
+  );
+  await herald.untilAssigned('guest/web', 2);
   const { errors, failed, outcomes } = await lab.client.tcp({ address: '192.0.2.11', port: 80, count: 1, timeoutMs: 500 });
   reporter.check('an external IP that no policy allows is not', failed === outcomes.length, Object.keys(errors).join(', '));
-  const [because = ''] = (await herald.explain('guest/web')).split('\n').filter((line) => line.includes('192.0.2.11 (ExternalIP)'));
-  reporter.quote([because.trim()]);
+  const because = (await herald.explain('guest/web')).split('\n').find((line) => line.includes('192.0.2.11 (ExternalIP)'));
+  reporter.quote([because?.trim() ?? 'nothing']);
   await herald.remove('50-guest.yaml');
 }
 
@@ -120,7 +144,7 @@ async function nodeIsCutOff({ lab, herald, reporter }: Scene): Promise<void> {
     const cutAt = Date.now();
     await lab.cut('node3');
     reporter.say('node3 drops every frame: no link goes down, nobody is told');
-    const rest = (tor: string): string[] => ['node1', 'node2'].map((node) => nodeAddress(tor, node, address));
+    const rest = (tor: string): string[] => viaNodes(tor, ['node1', 'node2'], address);
     await Promise.all(tors.map((tor) => untilNextHops(lab, tor, address, rest(tor))));
     const routeGone = since(cut);
     reporter.check('the switches stop sending to it', true, `route gone after ${routeGone} ms (hold time 3 s)`, { routeGone });
@@ -129,20 +153,25 @@ async function nodeIsCutOff({ lab, herald, reporter }: Scene): Promise<void> {
     const quietMilliseconds = 1500;
     await lab.until(
       `no request failed for ${quietMilliseconds} ms`,
-      () => Date.now() - Math.max(cutAt, probe.lastFailure === undefined ? 0 : probe.lastFailure.at + probe.lastFailure.milliseconds) > quietMilliseconds,
+      () =>
+        Date.now() - Math.max(cutAt, probe.lastFailure === undefined ? 0 : probe.lastFailure.at + probe.lastFailure.milliseconds) >
+        quietMilliseconds,
       30_000,
     );
     const lastFailure = probe.lastFailure;
     const healed = lastFailure === undefined ? 0 : Math.round(lastFailure.at + lastFailure.milliseconds - cutAt);
     const { outcomes } = await probe.stop();
     const lost = outcomes.filter(({ ok }) => !ok).length;
-    reporter.check('every request succeeds again', true, `after ${healed} ms; ${lost} of ${outcomes.length} requests were lost meanwhile`, { healed, lost });
+    reporter.check('every request succeeds again', true, `after ${healed} ms; ${lost} of ${outcomes.length} requests were lost meanwhile`, {
+      healed,
+      lost,
+    });
   } finally {
     await probe.stop();
   }
   await lab.heal('node3');
   await herald.edit('30-web.yaml', (text) => text.replaceAll(/(nodeName: node3, conditions: \{ ready: )false/g, '$1true'));
-  for (const tor of tors) await untilNextHops(lab, tor, address, nodes.map((node) => nodeAddress(tor, node, address)));
+  for (const tor of tors) await untilNextHops(lab, tor, address, viaNodes(tor, nodes, address));
   reporter.check('node3 is healed and takes its share again', true, '');
 }
 
@@ -153,7 +182,7 @@ metadata: { namespace: shop, name: ${name}, annotations: { herald.dev/address-po
 spec: { type: LoadBalancer, clusterIP: 10.96.0.${last}, ports: [{ port: 80, targetPort: 8080 }] }
 `;
   await herald.write('60-first.yaml', service('first', 40));
-  await untilAssigned(lab, herald, 'first', 1);
+  await herald.untilAssigned('shop/first', 1);
   await herald.write('61-second.yaml', service('second', 41));
   const { conditions } = await lab.until('the second Service is refused', async (note) => {
     const second = note(await herald.service('shop', 'second'));
@@ -165,7 +194,7 @@ spec: { type: LoadBalancer, clusterIP: 10.96.0.${last}, ports: [{ port: 80, targ
   reporter.quote(text.trimEnd().split('\n').slice(0, 9));
   reporter.check('explain names the pool and the fix', /pool "?tiny/.test(text) && /fix: /.test(text), '');
   await herald.remove('60-first.yaml');
-  const freed = await untilAssigned(lab, herald, 'second', 1);
+  const freed = await herald.untilAssigned('shop/second', 1);
   reporter.check('when the first is deleted, the one that waited gets the address', freed[0] === '203.0.113.1', freed.join());
 }
 
@@ -173,27 +202,10 @@ async function agentStops({ lab, herald, reporter }: Scene): Promise<void> {
   const [address = ''] = (await herald.service('shop', 'web')).addresses;
   const begun = performance.now();
   const { code } = await herald.agent('node1').stop();
-  for (const tor of tors) await untilNextHops(lab, tor, address, ['node2', 'node3'].map((node) => nodeAddress(tor, node, address)));
+  for (const tor of tors) await untilNextHops(lab, tor, address, viaNodes(tor, ['node2', 'node3'], address));
   reporter.check('SIGTERM: it withdraws and ends with status 0', code === 0, `routes gone ${since(begun)} ms after the signal`);
   const report = await lab.client.tcp({ address, port: 80, count: 40, parallel: 4 });
   reporter.check('no request is lost', report.failed === 0, spread(report));
-}
-
-async function untilAssigned(lab: Lab, herald: HeraldInLab, name: string, count: number, namespace = 'shop'): Promise<readonly string[]> {
-  return lab.until(`${namespace}/${name} has ${count} addresses`, async (note) => {
-    const { addresses } = note(await herald.service(namespace, name));
-    return addresses.length === count ? addresses : undefined;
-  });
-}
-
-async function untilSpineRoutes(lab: Lab, address: string): Promise<void> {
-  await lab.until(`the spine routes ${address} to both switches`, async (note) => note(await nextHops(lab, 'spine', address)).length === tors.length);
-}
-
-/** The address that a node uses on the network it shares with a switch, in the family of `like`. */
-function nodeAddress(tor: string, node: string, like: string): string {
-  const [network, host] = [tor.slice(-1), `1${node.slice(-1)}`];
-  return like.includes(':') ? `fd00:${network}::${host}` : `10.${network}.0.${host}`;
 }
 
 function since(begun: number): number {

@@ -1,6 +1,5 @@
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { HeraldInLab } from '../herald.ts';
+import { examples, HeraldInLab } from '../herald.ts';
 import { Lab } from '../lab.ts';
 import { standardTopology } from '../standard-topology.ts';
 import { chapters, type Scene } from './chapters.ts';
@@ -47,7 +46,7 @@ async function demo(keep: boolean, json: boolean): Promise<number> {
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
   try {
-    const herald = await HeraldInLab.prepare(lab, join(import.meta.dirname, '../../../examples/fabric'), ['10-cluster.yaml', '20-herald.yaml']);
+    const herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml']);
     const scene: Scene = { lab, herald, reporter };
     for (const { title, play } of chapters) {
       reporter.chapter(title);

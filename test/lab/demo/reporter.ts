@@ -10,7 +10,11 @@ export interface Reporter {
   readonly result: () => { readonly passed: number; readonly failed: number };
 }
 
-export function makeReporter(options: { readonly json: boolean; readonly colour: boolean; readonly print: (line: string) => void }): Reporter {
+export function makeReporter(options: {
+  readonly json: boolean;
+  readonly colour: boolean;
+  readonly print: (line: string) => void;
+}): Reporter {
   const { json, print } = options;
   const begun = performance.now();
   let passed = 0;

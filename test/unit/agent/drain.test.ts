@@ -20,7 +20,8 @@ describe('draining', () => {
     const expired: string[] = [];
     const drain = new Drain(clock, (service) => expired.push(service));
     drain.leave('a/a', [frontend('192.0.2.1', 80)], 10);
-    const keys = (): string[] => drain.keep('a/a', { frontends: [frontend('192.0.2.2', 80)] }).frontends.map(({ match }) => frontendKey(match));
+    const keys = (): string[] =>
+      drain.keep('a/a', { frontends: [frontend('192.0.2.2', 80)] }).frontends.map(({ match }) => frontendKey(match));
     clock.advance(9_999);
     expect(keys()).toEqual(['192.0.2.1 TCP 80', '192.0.2.2 TCP 80']);
     expect(expired).toEqual([]);

@@ -21,7 +21,9 @@ function texts(changes: Map<string, PeerRoutes>): unknown {
     [...changes].map(([peer, { announce, withdraw }]) => [
       peer,
       {
-        announce: announce.map(({ prefix, communities }) => [formatPrefix(prefix), ...communities.map((c) => (c.kind === 'standard' ? c.value : 'large'))].join(' ')),
+        announce: announce.map(({ prefix, communities }) =>
+          [formatPrefix(prefix), ...communities.map((c) => (c.kind === 'standard' ? c.value : 'large'))].join(' '),
+        ),
         withdraw: withdraw.map(formatPrefix),
       },
     ]),
@@ -59,7 +61,13 @@ describe('the route table', () => {
 
   test('an aggregate is listed as long as anybody wants it, at any peer', () => {
     const table = new RouteTable();
-    table.set('a/a', new Map([['tor1', [route('192.0.2.0/24')]], ['tor2', [route('192.0.2.0/24')]]]));
+    table.set(
+      'a/a',
+      new Map([
+        ['tor1', [route('192.0.2.0/24')]],
+        ['tor2', [route('192.0.2.0/24')]],
+      ]),
+    );
     table.set('a/b', toTor1(route('192.0.2.0/24'), route('192.0.2.7/32')));
     expect(table.aggregates().map(formatPrefix)).toEqual(['192.0.2.0/24']);
     table.set('a/a', new Map());

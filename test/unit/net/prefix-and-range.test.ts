@@ -13,11 +13,20 @@ import {
   prefix,
   prefixContains,
 } from '../../../src/net/prefix.ts';
-import { formatRange, parseRange, rangeContains, rangeOfPrefix, rangeSize, rangesOverlap, rangeToPrefixes, type AddressRange } from '../../../src/net/range.ts';
+import {
+  formatRange,
+  parseRange,
+  rangeContains,
+  rangeOfPrefix,
+  rangeSize,
+  rangesOverlap,
+  rangeToPrefixes,
+  type AddressRange,
+} from '../../../src/net/range.ts';
 
-const anyAddress = fc.constantFrom<4 | 6>(4, 6).chain((family) =>
-  fc.bigInt({ min: 0n, max: 2n ** BigInt(bitsOf(family)) - 1n }).map((value): Address => ({ family, value })),
-);
+const anyAddress = fc
+  .constantFrom<4 | 6>(4, 6)
+  .chain((family) => fc.bigInt({ min: 0n, max: 2n ** BigInt(bitsOf(family)) - 1n }).map((value): Address => ({ family, value })));
 const anyPrefix = anyAddress.chain((address) => fc.nat(bitsOf(address.family)).map((length) => maskedPrefix(address, length)));
 
 function range(text: string): AddressRange {
@@ -53,7 +62,10 @@ describe('prefixes', () => {
   test('Kubernetes objects may have host bits and leading zeros, with a warning', () => {
     expect(parsePrefixLeniently('203.0.113.077/025')).toMatchObject({ ok: false });
     expect(parsePrefixLeniently('203.0.113.077/25')).toMatchObject({ ok: true, value: prefix('203.0.113.0/25') });
-    expect(parsePrefixLeniently('203.0.113.000/25')).toMatchObject({ ok: true, warning: expect.stringContaining('leading zeros') as string });
+    expect(parsePrefixLeniently('203.0.113.000/25')).toMatchObject({
+      ok: true,
+      warning: expect.stringContaining('leading zeros') as string,
+    });
   });
 
   test('text leads back to the same prefix, and first and last address are inside', () => {

@@ -1,0 +1,228 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { examples, HeraldInLab } from './herald.ts';
+import { Lab, type LabProcess } from './lab.ts';
+import { establishedSessions, nextHops, untilNextHops, untilSpineRoutes, viaNodes } from './routes.ts';
+import { standardTopology } from './standard-topology.ts';
+
+const nodes = ['node1', 'node2', 'node3'];
+const tors = ['tor1', 'tor2'];
+let lab: Lab;
+let herald: HeraldInLab;
+let addresses: readonly string[];
+
+beforeAll(async () => {
+  lab = await Lab.start(standardTopology({ pods: nodes.map((node, index) => ({ name: `web-${index + 1}`, node })) }));
+  herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
+  await herald.start(nodes);
+  addresses = await herald.untilAssigned('shop/web', 2);
+  await untilAllRoutes();
+});
+
+afterAll(async () => {
+  await lab?.stop();
+});
+
+async function untilAllRoutes(via: readonly string[] = nodes): Promise<void> {
+  for (const address of addresses) {
+    for (const tor of tors) await untilNextHops(lab, tor, address, viaNodes(tor, via, address));
+    await untilSpineRoutes(lab, address);
+  }
+}
+
+async function expectAllAnswer(count = 40): Promise<void> {
+  for (const address of addresses) {
+    for (const protocol of ['tcp', 'udp'] as const) {
+      const { errors } = await lab.client[protocol]({ address, port: 80, count, parallel: 4 });
+      expect(errors, `${protocol} ${address}`).toEqual({});
+    }
+  }
+}
+
+/** Watches a router's kernel for routes to the Service that go away. */
+function watchRemovals(router: string): { monitor: LabProcess; removed: () => string[] } {
+  const monitor = lab.router(router).spawn(['ip', '-o', 'monitor', 'route'], { name: `monitor-${router}` });
+  return {
+    monitor,
+    removed: () => monitor.lines().filter((line) => line.startsWith('Deleted') && addresses.some((address) => line.includes(address))),
+  };
+}
+
+describe('an agent is killed', () => {
+  test('the switches drop its routes at once, and the others serve', async () => {
+    herald.agent('node1').kill('SIGKILL');
+    await untilAllRoutes(['node2', 'node3']);
+    await expectAllAnswer();
+  });
+
+  test('its rules stay in the kernel while it is away', async () => {
+    const { stdout } = await lab.node('node1').exec(['nft', 'list', 'table', 'ip', 'herald']);
+    expect(stdout).toContain(addresses[0]);
+  });
+
+  test('the next start takes the rules over without writing them anew, and announces again', async () => {
+    const rules = async (): Promise<string> => {
+      const { stdout } = await lab.node('node1').exec(['nft', '-a', 'list', 'table', 'ip', 'herald']);
+      return stdout
+        .split('\n')
+        .filter((line) => line.includes('# handle'))
+        .join('\n');
+    };
+    const before = await rules();
+    await herald.startAgent('node1').waitForLine(/agent started/, 20_000);
+    await untilAllRoutes();
+    expect(await rules()).toBe(before);
+    await expectAllAnswer();
+  });
+});
+
+describe('the BGP daemon of a switch is killed', () => {
+  test('traffic goes through the other switch, and the agents say what they see', async () => {
+    await lab.router('tor1').kill('bgpd');
+    await lab.until('node1 reports the loss', async (note) => {
+      const sessions = note(await herald.sessions('node1'));
+      return (
+        sessions.filter(({ peer, state, lastError }) => peer.startsWith('tor1') && state !== 'Established' && lastError !== undefined)
+          .length === 2
+      );
+    });
+    await lab.until(
+      'the spine has only the other way',
+      async (note) => note(await nextHops(lab, 'spine', addresses[0] ?? '')).length === 1,
+    );
+    await expectAllAnswer();
+    const told = await herald.explain('shop/web');
+    expect(told).toMatch(/is not announced to tor1-v4: the session with "tor1-v4" is (Connect|Active|Idle): .*(refused|closed|reset)/);
+    expect(told).toMatch(/is announced to tor2-v4/);
+  });
+
+  test('when it is back, everything is announced again', async () => {
+    await lab.router('tor1').restart('bgpd');
+    await lab.until(
+      'all sessions of tor1 are up',
+      async (note) => note((await establishedSessions(lab, 'tor1', 4)) + (await establishedSessions(lab, 'tor1', 6))) === 8,
+      30_000,
+    );
+    await untilAllRoutes();
+    await expectAllAnswer();
+  });
+});
+
+describe('a manifest is broken by an edit', () => {
+  const watchers: LabProcess[] = [];
+
+  test('the last good version stays in force, and the mistake is reported by file, line and field', async () => {
+    const { monitor, removed } = watchRemovals('tor1');
+    watchers.push(monitor);
+    await herald.edit('30-web.yaml', (text) =>
+      text.replace('port: 80, targetPort: 8080, nodePort: 30080', 'port: 80000, targetPort: 8080, nodePort: 30080'),
+    );
+    const line = await herald.controller.waitForLine(/30-web\.yaml:12:/, 10_000);
+    expect(line).toMatch(/Service\/shop\/web: spec\.ports\[0\]\.port: .*65535/);
+    await herald.agent('node1').waitForLine(/30-web\.yaml:12:/, 10_000);
+    expect(await herald.explain('shop/web').catch((error: unknown) => String(error))).toMatch(/30-web\.yaml:12:.*spec\.ports\[0\]\.port/);
+    await expectAllAnswer(10);
+    expect(removed()).toEqual([]);
+  });
+
+  test('a file that is no YAML at all takes nothing down either', async () => {
+    await herald.edit('30-web.yaml', (text) => `${text}\n  bad: [indentation\n`);
+    await herald.controller.waitForLine(/30-web\.yaml:\d+.*(YAML|closed|expected|flow)/i, 10_000);
+    await expectAllAnswer(10);
+  });
+
+  test('other files go on being applied meanwhile', async () => {
+    await herald.write(
+      '70-other.yaml',
+      'apiVersion: v1\nkind: Service\nmetadata: { namespace: shop, name: other }\nspec: { type: LoadBalancer, clusterIP: 10.96.0.70, ports: [{ port: 80 }] }\n',
+    );
+    await herald.untilAssigned('shop/other', 1);
+    await herald.remove('70-other.yaml');
+  });
+
+  test('the mended file is taken at once', async () => {
+    await herald.edit('30-web.yaml', (text) => text.replace('\n  bad: [indentation\n', '').replace('port: 80000', 'port: 8081'));
+    const [address = ''] = addresses;
+    await lab.until(
+      'the new port answers',
+      async (note) => note(await lab.client.tcp({ address, port: 8081, timeoutMs: 500 })).failed === 0,
+    );
+    await herald.edit('30-web.yaml', (text) => text.replace('port: 8081', 'port: 80'));
+    await lab.until(
+      'the old port answers again',
+      async (note) => note(await lab.client.tcp({ address, port: 80, timeoutMs: 500 })).failed === 0,
+    );
+    for (const watcher of watchers) await watcher.stop();
+  });
+});
+
+describe('a pool is too small', () => {
+  const small = (name: string, last: number): string => `apiVersion: v1
+kind: Service
+metadata: { namespace: shop, name: ${name}, annotations: { herald.dev/address-pool: tiny } }
+spec: { type: LoadBalancer, clusterIP: 10.96.0.${last}, ports: [{ port: 80, targetPort: 8080 }] }
+`;
+
+  test('the Service that gets nothing is told which pool and why, in its condition and by explain', async () => {
+    await herald.write('60-first.yaml', small('first', 60));
+    expect(await herald.untilAssigned('shop/first', 1)).toEqual(['203.0.113.1']);
+    await herald.write('61-second.yaml', small('second', 61));
+    const condition = await herald.untilCondition('shop/second', 'AddressAssigned', 'False');
+    expect(condition).toMatchObject({ reason: 'PoolFull', message: 'The pool is full' });
+    expect(await herald.explain('shop/second')).toMatch(/pool "tiny" is full \(0 of 1 IPv4 addresses free\)\n +fix: add addresses/);
+  });
+
+  test('when the pool grows, it gets an address, and nobody else moves', async () => {
+    await herald.edit('20-herald.yaml', (text) => text.replace('203.0.113.1-203.0.113.1', '203.0.113.0-203.0.113.1'));
+    expect(await herald.untilAssigned('shop/second', 1)).toEqual(['203.0.113.0']);
+    expect((await herald.service('shop', 'first')).addresses).toEqual(['203.0.113.1']);
+    expect((await herald.service('shop', 'web')).addresses).toEqual(addresses);
+  });
+});
+
+describe('a peer has the wrong AS number', () => {
+  test('both numbers are named, and the other sessions stay up', async () => {
+    await herald.edit('20-herald.yaml', (text) =>
+      text.replace('peerASN: 65101, peerAddress: 10.1.0.1', 'peerASN: 65999, peerAddress: 10.1.0.1'),
+    );
+    await lab.until('node2 reports the mismatch', async (note) => {
+      const session = note(await herald.sessions('node2')).find(({ peer }) => peer === 'tor1-v4');
+      return session?.state !== 'Established' && /65101/.test(session?.lastError ?? '') && /65999/.test(session?.lastError ?? '');
+    });
+    const others = (await herald.sessions('node2')).filter(({ peer }) => peer !== 'tor1-v4');
+    expect(others.map(({ state }) => state)).toEqual(['Established', 'Established', 'Established']);
+    expect(await herald.explain('shop/web')).toMatch(/to tor1-v4: the session with "tor1-v4" is \w+: .*65101.*65999|.*65999.*65101/);
+    await expectAllAnswer(10);
+  });
+
+  test('the corrected number brings the session and its routes back', async () => {
+    await herald.edit('20-herald.yaml', (text) => text.replace('peerASN: 65999', 'peerASN: 65101'));
+    await untilAllRoutes();
+  });
+});
+
+describe('the controller is killed', () => {
+  test('nothing is withdrawn and no address moves, then and when it is back', async () => {
+    const watched = tors.map(watchRemovals);
+    herald.controller.kill('SIGKILL');
+    await herald.controller.exited;
+    await expectAllAnswer();
+    await herald.write(
+      '71-waiting.yaml',
+      'apiVersion: v1\nkind: Service\nmetadata: { namespace: shop, name: waiting }\nspec: { type: LoadBalancer, clusterIP: 10.96.0.71, ports: [{ port: 80 }] }\n',
+    );
+    await herald.startController().waitForLine(/controller started/, 20_000);
+    await herald.untilAssigned('shop/waiting', 1);
+    expect((await herald.service('shop', 'web')).addresses).toEqual(addresses);
+    await expectAllAnswer();
+    for (const { monitor, removed } of watched) {
+      expect(removed()).toEqual([]);
+      await monitor.stop();
+    }
+  });
+
+  test('a second controller on the same directory is refused, and told which process works there', async () => {
+    const { code, stderr } = await herald.run('controller', '--source', herald.directory);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`process ${herald.controller.pid}`);
+  });
+});
