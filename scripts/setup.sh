@@ -35,6 +35,7 @@ main() {
   lift_guard_of_killed_run
   install_debian_packages
   install_node_packages
+  link_node
   check_node
   unshare --net true 2>/dev/null || fail "this root may not make network namespaces; a container needs --privileged, or CAP_SYS_ADMIN and CAP_NET_ADMIN"
 }
@@ -141,6 +142,18 @@ install_node_packages() {
     fail "npm ci failed"
   }
   touch "$stamp"
+}
+
+# Debian's npm 9.2 installs the package that brings Node.js but makes no link to its program, as later ones do.
+link_node() {
+  link=$root/node_modules/.bin/node
+  [ ! -x "$link" ] || return 0
+  for program in "$root"/node_modules/node-linux-*/bin/node; do
+    if [ -x "$program" ] && "$program" --version >/dev/null 2>&1; then
+      ln -sf "../${program#"$root"/node_modules/}" "$link"
+      return 0
+    fi
+  done
 }
 
 check_node() {

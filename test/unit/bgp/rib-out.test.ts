@@ -1,3 +1,4 @@
+import assert from 'node:assert';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { address, type Family } from '../../../src/net/address.ts';
@@ -34,22 +35,22 @@ class Receiver {
 
   receive(message: Uint8Array, session: Outbound): void {
     this.messages++;
-    expect(message.length).toBeLessThanOrEqual(4096);
-    expect((message[16] ?? 0) * 256 + (message[17] ?? 0)).toBe(message.length);
+    assert(message.length <= 4096, `a message of ${message.length} octets`);
+    assert.equal((message[16] ?? 0) * 256 + (message[17] ?? 0), message.length);
     const update = decodeUpdate(message.subarray(19), { fourOctetAsn: session.fourOctetAsn, internal: session.internal, families: [4, 6] });
     if (!update.ok) throw new Error(update.fault.problem);
-    expect(update.value.faults).toEqual([]);
+    assert.deepEqual(update.value.faults, []);
     const { attributes, announced, withdrawn } = update.value;
     const path = attributes.as4Path ?? attributes.asPath ?? [];
     const text = textOf(attributes.med, path.flatMap(({ asns }) => asns).length, attributes.communities ?? []);
     for (const { family, bytes } of withdrawn) {
       for (const prefix of readNlri(family, bytes)) {
         this.withdrawn++;
-        expect(this.table.delete(formatPrefix(prefix))).toBe(true); // nothing is withdrawn that is not there
+        assert(this.table.delete(formatPrefix(prefix)), `${formatPrefix(prefix)} is withdrawn and was not there`);
       }
     }
     for (const { family, bytes, nextHop } of announced) {
-      expect(nextHop).toHaveLength(family === 4 ? 4 : 16);
+      assert.equal(nextHop?.length, family === 4 ? 4 : 16);
       for (const prefix of readNlri(family, bytes)) {
         this.announced++;
         this.table.set(formatPrefix(prefix), text);
