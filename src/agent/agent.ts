@@ -1,12 +1,12 @@
 import type { Speaker } from '../bgp/index.ts';
-import { DataplaneError, type Dataplane, type QuarantinedFrontend } from '../dataplane/dataplane.ts';
+import { DataplaneError, type ApplyResult, type Dataplane, type QuarantinedFrontend } from '../dataplane/dataplane.ts';
 import { nodeForwarding } from '../decisions/forwarding/node.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import type { NodeState } from '../model/node-state.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { Change, Snapshot } from '../model/snapshot.ts';
 import { frontendKey, type ServiceForwarding } from '../net/frontend.ts';
-import { formatPrefix } from '../net/prefix.ts';
+import { comparePrefixes, formatPrefix, type Prefix } from '../net/prefix.ts';
 import type { Source } from '../sources/source.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
@@ -15,9 +15,9 @@ import { Drain } from './drain.ts';
 import { limits } from './limits.ts';
 import { NodeReport } from './node-report.ts';
 import { RouteTable, type RoutesByPeer } from './route-table.ts';
-import { passBarrier, planService, type ServicePlan } from './service-plan.ts';
+import { passBarrier, planService, routesOfPlan, type ServicePlan } from './service-plan.ts';
 import { Sessions } from './sessions.ts';
-import { WorkToDo } from './work-to-do.ts';
+import { WorkToDo, type Work } from './work-to-do.ts';
 
 export interface AgentComponents {
   readonly source: Source;
@@ -42,10 +42,13 @@ export class Agent {
   readonly #report: NodeReport;
   readonly #plans = new Map<ServiceKey, ServicePlan>();
   readonly #work: WorkToDo;
+  /** Services whose routes may differ from what their plan and the data plane's latest answer allow. */
+  readonly #toAnnounce = new Set<ServiceKey>();
   #quarantined: ReadonlyMap<string, QuarantinedFrontend> = new Map();
   readonly #held = new Map<ServiceKey, readonly Reason[]>();
   #dataplaneError: string | undefined;
-  #unreachable = '';
+  /** What was set last. Undefined: nothing yet, so there may be some from an earlier run. */
+  #unreachable: readonly Prefix[] | undefined;
   #failures = 0;
   #cancelRetry: (() => void) | undefined;
   #unsubscribe: (() => void) | undefined;
@@ -97,8 +100,9 @@ export class Agent {
     this.#unsubscribe?.();
     this.#cancelRetry?.();
     this.#drain.stop();
-    await this.#pass;
+    // Before the pass has ended: a data plane that takes its time must not keep routers sending.
     await this.#components.speaker.stop({ message });
+    await this.#pass;
     await this.#report.close();
     await this.#components.dataplane.close();
   }
@@ -110,45 +114,64 @@ export class Agent {
 
   #run(): void {
     if (this.#stopped || this.#pass !== undefined || this.#work.empty) return;
+    if (this.#cancelRetry !== undefined) {
+      this.#withdrawOnly();
+      return;
+    }
     this.#pass = this.#onePass().finally(() => {
       this.#pass = undefined;
-      if (this.#cancelRetry === undefined) this.#run();
+      this.#run();
     });
   }
 
+  /** While the data plane is left alone after a failure, routes that are no longer wanted go all the same. */
+  #withdrawOnly(): void {
+    const work = this.#work.takeNew();
+    for (const key of work.services) this.#plan(this.#components.source.snapshot, key);
+    this.#sessions.tell(this.#routes.takeChanges());
+    this.#work.putBack(work);
+    this.#report.news();
+  }
+
   async #onePass(): Promise<void> {
-    const { source, clock, random, log } = this.#components;
     const work = this.#work.take();
     try {
-      await this.#carryOut(source.snapshot, work.services, work.node);
+      await this.#carryOut(this.#components.source.snapshot, work);
       this.#failures = 0;
       this.#dataplaneError = undefined;
       this.#work.done(work);
     } catch (error) {
       if (!(error instanceof DataplaneError)) throw error;
       this.#work.putBack(work);
-      const longest = Math.min(limits.retryMaximumMilliseconds, limits.retryMinimumMilliseconds * 2 ** this.#failures++);
-      const milliseconds = longest * (0.75 + 0.25 * random());
       this.#dataplaneError = error.message;
-      log.error({ error, retryInMilliseconds: Math.round(milliseconds) }, 'the data plane took no change');
-      this.#cancelRetry = clock.after(milliseconds, () => {
-        this.#cancelRetry = undefined;
-        this.#run();
-      });
+      if (!this.#stopped) this.#retryLater(error);
     }
     this.#report.news();
   }
 
-  async #carryOut(snapshot: Snapshot, services: readonly ServiceKey[], node: boolean): Promise<void> {
+  #retryLater(error: DataplaneError): void {
+    const { clock, random, log } = this.#components;
+    const longest = Math.min(limits.retryMaximumMilliseconds, limits.retryMinimumMilliseconds * 2 ** this.#failures++);
+    const milliseconds = longest * (0.75 + 0.25 * random());
+    log.error({ error, retryInMilliseconds: Math.round(milliseconds) }, 'the data plane took no change');
+    this.#cancelRetry = clock.after(milliseconds, () => {
+      this.#cancelRetry = undefined;
+      this.#run();
+    });
+  }
+
+  async #carryOut(snapshot: Snapshot, { services, node }: Work): Promise<void> {
     const forwarding = new Map<string, ServiceForwarding | undefined>();
-    for (const key of services) forwarding.set(key, this.#plan(snapshot, key));
-    this.#sessions.tell(this.#routes.takeChanges()); // withdrawals only: see #plan
+    for (const key of services) {
+      forwarding.set(key, this.#plan(snapshot, key));
+      this.#toAnnounce.add(key);
+    }
+    this.#sessions.tell(this.#routes.takeChanges()); // nothing that is not out yet: see #plan
     await this.#commit(snapshot, forwarding, node);
-    for (const key of services) this.#announce(key);
-    await this.#setUnreachable();
-    this.#sessions.tell(this.#routes.takeChanges());
+    if (this.#stopped) return;
+    await this.#announce();
     // Sessions come after the routes, so that a session that opens has them all.
-    if (node) this.#sessions.reconcile(snapshot, this.#node);
+    if (node && !this.#stopped) this.#sessions.reconcile(snapshot, this.#node);
   }
 
   /** Takes the new plan for a Service, withdraws what is not in it, and returns what the kernel should do for it. */
@@ -158,7 +181,7 @@ export class Agent {
     this.#drainRemoved(key, before, plan, snapshot.config.drainSeconds);
     if (plan.forwarding.frontends.length === 0 && plan.routes.length === 0) this.#plans.delete(key);
     else this.#plans.set(key, plan);
-    this.#routes.set(key, stillWanted(this.#routes.routesOf(key), plan));
+    this.#routes.narrow(key, routesOfPlan(plan));
     const kept = this.#drain.keep(key, plan.forwarding);
     return kept.frontends.length === 0 ? undefined : kept;
   }
@@ -177,7 +200,7 @@ export class Agent {
 
   async #commit(snapshot: Snapshot, changes: ReadonlyMap<string, ServiceForwarding | undefined>, node: boolean): Promise<void> {
     const { dataplane } = this.#components;
-    let result;
+    let result: ApplyResult;
     if (!this.#work.begun) {
       const all = new Map([...changes].flatMap(([key, forwarding]) => (forwarding === undefined ? [] : [[key, forwarding] as const])));
       result = await dataplane.replace(nodeForwarding(snapshot, this.#node), all);
@@ -187,40 +210,52 @@ export class Agent {
     }
     const before = this.#quarantined;
     this.#quarantined = result.quarantined;
-    // A frontend that went into quarantine or came out of it changes what its Service may announce.
-    for (const [frontend, { service }] of new Map([...before, ...result.quarantined])) {
-      if (before.has(frontend) !== result.quarantined.has(frontend)) this.#announce(service as ServiceKey);
+    // A frontend that went into quarantine or came out of it changes what its Services may announce.
+    for (const frontend of new Set([...before.keys(), ...result.quarantined.keys()])) {
+      const [then, now] = [before.get(frontend), result.quarantined.get(frontend)];
+      if (then?.service === now?.service && then?.owner === now?.owner) continue;
+      for (const service of [then?.service, then?.owner, now?.service, now?.owner]) {
+        if (service !== undefined) this.#toAnnounce.add(service as ServiceKey);
+      }
     }
   }
 
-  #announce(key: ServiceKey): void {
+  /** What fails here is done again in the next pass; until then nothing is in the route table that is not out. */
+  async #announce(): Promise<void> {
+    const passed = new Map([...this.#toAnnounce].map((key) => [key, this.#passBarrier(key)]));
+    // Routes whose frontends the kernel refused go first, whatever becomes of the rest.
+    for (const [key, routes] of passed) this.#routes.narrow(key, routes);
+    this.#sessions.tell(this.#routes.takeChanges());
+    const aggregates = [...passed.values()].flatMap((routes) => [...routes.values()].flat()).filter(({ aggregate }) => aggregate);
+    await this.#setUnreachable([...(this.#unreachable ?? []), ...aggregates.map(({ prefix }) => prefix)]);
+    if (this.#stopped) return;
+    for (const [key, routes] of passed) this.#routes.set(key, routes);
+    this.#sessions.tell(this.#routes.takeChanges());
+    this.#toAnnounce.clear();
+    await this.#setUnreachable(this.#routes.aggregates());
+  }
+
+  #passBarrier(key: ServiceKey): RoutesByPeer {
     const plan = this.#plans.get(key);
-    if (plan === undefined) {
-      this.#held.delete(key);
-      return;
-    }
-    const { routes, held } = passBarrier(plan, this.#quarantined);
+    const { routes, held } = plan === undefined ? { routes: new Map(), held: [] } : passBarrier(key, plan, this.#quarantined);
     if (held.length === 0) this.#held.delete(key);
     else this.#held.set(key, held);
-    this.#routes.set(key, routes);
+    return routes;
   }
 
-  async #setUnreachable(): Promise<void> {
-    const aggregates = this.#routes.aggregates();
-    const text = aggregates.map(formatPrefix).join(' ');
-    if (text === this.#unreachable) return;
-    await this.#components.dataplane.setUnreachable(aggregates);
-    this.#unreachable = text;
+  async #setUnreachable(wanted: readonly Prefix[]): Promise<void> {
+    const prefixes = [...new Map(wanted.map((prefix) => [formatPrefix(prefix), prefix])).values()].toSorted(comparePrefixes);
+    if (this.#unreachable?.map(formatPrefix).join() === prefixes.map(formatPrefix).join()) return;
+    await this.#components.dataplane.setUnreachable(prefixes);
+    this.#unreachable = prefixes;
   }
 
   #differing(): NodeState['differing'] {
     const differing: NodeState['differing'][number][] = [];
-    for (const [frontend, { service, error }] of this.#quarantined) {
-      differing.push({
-        service: service as ServiceKey,
-        aspect: 'Programmed',
-        reason: reason('FrontendQuarantined', { frontend, error }),
-      });
+    for (const [frontend, { service, error, owner }] of this.#quarantined) {
+      const because =
+        owner === undefined ? reason('FrontendQuarantined', { frontend, error }) : reason('FrontendTaken', { frontend, by: owner });
+      differing.push({ service: service as ServiceKey, aspect: 'Programmed', reason: because });
     }
     for (const [service, [held]] of this.#held) if (held !== undefined) differing.push({ service, aspect: 'Announced', reason: held });
     if (this.#dataplaneError !== undefined) {
@@ -229,14 +264,4 @@ export class Agent {
     }
     return differing.slice(0, limits.differingServices);
   }
-}
-
-/** Of the routes that are out, those that the plan still has, with its attributes: what is withdrawn is the rest. */
-function stillWanted(out: RoutesByPeer, plan: ServicePlan): RoutesByPeer {
-  const wanted = new Map<string, RoutesByPeer extends ReadonlyMap<string, readonly (infer R)[]> ? R[] : never>();
-  for (const { peer, route } of plan.routes) {
-    const present = out.get(peer)?.some(({ prefix }) => formatPrefix(prefix) === formatPrefix(route.prefix));
-    if (present === true) wanted.set(peer, [...(wanted.get(peer) ?? []), route]);
-  }
-  return wanted;
 }

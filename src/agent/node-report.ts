@@ -50,13 +50,14 @@ export class NodeReport {
     this.#cancel?.();
     this.#due = due;
     this.#cancel = clock.after(milliseconds, () => {
-      this.#due = Number.POSITIVE_INFINITY;
+      // Until it begins, this write is due: news that come while the one before it takes its time are in it.
       this.#writing = this.#writing.then(() => this.#write());
     });
   }
 
   async #write(): Promise<void> {
     const { clock, random, log, writeNodeState } = this.#components;
+    this.#due = Number.POSITIVE_INFINITY;
     try {
       await writeNodeState({ kind: 'NodeState', metadata: metadata(this.#node), updated: clock.date().toISOString(), ...this.#content() });
     } catch (error) {

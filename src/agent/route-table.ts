@@ -33,10 +33,23 @@ export class RouteTable {
 
   /** Replaces what the Service wants. The cost follows its own routes. */
   set(service: ServiceKey, routes: RoutesByPeer): void {
+    // Two addresses of one Service may lead to the same aggregate.
+    const merged = new Map([...routes].map(([peer, after]) => [peer, mergeRoutes(after)]));
     for (const [peer, before] of this.routesOf(service)) for (const route of before) this.#drop(peer, route, service);
-    for (const [peer, after] of routes) for (const route of after) this.#add(peer, route, service);
-    if (routes.size === 0) this.#services.delete(service);
-    else this.#services.set(service, routes);
+    for (const [peer, after] of merged) for (const route of after) this.#add(peer, route, service);
+    if (merged.size === 0) this.#services.delete(service);
+    else this.#services.set(service, merged);
+  }
+
+  /** Of the routes that the Service has, leaves those that are also wanted, with the wanted attributes: withdraws, and announces nothing more. */
+  narrow(service: ServiceKey, wanted: RoutesByPeer): void {
+    const left = new Map<string, readonly RouteIntent[]>();
+    for (const [peer, routes] of this.routesOf(service)) {
+      const present = new Set(routes.map(({ prefix }) => formatPrefix(prefix)));
+      const both = (wanted.get(peer) ?? []).filter(({ prefix }) => present.has(formatPrefix(prefix)));
+      if (both.length > 0) left.set(peer, both);
+    }
+    this.set(service, left);
   }
 
   /** What to tell each peer about the prefixes that were touched since the last call. */

@@ -1,3 +1,4 @@
+import type { QuarantinedFrontend } from '../dataplane/dataplane.ts';
 import { decideAnnouncement } from '../decisions/announcement/decision.ts';
 import type { RouteIntent } from '../decisions/announcement/route.ts';
 import { frontendsOfAddress } from '../decisions/forwarding/address-frontends.ts';
@@ -43,16 +44,34 @@ export function planService(snapshot: Snapshot, key: ServiceKey, node: string): 
   return { forwarding, routes };
 }
 
+/** The routes as if the kernel had everything. */
+export function routesOfPlan(plan: ServicePlan): RoutesByPeer {
+  return byPeer(plan.routes);
+}
+
 /**
- * The commit barrier, after a commit: a route goes out when the kernel has a frontend of its address. `missing` are those
- * that it refused; one that is refused does not take the address away from the other ports of the Service.
+ * The commit barrier, after a commit: a route goes out when the kernel has a frontend of its address for this Service.
+ * `quarantined` are those that it has not; one that is refused does not take the address away from the other ports.
  */
-export function passBarrier(plan: ServicePlan, missing: ReadonlyMap<string, unknown>): { routes: RoutesByPeer; held: readonly Reason[] } {
-  const routes = new Map<string, RouteIntent[]>();
+export function passBarrier(
+  key: ServiceKey,
+  plan: ServicePlan,
+  quarantined: ReadonlyMap<string, Pick<QuarantinedFrontend, 'owner'>>,
+): { routes: RoutesByPeer; held: readonly Reason[] } {
   const held = new Map<string, Reason>();
-  for (const { peer, route, address, needs } of plan.routes) {
-    if (needs.some((frontend) => !missing.has(frontend))) routes.set(peer, [...(routes.get(peer) ?? []), route]);
-    else held.set(address, reason('NotProgrammed', { frontend: needs[0] ?? address }));
-  }
-  return { routes, held: [...held.values()] };
+  const isCommitted = (frontend: string): boolean => {
+    const problem = quarantined.get(frontend);
+    // Where Services contend for a frontend, the kernel has that of its owner.
+    return problem === undefined || problem.owner === key;
+  };
+  const passed = plan.routes.filter(({ address, needs }) => {
+    if (needs.some(isCommitted)) return true;
+    held.set(address, reason('NotProgrammed', { frontend: needs[0] ?? address }));
+    return false;
+  });
+  return { routes: byPeer(passed), held: [...held.values()] };
+}
+
+function byPeer(gated: readonly GatedRoute[]): RoutesByPeer {
+  return new Map([...Map.groupBy(gated, ({ peer }) => peer)].map(([peer, group]) => [peer, group.map(({ route }) => route)]));
 }

@@ -3,8 +3,10 @@ import {
   fieldClass,
   PeerOptionsError,
   resolveOptions,
+  SpeakerError,
   type Peer,
   type PeerOptions,
+  type ResolvedOptions,
   type Route,
   type Speaker,
 } from '../bgp/index.ts';
@@ -23,7 +25,7 @@ export class Sessions {
   readonly #routes: RouteTable;
   readonly #log: Log;
   readonly #peers = new Map<string, Peer>();
-  /** Peers without a session, and why. */
+  /** Peers without a session, or whose session runs on with its earlier settings, and why. */
   #refused = new Map<string, { readonly address: string; readonly localASN: number; readonly reason: Reason }>();
 
   constructor(speaker: Speaker, routes: RouteTable, log: Log) {
@@ -49,7 +51,7 @@ export class Sessions {
       try {
         this.#set(name, session);
       } catch (error) {
-        if (!(error instanceof PeerOptionsError)) throw error;
+        if (!isRefusal(error)) throw error;
         refused.set(name, { ...addressOf(snapshot, name), reason: reasonOf('PeerNotPossible', { peer: name, problem: error.message }) });
       }
     }
@@ -69,6 +71,8 @@ export class Sessions {
   status(): SessionStatus[] {
     const running = [...this.#peers.values()].map((peer): SessionStatus => {
       const { name, address, state, since, localAsn, peerAsn, prefixesAdvertised, lastError } = peer.status();
+      const refusal = this.#refused.get(name)?.reason;
+      const problem = refusal === undefined ? lastError : says(refusal);
       return {
         peer: name,
         address,
@@ -77,19 +81,21 @@ export class Sessions {
         localASN: localAsn,
         peerASN: peerAsn,
         prefixesSent: prefixesAdvertised.ipv4 + prefixesAdvertised.ipv6,
-        ...(lastError === undefined ? {} : { lastError }),
+        ...(problem === undefined ? {} : { lastError: problem }),
       };
     });
-    const refused = [...this.#refused].map(([peer, { address, localASN, reason }]): SessionStatus => ({
-      peer,
-      address,
-      state: 'Idle',
-      since: '',
-      localASN,
-      peerASN: 0,
-      prefixesSent: 0,
-      lastError: says(reason),
-    }));
+    const refused = [...this.#refused]
+      .filter(([peer]) => !this.#peers.has(peer))
+      .map(([peer, { address, localASN, reason }]): SessionStatus => ({
+        peer,
+        address,
+        state: 'Idle',
+        since: '',
+        localASN,
+        peerASN: 0,
+        prefixesSent: 0,
+        lastError: says(reason),
+      }));
     return [...running, ...refused].toSorted((a, b) => (a.peer < b.peer ? -1 : 1));
   }
 
@@ -106,15 +112,33 @@ export class Sessions {
   }
 }
 
+/** Errors of one peer, which leave the others alone. */
+function isRefusal(error: unknown): error is PeerOptionsError | SpeakerError {
+  return error instanceof PeerOptionsError || (error instanceof SpeakerError && error.code === 'ERR_BGP_TOO_MANY_PEERS');
+}
+
 /** How a session takes a change of its settings; undefined: none differs. */
 export function sessionChange(
   before: SessionIntent,
   after: SessionIntent,
 ): { readonly change: 'reset' | 'live'; readonly fields: readonly string[] } | undefined {
-  const fields = changedFields(resolveOptions(peerOptions(before)), resolveOptions(peerOptions(after)));
+  const [old, next] = [optionsOrRefusal(before), optionsOrRefusal(after)];
+  // What the speaker refuses leaves the session as it is; from a refusal there is only a start.
+  if (next instanceof PeerOptionsError) return undefined;
+  if (old instanceof PeerOptionsError) return { change: 'reset', fields: [old.field] };
+  const fields = changedFields(old, next);
   if (fields.length === 0) return undefined;
   const resets = fields.some((field) => fieldClass[field] === 'reset' || fieldClass[field] === 'start');
   return { change: resets ? 'reset' : 'live', fields };
+}
+
+function optionsOrRefusal(session: SessionIntent): ResolvedOptions | PeerOptionsError {
+  try {
+    return resolveOptions(peerOptions(session));
+  } catch (error) {
+    if (error instanceof PeerOptionsError) return error;
+    throw error;
+  }
 }
 
 function peerOptions(session: SessionIntent): PeerOptions {

@@ -25,6 +25,8 @@ const shared: ReadonlySet<Kind> = new Set<Kind>([
 export class WorkToDo {
   readonly #node: string;
   readonly #services = new Set<ServiceKey>();
+  /** Those that were put back and not named by a change since. */
+  readonly #again = new Set<ServiceKey>();
   #nodeToo = false;
   #versions = new Map<Kind, bigint>();
   readonly #consumed = new Map<Kind, bigint>();
@@ -40,7 +42,7 @@ export class WorkToDo {
   }
 
   get empty(): boolean {
-    return this.#services.size === 0 && !this.#nodeToo;
+    return this.#services.size === 0 && this.#again.size === 0 && !this.#nodeToo;
   }
 
   /** Highest resourceVersion acted upon, by kind. */
@@ -74,11 +76,19 @@ export class WorkToDo {
   }
 
   take(): Work {
-    const work = { services: [...this.#services], node: this.#nodeToo, versions: this.#versions };
+    const work = { services: [...this.#again.union(this.#services)], node: this.#nodeToo, versions: this.#versions };
+    this.#again.clear();
     this.#services.clear();
     this.#nodeToo = false;
     this.#versions = new Map();
     return work;
+  }
+
+  /** The part of the work that was not there when the last was put back; the rest stays. */
+  takeNew(): Work {
+    const services = [...this.#services];
+    this.#services.clear();
+    return { services, node: false, versions: new Map() };
   }
 
   done(work: Work): void {
@@ -88,7 +98,7 @@ export class WorkToDo {
 
   /** The pass failed: its work is to be done again, together with what has come since. */
   putBack(work: Work): void {
-    for (const key of work.services) this.#services.add(key);
+    for (const key of work.services) this.#again.add(key);
     this.#nodeToo ||= work.node;
     for (const [kind, version] of work.versions) raise(this.#versions, kind, version);
   }

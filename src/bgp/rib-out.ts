@@ -51,7 +51,7 @@ export class RibOut {
     this.#withdraw(prefixKey(prefix));
   }
 
-  /** A new session: the peer has nothing. */
+  /** The session is gone, and with it everything that was sent. */
   reset(): void {
     for (const key of this.#advertised.keys()) this.#setAdvertised(key, undefined);
     this.#block = undefined;
@@ -91,12 +91,6 @@ export class RibOut {
       return message;
     }
     return undefined;
-  }
-
-  /** Whether the peer has all of the family that can be sent. */
-  isComplete(family: Family, outbound: Outbound): boolean {
-    const waiting = outbound.carriage[family].kind === 'impossible' ? 0 : this.#announcements[family].size;
-    return this.#withdrawals[family].size === 0 && waiting === 0;
   }
 
   /** Prefixes that were sent and not withdrawn since the session began. */

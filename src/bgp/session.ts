@@ -340,7 +340,7 @@ export class Session {
   #pump(): void {
     for (let i = 0; i < messagesPerTurn; i++) {
       if (this.#blocked || this.#state.name !== 'Established' || this.outbound === undefined) return;
-      const message = this.#rib.next(this.outbound) ?? this.#endOfRib(this.outbound);
+      const message = this.#rib.next(this.outbound) ?? this.#endOfRib();
       if (message === undefined) return;
       this.counters.sent.update++;
       this.#write(message);
@@ -349,9 +349,8 @@ export class Session {
   }
 
   /** RFC 4724 2: marks that all routes of the family were sent, also when there are none. */
-  #endOfRib(outbound: Outbound): Uint8Array | undefined {
+  #endOfRib(): Uint8Array | undefined {
     for (const family of this.#endOfRibDue) {
-      if (!this.#rib.isComplete(family, outbound)) continue;
       this.#endOfRibDue.delete(family);
       return encodeEndOfRib(family);
     }
@@ -361,7 +360,6 @@ export class Session {
   #enterEstablished(negotiated: Negotiated): void {
     const { log } = this.#components;
     this.counters.established++;
-    this.#rib.reset();
     this.#findOutbound();
     this.#endOfRibDue.clear();
     for (const family of negotiated.families) this.#endOfRibDue.add(family);

@@ -35,6 +35,8 @@ export interface QuarantinedFrontend {
   readonly service: string;
   /** The kernel's or the backend's own words. */
   readonly error: string;
+  /** Several services ask for the frontend: `service` is the first that waits, and the kernel has the form of this one. */
+  readonly owner?: string;
 }
 
 /** Nothing could be applied: the backend is missing, not permitted, or answers in a way we do not understand. */

@@ -9,14 +9,26 @@ export async function buildNetwork(id: string, topology: Topology): Promise<void
   await Promise.all(
     topology.machines.map((machine) => prepareNamespace(`${id}-${machine.name}`, machine.kind === 'router' || machine.kind === 'node')),
   );
-  await ip(
-    topology.links.map(
-      ([a, b]) => `link add ${a.interface} netns ${id}-${a.machine} type veth peer name ${b.interface} netns ${id}-${b.machine}`,
-    ),
-  );
+  await ip(topology.links.map(([a, b], index) => veth(id, a, b, firstIndex + 2 * index)));
   const ends = topology.links.flat();
   await Promise.all(topology.machines.map((machine) => configure(id, machine, ends)));
 }
+
+/**
+ * The ends of a pair get interface indexes that differ. The kernel takes a link to be one without a lower device where they are equal,
+ * and then may tell the rest of itself up to a second late that there is carrier, while IPv6 does not answer neighbor solicitations
+ * (linkwatch_urgent_event in net/core/link_watch.c).
+ */
+function veth(id: string, a: LinkEnd, b: LinkEnd, index: number): string {
+  const [near, far] = [
+    `${a.interface} index ${index} netns ${id}-${a.machine}`,
+    `${b.interface} index ${index + 1} netns ${id}-${b.machine}`,
+  ];
+  return `link add ${near} type veth peer name ${far}`;
+}
+
+/** Above what the kernel gives out by itself in a namespace of the lab. */
+export const firstIndex = 1000;
 
 async function configure(id: string, machine: MachineSpec, allEnds: readonly LinkEnd[]): Promise<void> {
   const namespace = `${id}-${machine.name}`;

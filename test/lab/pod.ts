@@ -1,6 +1,7 @@
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { podGateway, type DualStack, type NodePlan } from './address-plan.ts';
+import { firstIndex } from './build.ts';
 import type { LabProcess } from './lab-process.ts';
 import { Machine } from './machine.ts';
 import { ip, prepareNamespace } from './namespace.ts';
@@ -30,7 +31,8 @@ export class Pod extends Machine {
     const { ipv4, ipv6 } = this.address;
     const hostSide = this.hostInterface;
     await prepareNamespace(this.namespace, false);
-    await ip([`link add eth0 netns ${this.namespace} type veth peer name ${hostSide} netns ${node.namespace}`]);
+    // An index that the node's end cannot have by chance: see build.ts.
+    await ip([`link add eth0 index ${firstIndex} netns ${this.namespace} type veth peer name ${hostSide} netns ${node.namespace}`]);
     await Promise.all([
       node.ip(
         `addr add ${podGateway.ipv4}/32 dev ${hostSide} scope link`,

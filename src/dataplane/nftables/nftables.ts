@@ -230,7 +230,7 @@ export class NftablesDataplane implements Dataplane {
   #quarantined(): ReadonlyMap<string, QuarantinedFrontend> {
     const quarantined = new Map<string, QuarantinedFrontend>();
     for (const { key, service, owner } of this.#desired.conflicts())
-      quarantined.set(key, { service, error: `already belongs to ${owner}` });
+      quarantined.set(key, { service, error: `already belongs to ${owner}`, owner });
     for (const [key, error] of this.#refused) {
       const service = this.#desired.get(key)?.service;
       // A frontend that is to go and cannot has no service any more.

@@ -14,13 +14,13 @@ const plan: ServicePlan = {
 
 describe('the commit barrier', () => {
   test('lets routes pass whose frontends the kernel has', () => {
-    const { routes, held } = passBarrier(plan, new Map());
+    const { routes, held } = passBarrier('a/a', plan, new Map());
     expect([...routes.keys()]).toEqual(['tor1', 'tor2']);
     expect(held).toEqual([]);
   });
 
   test('a port that the kernel refused does not take the address from the other ports', () => {
-    const { routes, held } = passBarrier(plan, new Map([['192.0.2.1 TCP 443', {}]]));
+    const { routes, held } = passBarrier('a/a', plan, new Map([['192.0.2.1 TCP 443', {}]]));
     expect([...routes.keys()]).toEqual(['tor1', 'tor2']);
     expect(held).toEqual([]);
   });
@@ -30,13 +30,13 @@ describe('the commit barrier', () => {
       ['192.0.2.1 TCP 443', {}],
       ['192.0.2.1 TCP 80', {}],
     ]);
-    const { routes, held } = passBarrier(plan, missing);
+    const { routes, held } = passBarrier('a/a', plan, missing);
     expect(routes.size).toBe(0);
     expect(held).toEqual([{ code: 'NotProgrammed', details: { frontend: '192.0.2.1 TCP 443' } }]);
   });
 
   test('an address that nothing on this node answers is not announced', () => {
     const unanswered = { ...plan, routes: plan.routes.map((route) => ({ ...route, needs: [] })) };
-    expect(passBarrier(unanswered, new Map()).routes.size).toBe(0);
+    expect(passBarrier('a/a', unanswered, new Map()).routes.size).toBe(0);
   });
 });

@@ -209,6 +209,30 @@ describe('routes', () => {
     expect(peer.status().prefixesAdvertised.ipv4).toBe(300);
   });
 
+  test('a long burst lets others have their turn', () => {
+    const peer = establish();
+    types();
+    peer.routes.set(Array.from({ length: 200 }, (_, med) => ({ ...route(`10.0.0.${med}/32`), med })));
+    let inFirstTurn = 0;
+    clock.after(0, () => (inFirstTurn = types().length));
+    clock.advance(0);
+    expect(inFirstTurn).toBe(64);
+    expect(types()).toHaveLength(136);
+  });
+
+  test('no keepalives pile up before a peer that does not read', () => {
+    const peer = establish();
+    types();
+    transport.remote.block();
+    peer.routes.set([route('192.0.2.1/32')]);
+    for (let second = 0; second < 30; second++) {
+      send(keepaliveMessage);
+      clock.advance(1_000);
+    }
+    expect(types()).toEqual([2]);
+    expect(peer.status().state).toBe('Established');
+  });
+
   test('a peer that never reads again is given up after the send hold time', () => {
     const peer = establish({ holdTime: 300 }, { holdTime: 300 });
     transport.remote.block();

@@ -177,7 +177,7 @@ describe('one frontend, two services', () => {
     const { kernel, dataplane } = setup();
     await dataplane.replace(node, new Map([['a', service(frontend('172.30.0.1', 80, [2]))]]));
     const second = await dataplane.apply(changes({ b: service(frontend('172.30.0.1', 80, [4])) }));
-    expect([...second.quarantined]).toEqual([['172.30.0.1 TCP 80', { service: 'b', error: 'already belongs to a' }]]);
+    expect([...second.quarantined]).toEqual([['172.30.0.1 TCP 80', { service: 'b', error: 'already belongs to a', owner: 'a' }]]);
     expect(kernel.contents().join()).toContain('10.244.0.2 . 8080');
     const later = await dataplane.apply(changes({ a: undefined }));
     expect([...later.quarantined]).toEqual([]);

@@ -1,0 +1,119 @@
+import type { ApplyResult, Dataplane, DataplaneError, ForwardingChanges, QuarantinedFrontend } from '../../../src/dataplane/dataplane.ts';
+import { DesiredFrontends } from '../../../src/dataplane/nftables/desired.ts';
+import { formatAddress } from '../../../src/net/address.ts';
+import type { Frontend, NodeForwarding, ServiceForwarding } from '../../../src/net/frontend.ts';
+import { formatPrefix, type Prefix } from '../../../src/net/prefix.ts';
+
+/**
+ * A kernel of Maps that keeps the contract of Dataplane. Logs what it commits: "+192.0.2.1 TCP 80" (also for another form
+ * of it), "-192.0.2.1 TCP 80", "unreachable 192.0.2.0/24", "node 10.0.0.1".
+ */
+export class FakeDataplane implements Dataplane {
+  readonly desired = new Map<string, ServiceForwarding>();
+  readonly kernel = new Map<string, { readonly service: string; readonly frontend: Frontend }>();
+  unreachable: readonly string[] = [];
+  /** Frontends whose next form the kernel does not take; the form before stays. */
+  readonly refused = new Set<string>();
+  /** Every call rejects with it. */
+  failure: DataplaneError | undefined;
+  /** `setUnreachable` alone rejects with it. */
+  unreachableFailure: DataplaneError | undefined;
+  /** Awaited by every call before the kernel changes. */
+  answer: () => Promise<void> = async () => undefined;
+  /** Services of every `apply` and `replace`. */
+  readonly calls: string[][] = [];
+  attempts = 0;
+  closed = false;
+  readonly #claims = new DesiredFrontends();
+  readonly #touched = new Set<string>();
+  readonly #quarantined = new Map<string, string>();
+  readonly #log: string[];
+
+  constructor(log: string[] = []) {
+    this.#log = log;
+  }
+
+  replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult> {
+    this.calls.push([...services.keys()]);
+    return this.#call(() => {
+      for (const service of this.desired.keys()) if (!services.has(service)) this.#set(service, undefined);
+      for (const [service, forwarding] of services) this.#set(service, forwarding);
+      this.#logNode(node);
+      return this.#commit();
+    });
+  }
+
+  setNode(node: NodeForwarding): Promise<ApplyResult> {
+    return this.#call(() => {
+      this.#logNode(node);
+      return this.#commit();
+    });
+  }
+
+  apply(changes: ForwardingChanges): Promise<ApplyResult> {
+    this.calls.push([...changes.keys()]);
+    return this.#call(() => {
+      for (const [service, forwarding] of changes) this.#set(service, forwarding);
+      return this.#commit();
+    });
+  }
+
+  setUnreachable(prefixes: readonly Prefix[]): Promise<void> {
+    return this.#call(() => {
+      if (this.unreachableFailure !== undefined) throw this.unreachableFailure;
+      this.unreachable = prefixes.map(formatPrefix);
+      this.#log.push(['unreachable', ...this.unreachable].join(' '));
+    });
+  }
+
+  onRepair(): void {
+    // Nobody else changes these Maps.
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    this.#log.push('data plane closed');
+  }
+
+  async cleanup(): Promise<void> {
+    this.kernel.clear();
+  }
+
+  async #call<T>(work: () => T): Promise<T> {
+    this.attempts++;
+    await this.answer();
+    if (this.failure !== undefined) throw this.failure;
+    return work();
+  }
+
+  #set(service: string, forwarding: ServiceForwarding | undefined): void {
+    if (forwarding === undefined) this.desired.delete(service);
+    else this.desired.set(service, forwarding);
+    for (const key of this.#claims.set(service, forwarding)) this.#touched.add(key);
+  }
+
+  #logNode({ nodePortAddresses }: NodeForwarding): void {
+    this.#log.push(['node', ...nodePortAddresses.map(formatAddress)].join(' '));
+  }
+
+  #commit(): ApplyResult {
+    const keys = new Set([...this.#touched, ...this.#quarantined.keys()]);
+    this.#touched.clear();
+    for (const key of [...keys].toSorted()) {
+      const wanted = this.#claims.get(key);
+      this.#quarantined.delete(key);
+      if (wanted === undefined) {
+        if (this.kernel.delete(key)) this.#log.push(`-${key}`);
+      } else if (this.refused.has(key)) {
+        this.#quarantined.set(key, 'no');
+      } else {
+        this.kernel.set(key, wanted);
+        this.#log.push(`+${key}`);
+      }
+    }
+    const quarantined = new Map<string, QuarantinedFrontend>();
+    for (const { key, service, owner } of this.#claims.conflicts()) quarantined.set(key, { service, error: 'taken', owner });
+    for (const [key, error] of this.#quarantined) quarantined.set(key, { service: this.#claims.get(key)?.service ?? '', error });
+    return { quarantined };
+  }
+}

@@ -1,0 +1,70 @@
+import { resolveOptions, type PeerOptions, type Route, type Speaker } from '../../../src/bgp/index.ts';
+import { formatAddress } from '../../../src/net/address.ts';
+import { formatPrefix, type Prefix } from '../../../src/net/prefix.ts';
+
+/** What the agent uses of a Speaker: tells at once what a peer would hear, in the order of the calls. */
+export class RecordingSpeaker {
+  readonly tables = new Map<string, Set<string>>();
+  readonly #log: string[];
+
+  constructor(log: string[]) {
+    this.#log = log;
+  }
+
+  /** For the constructor of Agent. */
+  get speaker(): Speaker {
+    return this as unknown as Speaker;
+  }
+
+  addPeer(first: PeerOptions): object {
+    let options = resolveOptions(first);
+    const { name } = options;
+    const table = new Set<string>();
+    this.tables.set(name, table);
+    this.#log.push(`open ${name}`);
+    const announce = ({ prefix }: Route): void => this.#change(table.has(formatPrefix(prefix)) ? 'again' : 'announce', name, prefix, table);
+    const withdraw = (prefix: Prefix): void => {
+      if (table.has(formatPrefix(prefix))) this.#change('withdraw', name, prefix, table);
+    };
+    return {
+      name,
+      routes: {
+        set: (routes: readonly Route[]) => routes.forEach(announce),
+        update: (change: { readonly announce: readonly Route[]; readonly withdraw: readonly Prefix[] }) => {
+          change.withdraw.forEach(withdraw);
+          change.announce.forEach(announce);
+        },
+      },
+      reconfigure: (next: PeerOptions) => void (options = resolveOptions(next)),
+      status: () => ({
+        name,
+        address: formatAddress(options.address),
+        state: 'Established',
+        since: new Date(0),
+        localAsn: options.localAsn,
+        peerAsn: 64513,
+        prefixesAdvertised: { ipv4: table.size, ipv6: 0 },
+      }),
+    };
+  }
+
+  removePeer(name: string): void {
+    this.tables.delete(name);
+    this.#log.push(`close ${name}`);
+  }
+
+  onChange(): () => void {
+    return () => undefined;
+  }
+
+  async stop({ message }: { readonly message: string }): Promise<void> {
+    this.#log.push(`stop: ${message}`);
+  }
+
+  #change(what: 'announce' | 'again' | 'withdraw', name: string, prefix: Prefix, table: Set<string>): void {
+    const text = formatPrefix(prefix);
+    if (what === 'withdraw') table.delete(text);
+    else table.add(text);
+    if (what !== 'again') this.#log.push(`${what} ${text} to ${name}`);
+  }
+}
