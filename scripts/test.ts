@@ -1,7 +1,7 @@
 /**
  * Runs the test tiers and closes with one line, "N passed, N failed", which counts every test and every static check.
  *
- *   node scripts/test.ts quick   what `npm test` runs: types, lint, format, import graph, unit and property tests, a lab smoke run
+ *   node scripts/test.ts quick   what `npm test` runs: types, build, lint, format, import graph, unit and property tests, a lab smoke run
  *   node scripts/test.ts lab     every lab suite, one after the other
  *   node scripts/test.ts quick -t 'BGP-'   further arguments: only vitest, with them
  */
@@ -22,6 +22,7 @@ const environment = { ...process.env, PATH: `${bin}:${process.env['PATH'] ?? ''}
 const tiers: Readonly<Record<string, () => Outcome[]>> = {
   quick: () => [
     check('types', 'tsc', ['-p', '.']),
+    build(),
     check('lint', 'oxlint', ['--type-aware', '--deny-warnings']),
     check('format', 'oxfmt', ['--check', 'src', 'providers', 'test', 'scripts']),
     vitest('unit and property tests', ['--project', 'unit']),
@@ -46,6 +47,16 @@ process.exit(failed > 0 || passed === 0 ? 1 : 0);
 function check(title: string, command: string, args: readonly string[]): Outcome {
   const { status } = execute(title, command, args);
   return status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+}
+
+/** What `npm run build` makes, made aside: the tree stays without dist/, from which bin/herald would run. */
+function build(): Outcome {
+  const folder = mkdtempSync(join(tmpdir(), 'herald-build-'));
+  try {
+    return check('build', 'tsc', ['-p', 'tsconfig.build.json', '--outDir', folder]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 /** A run that ends badly without naming a failed test (a crash, a file that does not load) counts as one failure. */

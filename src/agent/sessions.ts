@@ -153,6 +153,7 @@ function peerOptions(session: SessionIntent): PeerOptions {
     keepaliveTime: session.keepaliveTimeSeconds,
     families: session.families,
     ebgpMultiHop: session.ebgpMultiHop,
+    passive: session.passive,
     adminDown: session.adminDown,
     ...(session.connectTimeSeconds === undefined ? {} : { connectRetryTime: session.connectTimeSeconds }),
     ...(session.sourceAddress === undefined ? {} : { sourceAddress: session.sourceAddress }),

@@ -17,6 +17,9 @@ export interface Environment {
   readonly providers: () => Promise<readonly Provider[]>;
 }
 
+/** Follows every mistake on the command line. */
+export const hint = '(herald --help lists the commands; herald COMMAND --help shows an example)';
+
 /** A command that cannot do what was asked, for a reason that the user can mend. Shown without a stack. */
 export class UsageError extends Error {
   readonly exitCode: number;

@@ -3,7 +3,7 @@ import { renderService } from '../explain/render-service.ts';
 import { explainService } from '../explain/service.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import { problemText } from '../sources/source.ts';
-import { UsageError, type Environment } from './environment.ts';
+import { hint, UsageError, type Environment } from './environment.ts';
 import { readSource } from './read-source.ts';
 import { outputOption, sourceOption, type OutputOptions } from './options.ts';
 
@@ -34,5 +34,8 @@ export function explainCommand(environment: Environment): Command {
         for (const line of [...renderService(explanation), ...about.map((problem) => `problem: ${problemText(problem)}`)])
           environment.print(line);
     });
-  return new Command('explain').description('say why something is as it is').addCommand(service.exitOverride());
+  return new Command('explain')
+    .description('say why something is as it is')
+    .addCommand(service.exitOverride().showHelpAfterError(hint))
+    .addHelpText('after', '\nExample:\n  herald explain service shop/web --source /etc/herald');
 }

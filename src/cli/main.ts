@@ -1,12 +1,13 @@
 import { hostname } from 'node:os';
 import { Command, CommanderError } from 'commander';
 import { pino, stdSerializers } from 'pino';
+import { SourceError } from '../sources/source.ts';
 import { systemClock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
 import { systemRandom } from '../system/random.ts';
 import { agentCommand } from './agent-command.ts';
 import { controllerCommand } from './controller-command.ts';
-import { UsageError, type Environment } from './environment.ts';
+import { hint, UsageError, type Environment } from './environment.ts';
 import { explainCommand } from './explain-command.ts';
 import { planCommand } from './plan-command.ts';
 import { runCommand } from './run-command.ts';
@@ -30,27 +31,38 @@ async function main(argv: readonly string[]): Promise<number> {
     .description('Gives Kubernetes Services of type LoadBalancer an address and makes it work.')
     .version(version)
     .exitOverride()
-    .showHelpAfterError('(herald --help lists the commands; herald COMMAND --help shows an example)')
+    .showHelpAfterError(hint)
     .addHelpText(
       'after',
       '\nExample:\n  herald run examples/one-host     controller and agent of this host, over a directory of manifests\n',
     );
   for (const command of [controllerCommand, agentCommand, runCommand, explainCommand, planCommand]) {
-    program.addCommand(command(environment).exitOverride());
+    program.addCommand(command(environment).exitOverride().showHelpAfterError(hint));
   }
   try {
     await program.parseAsync(argv);
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (error instanceof UsageError) {
-      process.stderr.write(`herald: ${error.message}\n`);
-      return error.exitCode;
-    }
+    if (error instanceof UsageError) return fail(error.message, error.exitCode);
+    if (error instanceof SourceError) return fail(error.message, 1);
     // Stopped before it had begun.
     if (environment.stopped.aborted && error === environment.stopped.reason) return 0;
     throw error;
   }
+}
+
+function fail(message: string, exitCode: number): number {
+  process.stderr.write(`herald: ${message}\n`);
+  return exitCode;
+}
+
+/** Whoever reads an answer may stop before its end: `herald plan ... | head`. */
+function endWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(0);
+  });
 }
 
 function makeLog(level: string): Log {
@@ -69,4 +81,5 @@ function stopSignal(): AbortSignal {
   return controller.signal;
 }
 
+endWithReader();
 process.exitCode = await main(process.argv);

@@ -12,13 +12,17 @@ export async function startController(environment: Environment, source: Source, 
   const lock = await lockOrExplain(join(directory, '.herald/controller.lock'));
   const writer = new DirectoryRecords(directory, { clock });
   const controller = new Controller({ source, providers: await environment.providers(), writer, clock, random, log });
-  await controller.start();
-  return {
-    stop: async () => {
-      await controller.stop();
-      await lock.release();
-    },
+  const stop = async (): Promise<void> => {
+    await controller.stop();
+    await lock.release();
   };
+  try {
+    await controller.start();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { stop };
 }
 
 export async function lockOrExplain(file: string): Promise<DirectoryLock> {

@@ -3,7 +3,7 @@ import { decideAllocationClaim } from '../decisions/allocation/claim.ts';
 import { effectivePools } from '../decisions/allocation/pools.ts';
 import { allocationRequest } from '../decisions/allocation/request.ts';
 import { assignedAddresses, type Service } from '../model/service.ts';
-import type { ServiceKey } from '../model/metadata.ts';
+import { serviceKey, type ServiceKey } from '../model/metadata.ts';
 import type { Reason } from '../model/reasons.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { formatAddress } from '../net/address.ts';
@@ -40,24 +40,28 @@ export function explainAllocation(snapshot: Snapshot, service: Service): Allocat
 
 export type ExpectedAddresses = ReadonlyMap<ServiceKey, { readonly addresses: readonly string[]; readonly reason?: Reason }>;
 
-/** What every Service will hold after a controller that stands at `current` has worked through `proposed`. */
+/**
+ * What every Service will hold after a controller that stands at `current` has worked through `proposed`. Services that
+ * cease to be ours are there without an address; those that never were are not there.
+ */
 export function expectedAddresses(current: Snapshot, proposed: Snapshot): ExpectedAddresses {
   const allocator = allocatorOf(current);
-  for (const { service } of allocator.assignments()) if (!proposed.services.has(service)) allocator.release(service);
+  const wanted = ourServices(proposed).map((service) => allocationRequest(service, proposed));
+  const expected = new Map<ServiceKey, { readonly addresses: readonly string[]; readonly reason?: Reason }>();
+  for (const service of ourServices(current)) expected.set(serviceKey(service.metadata), { addresses: [] });
+  const kept = new Set(wanted.map(({ service }) => service));
+  for (const service of expected.keys()) if (!kept.has(service)) allocator.release(service);
   allocator.setPools(effectivePools(proposed.pools).pools);
-  return new Map(
-    ourServices(proposed).map((service) => {
-      const request = allocationRequest(service, proposed);
-      const { addresses, reason } = allocator.allocate(request);
-      return [request.service, { addresses: addresses.map(formatAddress), ...(reason === undefined ? {} : { reason }) }];
-    }),
-  );
+  for (const request of wanted) {
+    const { addresses, reason } = allocator.allocate(request);
+    expected.set(request.service, { addresses: addresses.map(formatAddress), ...(reason === undefined ? {} : { reason }) });
+  }
+  return expected;
 }
 
-/** In the controller's order: those that hold an address first, then by key. */
+/** In the controller's order: those that hold addresses first, the others as they were read, file by file. */
 function ourServices(snapshot: Snapshot): Service[] {
-  return [...snapshot.services]
-    .filter(([, service]) => decideAllocationClaim(service, snapshot.config).mine)
-    .toSorted(([a, one], [b, other]) => Math.sign(other.ingress.length) - Math.sign(one.ingress.length) || (a < b ? -1 : 1))
-    .map(([, service]) => service);
+  return [...snapshot.services.values()]
+    .filter((service) => decideAllocationClaim(service, snapshot.config).mine)
+    .toSorted((one, other) => other.ingress.length - one.ingress.length);
 }

@@ -60,7 +60,7 @@ export function planChanges(current: Snapshot, proposed: Snapshot, classify: Cla
   );
   const nodes = [...new Set([...current.nodes.keys(), ...after.nodes.keys()])].toSorted();
   return {
-    addresses: changedAddresses(current, expected),
+    addresses: changedAddresses(current, expectedAddresses(current, current), expected),
     routes: nodes.flatMap((node) => changes(node, routes(current, node), routes(after, node))),
     rules: nodes.flatMap((node) => changes(node, rules(current, node), rules(after, node))),
     sessions: nodes.flatMap((node) => changedSessions(node, sessions(current, node), sessions(after, node), classify)),
@@ -97,14 +97,15 @@ function withIngress(snapshot: Snapshot, ingressOf: (key: ServiceKey) => readonl
   };
 }
 
-function changedAddresses(current: Snapshot, expected: ExpectedAddresses): AddressChange[] {
-  const before = new Map([...current.services].map(([key, service]) => [key, recordedAddresses(service)]));
-  const keys = [...new Set([...before.keys(), ...expected.keys()])].toSorted();
-  return keys.flatMap((service): AddressChange[] => {
-    const [old, next] = [before.get(service) ?? [], expected.get(service)];
-    const after = next?.addresses ?? [];
-    if (old.join() === after.join() && next?.reason === undefined) return [];
-    return [{ service, before: old, after, ...(next?.reason === undefined ? {} : { reason: next.reason }) }];
+/** `unchanged`: what would happen anyway, with the manifests as they are. That a Service still waits as before is no change. */
+function changedAddresses(current: Snapshot, unchanged: ExpectedAddresses, expected: ExpectedAddresses): AddressChange[] {
+  return [...expected.keys()].toSorted().flatMap((key): AddressChange[] => {
+    const service = current.services.get(key);
+    const before = service === undefined ? [] : recordedAddresses(service);
+    const { addresses: after = [], reason } = expected.get(key) ?? {};
+    const saidBefore = JSON.stringify(unchanged.get(key)?.reason);
+    if (before.join() === after.join() && JSON.stringify(reason) === saidBefore) return [];
+    return [{ service: key, before, after, ...(reason === undefined ? {} : { reason }) }];
   });
 }
 

@@ -1,4 +1,4 @@
-import { fix, says, type Reason } from '../model/reasons.ts';
+import { fix, reason as reasonOf, says, type Reason } from '../model/reasons.ts';
 import type { AddressExplanation, NodeExplanation, ServiceExplanation } from './service.ts';
 
 /** An explanation as lines for a terminal: every "no" with its reason, and below it what to do. */
@@ -30,8 +30,9 @@ function renderAllocation({ addresses, reason, pools }: ServiceExplanation['allo
 
 function renderNode({ node, reports, frontends, forwarding, reason, addresses }: NodeExplanation): string[] {
   return [
-    `Node ${node}${reports ? '' : '  (no agent reports)'}`,
-    `  forwards ${frontends} frontend${frontends === 1 ? '' : 's'}`,
+    `Node ${node}`,
+    ...(reports ? [] : withFix('  ', reasonOf('AgentSilent', { node }))),
+    `  ${reports ? 'forwards' : 'would forward'} ${frontends} frontend${frontends === 1 ? '' : 's'}`,
     ...forwarding.flatMap((because) => withFix('    ', because)),
     ...(reason === undefined ? [] : withFix('  announces nothing: ', reason)),
     ...addresses.flatMap(renderAddress),
@@ -43,15 +44,17 @@ function renderAddress({ address, type, reason, peers, refused }: AddressExplana
   if (type === 'ClusterIP' && (reason?.code === 'NoAdvertisement' || reason?.code === 'ServiceNotSelected')) {
     return [`  ${title} stays inside the cluster: no BGPAdvertisement selects it`];
   }
-  const reached = peers.filter((peer) => peer.reason === undefined);
-  const names = reached.map(({ peer, prefixes }) =>
-    prefixes.every((prefix) => isHostRoute(prefix, address)) ? peer : `${peer} as ${prefixes.join(', ')}`,
-  );
+  const named = ({ peer, prefixes }: (typeof peers)[number]): string =>
+    prefixes.every((prefix) => isHostRoute(prefix, address)) ? peer : `${peer} as ${prefixes.join(', ')}`;
+  const names = peers.filter((peer) => peer.reason === undefined).map(named);
+  // That the agent is silent was said of the node.
+  const expected = peers.filter((peer) => peer.reason?.code === 'AgentSilent');
   // A session for each family is the usual way: that one does not carry the other's addresses is no news where another does.
-  const obstacles = peers.filter((peer) => peer.reason !== undefined && !(peer.reason.code === 'PeerFamilyNotCarried' && peers.length > 1));
+  const obstacles = peers.filter((peer) => !expected.includes(peer) && !(peer.reason?.code === 'PeerFamilyNotCarried' && peers.length > 1));
   return [
     ...(reason === undefined ? [] : withFix(`  ${title} is not announced: `, reason)),
     ...(names.length === 0 ? [] : [`  ${title} is announced to ${names.join(', ')}`]),
+    ...(expected.length === 0 ? [] : [`  ${title} would be announced to ${expected.map(named).join(', ')}`]),
     ...obstacles.flatMap((peer) =>
       peer.reason === undefined ? [] : withFix(`  ${title} is not announced to ${peer.peer}: `, peer.reason),
     ),

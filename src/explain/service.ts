@@ -1,4 +1,5 @@
 import { decideAnnouncement, type AddressAnnouncement, type RefusedAdvertisement } from '../decisions/announcement/decision.ts';
+import { frontendsOfAddress } from '../decisions/forwarding/address-frontends.ts';
 import { decideForwarding } from '../decisions/forwarding/plan.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import type { NodeState } from '../model/node-state.ts';
@@ -71,31 +72,49 @@ function explainNode(snapshot: Snapshot, service: Service, key: ServiceKey, node
     frontends: forwarding?.frontends.length ?? 0,
     forwarding: [...reasons, ...reported.map((difference) => difference.reason)],
     ...(announcement.reason === undefined ? {} : { reason: announcement.reason }),
-    addresses: announcement.addresses.map((address) => explainAddress(address, state, key, node)),
+    addresses: announcement.addresses.map((announced) =>
+      explainAddress(announced, (peer) => {
+        if (state === undefined) return reason('AgentSilent', { node });
+        return heldBack(state, key, frontendsOfAddress({ frontends: [], ...forwarding }, announced.address)) ?? sessionDown(state, peer);
+      }),
+    ),
   };
 }
 
+/** `obstacleTo`: why a route that was decided is not at the peer, as far as the agent reports. */
 function explainAddress(
   { address, type, result, refused }: AddressAnnouncement,
-  state: NodeState | undefined,
-  key: ServiceKey,
-  node: string,
+  obstacleTo: (peer: string) => Reason | undefined,
 ): AddressExplanation {
   const peers = (result.peers ?? []).map(({ peer, result: toPeer }) => {
     if (!('routes' in toPeer)) return { peer, prefixes: [], reason: toPeer.reason };
     const prefixes = toPeer.routes.map(({ prefix }) => formatPrefix(prefix));
-    const obstacle = obstacleOf(state, key, node, peer);
+    const obstacle = obstacleTo(peer);
     return { peer, prefixes, ...(obstacle === undefined ? {} : { reason: obstacle }) };
   });
   return { address: formatAddress(address), type, ...(result.announce ? {} : { reason: result.reason }), peers, refused };
 }
 
-/** Why a route that was decided is not at the peer, as far as the agent reports. */
-function obstacleOf(state: NodeState | undefined, key: ServiceKey, node: string, peer: string): Reason | undefined {
-  if (state === undefined) return reason('AgentSilent', { node });
-  const held = state.differing.find((difference) => difference.service === key && difference.aspect === 'Announced');
-  if (held !== undefined) return held.reason;
-  const session = state.sessions.find((candidate) => candidate.peer === peer);
+/**
+ * Why the agent holds a route back. It names one frontend for a Service: that one tells of its own address only, and the
+ * other addresses are held back when the kernel refused every frontend they have.
+ */
+function heldBack({ differing }: NodeState, key: ServiceKey, frontends: readonly string[]): Reason | undefined {
+  const ofService = differing.filter(({ service }) => service === key);
+  const held = ofService.find(({ aspect }) => aspect === 'Announced')?.reason;
+  if (held === undefined || held.code !== 'NotProgrammed' || frontends.includes(held.details.frontend)) return held;
+  const refused = new Set(
+    ofService.flatMap(({ reason: { code, details } }) =>
+      code === 'FrontendQuarantined' || code === 'FrontendTaken' ? [details.frontend] : [],
+    ),
+  );
+  const [first] = frontends;
+  if (first === undefined || !frontends.every((frontend) => refused.has(frontend))) return undefined;
+  return reason('NotProgrammed', { frontend: first });
+}
+
+function sessionDown({ sessions }: NodeState, peer: string): Reason | undefined {
+  const session = sessions.find((candidate) => candidate.peer === peer);
   if (session?.state === 'Established') return undefined;
   return reason('SessionDown', { peer, state: session?.state ?? 'unknown to the agent', lastError: session?.lastError ?? '' });
 }

@@ -5,6 +5,8 @@ import { formatPrefix, type Prefix } from '../../../src/net/prefix.ts';
 /** What the agent uses of a Speaker: tells at once what a peer would hear, in the order of the calls. */
 export class RecordingSpeaker {
   readonly tables = new Map<string, Set<string>>();
+  /** Routes that peers were told, the same again included. */
+  told = 0;
   readonly #log: string[];
 
   constructor(log: string[]) {
@@ -62,6 +64,7 @@ export class RecordingSpeaker {
   }
 
   #change(what: 'announce' | 'again' | 'withdraw', name: string, prefix: Prefix, table: Set<string>): void {
+    this.told++;
     const text = formatPrefix(prefix);
     if (what === 'withdraw') table.delete(text);
     else table.add(text);

@@ -64,17 +64,13 @@ export class Routers {
   }
 
   /** Hold time 0: nobody's timers run. */
-  #greet({ options, send }: RemoteEnd): void {
-    const overIpv6 = options.address.family === 6;
-    void send;
-    const identity = { localAsn: 64513, peerAsn: 64512, routerId: 7, holdTime: 0, families: [4, 6], overIpv6 } as const;
-    this.#sessions.keys().forEach((remote) => {
-      if (remote.options === options) remote.send(encodeOpen(openOf(identity)));
-    });
+  #greet(remote: RemoteEnd): void {
+    const overIpv6 = remote.options.address.family === 6;
+    remote.send(encodeOpen(openOf({ localAsn: 64513, peerAsn: 64512, routerId: 7, holdTime: 0, families: [4, 6], overIpv6 })));
   }
 
   #update(body: Uint8Array, table: Map<string, string>): void {
-    const update = decodeUpdate(body, { families: [4, 6], fourOctetAsn: true, internal: false, asn: 64513 } as never);
+    const update = decodeUpdate(body, { families: [4, 6], fourOctetAsn: true, internal: false });
     if (!update.ok) throw new Error(update.fault.problem);
     const { withdrawn, announced, attributes } = update.value;
     for (const { family, bytes } of withdrawn) for (const prefix of readNlri(family, bytes)) table.delete(formatPrefix(prefix));
@@ -92,15 +88,11 @@ export function attributesText(communities: readonly Community[], med: number | 
 class Dialer extends MemoryTransport {
   override dial(options: DialOptions, events: ConnectionEvents): Connection {
     const local: Address = address(options.address.family === 4 ? '10.0.0.1' : 'fd00::1');
-    return super.dial(options, { ...bound(events), connected: () => events.connected(local) });
+    return super.dial(options, {
+      connected: () => events.connected(local),
+      data: (bytes) => events.data(bytes),
+      drain: () => events.drain(),
+      closed: (failure) => events.closed(failure),
+    });
   }
-}
-
-function bound(events: ConnectionEvents): ConnectionEvents {
-  return {
-    connected: (at) => events.connected(at),
-    data: (bytes) => events.data(bytes),
-    drain: () => events.drain(),
-    closed: (failure) => events.closed(failure),
-  };
 }

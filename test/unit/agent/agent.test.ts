@@ -1,0 +1,468 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { DataplaneError } from '../../../src/dataplane/dataplane.ts';
+import { advertisement, config, node, peer, pool, service } from '../decisions/fixtures.ts';
+import { basics, changed, gate, testbed, web, type Testbed } from './testbed.ts';
+
+let bed: Testbed | undefined;
+
+async function start(...objects: Parameters<typeof testbed>[0]): Promise<Testbed> {
+  bed = testbed([...basics, ...objects]);
+  await bed.agent.start();
+  await bed.settle();
+  return bed;
+}
+
+async function started(...objects: Parameters<typeof testbed>[0]): Promise<Testbed> {
+  const bed = await start(...objects);
+  bed.takeLog();
+  return bed;
+}
+
+afterEach(async () => {
+  const last = bed;
+  bed = undefined;
+  if (last === undefined || last.dataplane.closed) return;
+  last.dataplane.answer = async () => undefined;
+  await last.agent.stop('the test is over');
+  expect(last.clock.pending, 'timers that are left').toBe(0);
+});
+
+const differing = ({ states }: Testbed): string[] =>
+  (states.at(-1)?.differing ?? []).map(({ service, aspect, reason }) => `${service} ${aspect} ${reason.code}`);
+
+describe('a pass', () => {
+  test('at start: the kernel, then the unreachable routes of an earlier run, then the sessions with all they have to say', async () => {
+    const bed = await start(...web('a', ['192.0.2.1', '2001:db8:1::1']));
+    expect(bed.takeLog()).toEqual([
+      'node 10.0.0.1 fd00::1',
+      '+192.0.2.1 TCP 80',
+      '+2001:db8:1::1 TCP 80',
+      'unreachable',
+      'open tor1',
+      'announce 192.0.2.1/32 to tor1',
+      'announce 2001:db8:1::1/128 to tor1',
+    ]);
+  });
+
+  test.each([
+    ['192.0.2.1', '192.0.2.1/32', '80'],
+    ['2001:db8:1::1', '2001:db8:1::1/128', '80'],
+    ['192.0.2.1', '192.0.2.1/32', '53/UDP'],
+    ['2001:db8:1::1', '2001:db8:1::1/128', '53/UDP'],
+  ])('announces %s only after the commit of its frontend (%s, port %s)', async (ip, route, port) => {
+    const bed = await started();
+    const kernel = gate();
+    bed.dataplane.answer = kernel.wait;
+    bed.source.put(...web('a', [ip], { ports: [port] }));
+    await bed.settle();
+    expect(bed.takeLog()).toEqual([]);
+    kernel.open();
+    await bed.settle();
+    const [number, protocol = 'TCP'] = port.split('/');
+    expect(bed.takeLog()).toEqual([`+${ip} ${protocol} ${number}`, `announce ${route} to tor1`]);
+  });
+
+  test('withdraws before the commit that removes the rules', async () => {
+    const bed = await started(...web('a', ['192.0.2.1']), config({ drainSeconds: 0 }));
+    const kernel = gate();
+    bed.dataplane.answer = kernel.wait;
+    for (const object of web('a', ['192.0.2.1'])) bed.source.remove(object);
+    await bed.settle();
+    expect(bed.takeLog()).toEqual(['withdraw 192.0.2.1/32 to tor1']);
+    kernel.open();
+    await bed.settle();
+    expect(bed.takeLog()).toEqual(['-192.0.2.1 TCP 80']);
+  });
+
+  test('takes what changes while the kernel works in the next one, and each Service once', async () => {
+    const bed = await started();
+    const kernel = gate();
+    bed.dataplane.answer = kernel.wait;
+    bed.dataplane.calls.length = 0;
+    bed.source.put(...web('a', ['192.0.2.1']));
+    bed.source.put(...web('b', ['192.0.2.2']), ...web('c', ['192.0.2.3']));
+    for (const object of web('b', ['192.0.2.2'])) bed.source.remove(object);
+    kernel.open();
+    await bed.settle();
+    expect(bed.dataplane.calls).toEqual([['default/a'], ['default/b', 'default/c']].map((keys) => expect.arrayContaining(keys)));
+    expect(bed.takeLog().filter((line) => line.startsWith('announce'))).toEqual([
+      'announce 192.0.2.1/32 to tor1',
+      'announce 192.0.2.3/32 to tor1',
+    ]);
+  });
+
+  test('one changed Service among a thousand is one Service for the data plane', async () => {
+    const many = Array.from({ length: 1000 }, (_, i) =>
+      web(`s${i}`, [i % 2 === 0 ? `192.0.2.${(i >> 1) % 256}` : `2001:db8:1::${(i % 256).toString(16)}`], { ports: [`${1000 + i}`] }),
+    );
+    const bed = await started(...many.flat());
+    expect(bed.dataplane.calls.map((services) => services.length)).toEqual([1000]);
+    const { told } = bed.peers;
+    bed.source.put(changed(many[500]?.[0], { externalTrafficPolicy: 'Local' }));
+    await bed.settle();
+    expect(bed.dataplane.calls.slice(1)).toEqual([['default/s500']]);
+    expect(bed.peers.told - told, 'its one route, before and after the commit').toBeLessThanOrEqual(3);
+  });
+
+  test('another node changes no Service, our own labels may change all', async () => {
+    const bed = await started(...web('a', ['192.0.2.1']));
+    bed.source.put(node({ name: 'n2', podCIDRs: ['10.2.0.0/24'] }));
+    await bed.settle();
+    expect(bed.dataplane.calls.at(-1)).toEqual([]);
+    expect(bed.takeLog()).toEqual(['node 10.0.0.1 fd00::1']);
+    bed.source.put(node({ name: 'n1', labels: { 'node.kubernetes.io/exclude-from-external-load-balancers': '' } }));
+    await bed.settle();
+    expect(bed.takeLog()[0]).toBe('withdraw 192.0.2.1/32 to tor1');
+  });
+});
+
+describe('quarantine', () => {
+  test('holds a route back while no frontend of the address works, and says so', async () => {
+    const bed = await started();
+    bed.dataplane.refused.add('192.0.2.1 TCP 80').add('192.0.2.1 TCP 443');
+    bed.source.put(...web('a', ['192.0.2.1', '2001:db8:1::1'], { ports: ['http:80', 'https:443'] }));
+    await bed.advance(100);
+    expect(bed.takeLog()).toEqual(['+2001:db8:1::1 TCP 443', '+2001:db8:1::1 TCP 80', 'announce 2001:db8:1::1/128 to tor1']);
+    expect(differing(bed)).toEqual([
+      'default/a Programmed FrontendQuarantined',
+      'default/a Programmed FrontendQuarantined',
+      'default/a Announced NotProgrammed',
+    ]);
+    // The end of the quarantine shows in the answer to the commit of any other Service.
+    bed.dataplane.refused.delete('192.0.2.1 TCP 443');
+    bed.source.put(...web('other', ['192.0.2.9']));
+    await bed.advance(100);
+    expect(bed.takeLog()).toEqual(expect.arrayContaining(['+192.0.2.1 TCP 443', 'announce 192.0.2.1/32 to tor1']));
+    expect(differing(bed)).toEqual(['default/a Programmed FrontendQuarantined']);
+    bed.dataplane.refused.clear();
+    bed.source.remove(service({ name: 'other' }));
+    await bed.advance(100);
+    expect(differing(bed)).toEqual([]);
+  });
+
+  test('withdraws a route whose last frontend the kernel refuses in its new form', async () => {
+    const bed = await started(...web('a', ['192.0.2.1']), config({ drainSeconds: 0 }));
+    bed.dataplane.refused.add('192.0.2.1 TCP 81');
+    bed.source.put(...web('a', ['192.0.2.1'], { ports: ['81'] }));
+    await bed.settle();
+    expect(bed.takeLog()).toEqual(['-192.0.2.1 TCP 80', 'withdraw 192.0.2.1/32 to tor1']);
+  });
+
+  test('a Service that asks for the frontend of another does not take its route away, and waits for its end', async () => {
+    const bed = await started(...web('a', ['192.0.2.1']), config({ drainSeconds: 0 }));
+    bed.source.put(...web('b', ['192.0.2.1']), ...web('c', ['192.0.2.1']));
+    await bed.settle();
+    bed.source.put(changed(web('a', ['192.0.2.1'])[0], { affinitySeconds: 10 }));
+    await bed.advance(100);
+    expect(bed.takeLog().filter((line) => !line.startsWith('+'))).toEqual([]);
+    expect(differing(bed)).toContain('default/b Programmed FrontendTaken');
+    expect(differing(bed)).toContain('default/b Announced NotProgrammed');
+    expect(differing(bed)).toContain('default/c Announced NotProgrammed');
+    expect(differing(bed).filter((text) => text.startsWith('default/a'))).toEqual([]);
+    for (const object of web('a', ['192.0.2.1'])) bed.source.remove(object);
+    await bed.settle();
+    expect(bed.takeLog()).toEqual(['withdraw 192.0.2.1/32 to tor1', '+192.0.2.1 TCP 80', 'announce 192.0.2.1/32 to tor1']);
+    for (const object of web('b', ['192.0.2.1'])) bed.source.remove(object);
+    await bed.advance(100);
+    expect(bed.peers.tables.get('tor1')).toEqual(new Set(['192.0.2.1/32']));
+    expect(differing(bed)).toEqual([]);
+  });
+});
+
+describe('draining', () => {
+  const objects = web('a', ['192.0.2.1', '2001:db8:1::1'], { ports: ['80@30080'], clusterIPs: ['10.96.0.7', 'fd96::7'] });
+
+  async function gone(): Promise<Testbed> {
+    const bed = await started(...objects, config({ drainSeconds: 10 }));
+    for (const object of objects) bed.source.remove(object);
+    await bed.settle();
+    expect(bed.takeLog()).toEqual(
+      expect.arrayContaining([
+        'withdraw 192.0.2.1/32 to tor1',
+        'withdraw 2001:db8:1::1/128 to tor1',
+        '-10.96.0.7 TCP 80',
+        '-fd96::7 TCP 80',
+        '-NodePort IPv4 TCP 30080',
+        '-NodePort IPv6 TCP 30080',
+      ]),
+    );
+    expect([...bed.dataplane.kernel.keys()]).toEqual(['192.0.2.1 TCP 80', '2001:db8:1::1 TCP 80']);
+    return bed;
+  }
+
+  test('keeps the announced frontends for drainSeconds; NodePorts and ClusterIPs go at once', async () => {
+    const bed = await gone();
+    await bed.advance(9_999);
+    expect(bed.takeLog()).toEqual([]);
+    await bed.advance(1);
+    expect(bed.takeLog()).toEqual(['-192.0.2.1 TCP 80', '-2001:db8:1::1 TCP 80']);
+    expect(bed.dataplane.desired.size).toBe(0);
+  });
+
+  test('keeps the backends that they had', async () => {
+    const bed = await gone();
+    expect(bed.dataplane.kernel.get('192.0.2.1 TCP 80')?.frontend.backends).toHaveLength(1);
+  });
+
+  test('a Service that comes back is announced again and stays', async () => {
+    const bed = await gone();
+    await bed.advance(5_000);
+    bed.source.put(...objects);
+    await bed.settle();
+    expect(bed.takeLog()).toContain('announce 192.0.2.1/32 to tor1');
+    await bed.advance(20_000);
+    expect(bed.takeLog().filter((line) => line.startsWith('-') || line.startsWith('withdraw'))).toEqual([]);
+    expect(bed.dataplane.kernel.size).toBe(6);
+  });
+
+  test('a port that goes while its address stays drains too, without a withdrawal', async () => {
+    const bed = await started(...web('a', ['192.0.2.1'], { ports: ['a:80', 'b:81/UDP'] }), config({ drainSeconds: 10 }));
+    bed.source.put(...web('a', ['192.0.2.1'], { ports: ['a:80'] }));
+    await bed.advance(9_999);
+    expect(bed.takeLog().filter((line) => !line.startsWith('+'))).toEqual([]);
+    await bed.advance(1);
+    expect(bed.takeLog()).toContain('-192.0.2.1 UDP 81');
+  });
+
+  test('what was never announced goes at once', async () => {
+    const bed = await started(...web('a', ['198.51.100.1']));
+    for (const object of web('a', ['198.51.100.1'])) bed.source.remove(object);
+    await bed.settle();
+    expect(bed.takeLog()).toEqual(['-198.51.100.1 TCP 80']);
+  });
+});
+
+describe('a data plane that takes nothing', () => {
+  const failure = new DataplaneError('permission', 'not permitted');
+
+  test('from the start: nothing is announced, it is retried with back-off, and all is well after it recovers', async () => {
+    const bed = testbed([...basics, ...web('a', ['192.0.2.1']), ...web('b', ['2001:db8:1::2'])]);
+    bed.dataplane.failure = failure;
+    await bed.agent.start();
+    await bed.advance(99);
+    expect(bed.dataplane.attempts).toBe(1);
+    expect(bed.takeLog()).toEqual([]);
+    expect(differing(bed)).toEqual(['default/a Programmed DataPlaneFailed', 'default/b Programmed DataPlaneFailed']);
+    for (const [milliseconds, attempts] of [
+      [1, 2],
+      [199, 2],
+      [1, 3],
+      [399, 3],
+      [1, 4],
+    ] as const) {
+      await bed.advance(milliseconds);
+      expect(bed.dataplane.attempts).toBe(attempts);
+    }
+    bed.dataplane.failure = undefined;
+    await bed.advance(800);
+    expect(bed.peers.tables.get('tor1')).toEqual(new Set(['192.0.2.1/32', '2001:db8:1::2/128']));
+    await bed.advance(100);
+    expect(differing(bed)).toEqual([]);
+    expect(bed.dataplane.calls.at(-1)).toHaveLength(2);
+    await bed.agent.stop('');
+    expect(bed.clock.pending).toBe(0);
+  });
+
+  test('the wait ends at half a minute, and begins small again after a success', async () => {
+    const bed = await started();
+    bed.dataplane.failure = failure;
+    bed.source.put(...web('a', ['192.0.2.1']));
+    await bed.settle();
+    for (let i = 0; i < 20; i++) await bed.advance(30_000);
+    const { attempts } = bed.dataplane;
+    await bed.advance(29_999);
+    expect(bed.dataplane.attempts).toBe(attempts);
+    bed.dataplane.failure = undefined;
+    await bed.advance(1);
+    bed.dataplane.failure = failure;
+    bed.source.put(...web('b', ['192.0.2.2']));
+    await bed.settle();
+    bed.dataplane.failure = undefined;
+    bed.takeLog();
+    await bed.advance(100);
+    expect(bed.takeLog()).toContain('announce 192.0.2.2/32 to tor1');
+  });
+
+  test('changes that come meanwhile wait with the rest, but what is no longer wanted is withdrawn at once', async () => {
+    const bed = await started(...web('a', ['192.0.2.1']), ...web('b', ['192.0.2.2']), config({ drainSeconds: 5 }));
+    bed.dataplane.failure = failure;
+    bed.source.put(...web('c', ['192.0.2.3']));
+    await bed.settle();
+    const { attempts } = bed.dataplane;
+    for (const object of web('a', ['192.0.2.1'])) bed.source.remove(object);
+    bed.source.put(...web('d', ['192.0.2.4']));
+    await bed.settle();
+    expect(bed.takeLog()).toEqual(['withdraw 192.0.2.1/32 to tor1']);
+    expect(bed.dataplane.attempts, 'changes do not hasten the next attempt').toBe(attempts);
+    bed.dataplane.failure = undefined;
+    await bed.advance(100);
+    expect(bed.takeLog()).toEqual([
+      '+192.0.2.1 TCP 80',
+      '+192.0.2.3 TCP 80',
+      '+192.0.2.4 TCP 80',
+      'announce 192.0.2.3/32 to tor1',
+      'announce 192.0.2.4/32 to tor1',
+    ]);
+    await bed.advance(5_000);
+    expect(bed.takeLog()).toEqual(['-192.0.2.1 TCP 80']);
+    bed.source.put(...web('e', ['192.0.2.5']));
+    await bed.settle();
+    expect(bed.takeLog(), 'the next change waits for no timer').toHaveLength(2);
+  });
+
+  test('a Service that changes several times meanwhile is as it was last', async () => {
+    const bed = await started();
+    bed.dataplane.failure = failure;
+    bed.source.put(...web('a', ['192.0.2.1']));
+    await bed.settle();
+    bed.source.put(...web('a', ['192.0.2.2']));
+    await bed.settle();
+    bed.dataplane.failure = undefined;
+    await bed.advance(100);
+    expect(bed.peers.tables.get('tor1')).toEqual(new Set(['192.0.2.2/32']));
+    expect([...bed.dataplane.kernel.keys()]).toEqual(['192.0.2.2 TCP 80']);
+  });
+});
+
+describe('addresses and prefixes that Services share', () => {
+  test('one of two Services with an address goes: the route stays', async () => {
+    const bed = await started(...web('a', ['192.0.2.1']), ...web('b', ['192.0.2.1'], { ports: ['53/UDP'] }), config({ drainSeconds: 0 }));
+    for (const object of web('a', ['192.0.2.1'])) bed.source.remove(object);
+    await bed.settle();
+    expect(bed.takeLog()).toEqual(['-192.0.2.1 TCP 80']);
+    for (const object of web('b', ['192.0.2.1'])) bed.source.remove(object);
+    await bed.settle();
+    expect(bed.takeLog()).toEqual(['withdraw 192.0.2.1/32 to tor1', '-192.0.2.1 UDP 53']);
+  });
+
+  const aggregates = advertisement({ name: 'all', aggregationLength: 25, aggregationLengthV6: 121 });
+
+  test('an aggregate has its unreachable route before it is announced, and until it is withdrawn', async () => {
+    const bed = await started(aggregates, config({ drainSeconds: 0 }));
+    bed.source.put(...web('a', ['192.0.2.1', '2001:db8:1::1']));
+    await bed.settle();
+    expect(bed.takeLog().slice(2)).toEqual([
+      'unreachable 192.0.2.0/25 2001:db8:1::/121',
+      'announce 192.0.2.0/25 to tor1',
+      'announce 2001:db8:1::/121 to tor1',
+    ]);
+    bed.source.put(...web('b', ['192.0.2.2']), ...web('c', ['192.0.2.200']));
+    await bed.settle();
+    expect(bed.takeLog().filter((line) => !line.startsWith('+'))).toEqual([
+      'unreachable 192.0.2.0/25 192.0.2.128/25 2001:db8:1::/121',
+      'announce 192.0.2.128/25 to tor1',
+    ]);
+    for (const object of [...web('a', ['192.0.2.1', '2001:db8:1::1']), ...web('c', ['192.0.2.200'])]) bed.source.remove(object);
+    await bed.settle();
+    const log = bed.takeLog();
+    expect(log.indexOf('withdraw 192.0.2.128/25 to tor1')).toBeLessThan(log.indexOf('unreachable 192.0.2.0/25'));
+    expect(log.indexOf('withdraw 192.0.2.128/25 to tor1')).toBeGreaterThanOrEqual(0);
+    expect(bed.dataplane.unreachable).toEqual(['192.0.2.0/25']);
+  });
+
+  test('two addresses of one Service in one aggregate leave nothing behind', async () => {
+    const bed = await started(aggregates, ...web('a', ['192.0.2.1', '192.0.2.2']), config({ drainSeconds: 0 }));
+    expect(bed.dataplane.unreachable).toEqual(['192.0.2.0/25']);
+    for (const object of web('a', ['192.0.2.1', '192.0.2.2'])) bed.source.remove(object);
+    await bed.settle();
+    expect(bed.dataplane.unreachable).toEqual([]);
+  });
+
+  test('an aggregate that goes into quarantine is withdrawn before its unreachable route goes', async () => {
+    const bed = await started(aggregates, ...web('a', ['192.0.2.1']), config({ drainSeconds: 0 }));
+    bed.dataplane.refused.add('192.0.2.1 TCP 81');
+    bed.source.put(...web('a', ['192.0.2.1'], { ports: ['81'] }));
+    await bed.settle();
+    expect(bed.takeLog()).toEqual(['-192.0.2.1 TCP 80', 'withdraw 192.0.2.0/25 to tor1', 'unreachable']);
+  });
+
+  test('without its unreachable route no aggregate is announced, and a refused frontend is withdrawn all the same', async () => {
+    const bed = await started(aggregates, ...web('a', ['192.0.2.1']), config({ drainSeconds: 0 }));
+    bed.dataplane.unreachableFailure = new DataplaneError('failed', 'no routes today');
+    bed.dataplane.refused.add('192.0.2.1 TCP 81');
+    bed.source.put(...web('a', ['192.0.2.1'], { ports: ['81'] }), ...web('b', ['192.0.2.200']));
+    await bed.advance(5_000);
+    expect(bed.peers.tables.get('tor1')).toEqual(new Set());
+    expect(bed.dataplane.kernel.has('192.0.2.200 TCP 80')).toBe(true);
+    bed.dataplane.unreachableFailure = undefined;
+    bed.takeLog();
+    await bed.advance(30_000);
+    expect(bed.takeLog().filter((line) => !line.startsWith('+'))).toEqual([
+      'unreachable 192.0.2.0/25 192.0.2.128/25',
+      'announce 192.0.2.128/25 to tor1',
+      'unreachable 192.0.2.128/25',
+    ]);
+  });
+});
+
+describe('peers', () => {
+  test('one that is added has every route from the beginning, one that is removed loses its session', async () => {
+    const bed = await started(...web('a', ['192.0.2.1']), ...web('b', ['192.0.2.2']));
+    bed.source.put(peer({ name: 'tor2', peerAddress: '10.0.0.253' }));
+    await bed.settle();
+    expect(bed.takeLog().filter((line) => !line.startsWith('+') && !line.startsWith('node'))).toEqual([
+      'open tor2',
+      'announce 192.0.2.1/32 to tor2',
+      'announce 192.0.2.2/32 to tor2',
+    ]);
+    bed.source.remove(peer({ name: 'tor1' }));
+    await bed.settle();
+    const log = bed.takeLog();
+    expect(log.indexOf('withdraw 192.0.2.1/32 to tor1')).toBeLessThan(log.indexOf('close tor1'));
+    expect([...bed.peers.tables.keys()]).toEqual(['tor2']);
+  });
+
+  test('a pool that goes takes its routes along', async () => {
+    const bed = await started(...web('a', ['192.0.2.1']));
+    bed.source.remove(pool({ name: 'main', addresses: [] }));
+    await bed.settle();
+    expect(bed.takeLog()).toContain('withdraw 192.0.2.1/32 to tor1');
+  });
+});
+
+describe('stopping', () => {
+  test('says goodbye to the peers, leaves the rules, and writes the last state', async () => {
+    const bed = await started(...web('a', ['192.0.2.1']));
+    await bed.advance(100);
+    const written = bed.states.length;
+    await bed.agent.stop('bye');
+    expect(bed.takeLog()).toEqual(['stop: bye', 'data plane closed']);
+    expect([...bed.dataplane.kernel.keys()]).toEqual(['192.0.2.1 TCP 80']);
+    expect(bed.states).toHaveLength(written + 1);
+    expect(bed.clock.pending).toBe(0);
+    bed.source.put(...web('b', ['192.0.2.2']));
+    await bed.advance(60_000);
+    expect(bed.takeLog()).toEqual([]);
+  });
+
+  test('while rules drain and the data plane fails: no timer is left', async () => {
+    const bed = await started(...web('a', ['192.0.2.1']));
+    for (const object of web('a', ['192.0.2.1'])) bed.source.remove(object);
+    await bed.settle();
+    bed.dataplane.failure = new DataplaneError('failed', 'no');
+    bed.source.put(...web('b', ['192.0.2.2']));
+    await bed.settle();
+    expect(bed.clock.pending).toBe(3);
+    await bed.agent.stop('');
+    expect(bed.clock.pending).toBe(0);
+  });
+
+  test.each([undefined, new DataplaneError('failed', 'no')])(
+    'while the kernel works: peers hear it at once, nothing more is announced (%s)',
+    async (failure) => {
+      const bed = await started();
+      const kernel = gate();
+      bed.dataplane.answer = kernel.wait;
+      bed.source.put(...web('a', ['192.0.2.1']));
+      await bed.settle();
+      const stopped = bed.agent.stop('bye');
+      await bed.settle();
+      expect(bed.takeLog()).toEqual(['stop: bye']);
+      bed.dataplane.failure = failure;
+      kernel.open();
+      await stopped;
+      expect(bed.takeLog().filter((line) => line.startsWith('announce'))).toEqual([]);
+      expect(bed.clock.pending).toBe(0);
+    },
+  );
+});

@@ -1,0 +1,213 @@
+import { setImmediate } from 'node:timers/promises';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { RouteTable } from '../../../src/agent/route-table.ts';
+import { Sessions, sessionChange } from '../../../src/agent/sessions.ts';
+import { Speaker } from '../../../src/bgp/index.ts';
+import { maximumPeers } from '../../../src/bgp/limits.ts';
+import { peersOfNode, type SessionIntent } from '../../../src/decisions/announcement/peers.ts';
+import { prefix } from '../../../src/net/prefix.ts';
+import { silentLog } from '../../../src/system/log.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+import { cluster, type PeerLiteral } from '../decisions/fixtures.ts';
+import { Routers } from './routers.ts';
+import { basics, testbed, web } from './testbed.ts';
+
+const route = (text: string) => ({ prefix: prefix(text), communities: [], asPathPrepend: 0, aggregate: false });
+
+let clock: VirtualClock;
+let routers: Routers;
+let speaker: Speaker;
+let table: RouteTable;
+let sessions: Sessions;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  routers = new Routers(clock);
+  speaker = new Speaker({ clock, random: () => 0.5, transport: routers.transport });
+  table = new RouteTable();
+  sessions = new Sessions(speaker, table, silentLog);
+});
+
+function reconcile(...peers: readonly PeerLiteral[]): void {
+  sessions.reconcile(cluster({ nodes: [{ name: 'n1' }], peers }), 'n1');
+  routers.exchange();
+}
+
+function tell(): void {
+  sessions.tell(table.takeChanges());
+  routers.exchange();
+}
+
+const tor1 = { name: 'tor1', peerAddress: '10.0.0.254' };
+const tor6 = { name: 'tor6', peerAddress: 'fd00::254' };
+const statuses = (): string[] =>
+  sessions.status().map(({ peer, state, lastError }) => `${peer} ${state}${lastError === undefined ? '' : `: ${lastError}`}`);
+const prefixes = (router: string): string[] | undefined => {
+  const table = routers.table(router);
+  return table && [...table.keys()];
+};
+
+describe('sessions', () => {
+  test('one that starts late gets every route, one that runs only what changes', () => {
+    reconcile(tor1);
+    table.set(
+      'a/a',
+      new Map([
+        ['tor1', [route('192.0.2.1/32')]],
+        ['tor6', [route('2001:db8::1/128')]],
+      ]),
+    );
+    tell();
+    expect(prefixes('10.0.0.254')).toEqual(['192.0.2.1/32']);
+    reconcile(tor1, tor6);
+    expect(prefixes('fd00::254')).toEqual(['2001:db8::1/128']);
+    table.set('a/a', new Map());
+    tell();
+    expect([prefixes('10.0.0.254'), prefixes('fd00::254')]).toEqual([[], []]);
+  });
+
+  test('one that was lost has everything again on return', () => {
+    reconcile(tor1);
+    table.set('a/a', new Map([['tor1', [route('192.0.2.1/32')]]]));
+    tell();
+    routers.sessions[0]?.close();
+    routers.exchange();
+    table.set('a/b', new Map([['tor1', [route('192.0.2.2/32')]]]));
+    tell();
+    expect(routers.table('10.0.0.254')).toBeUndefined();
+    clock.advance(10_000);
+    routers.exchange();
+    expect(prefixes('10.0.0.254')?.toSorted()).toEqual(['192.0.2.1/32', '192.0.2.2/32']);
+  });
+
+  test('one whose peer is removed is told why, and the others stay', () => {
+    reconcile(tor1, tor6);
+    reconcile(tor6);
+    expect(routers.notifications).toEqual([expect.stringContaining('10.0.0.254 Cease: Administrative Shutdown (6/2)')]);
+    expect(statuses()).toEqual(['tor6 Established']);
+  });
+
+  test.each<[string, Partial<PeerLiteral>]>([
+    ['keepaliveTimeSeconds', { keepaliveTimeSeconds: 10 }],
+    ['connectTimeSeconds', { connectTimeSeconds: 30 }],
+  ])('%s changes while the session runs', (_, change) => {
+    reconcile(tor1);
+    reconcile({ ...tor1, ...change });
+    expect(routers.notifications).toEqual([]);
+    expect(routers.transport.dialed).toHaveLength(1);
+  });
+
+  test.each<[string, Partial<PeerLiteral>]>([
+    ['peerPort', { peerPort: 1179 }],
+    ['holdTimeSeconds', { holdTimeSeconds: 30 }],
+    ['password', { password: 'secret' }],
+    ['ebgpMultiHop', { ebgpMultiHop: true }],
+    ['dualStackAddressFamily', { dualStackAddressFamily: true }],
+  ])('%s resets the session, which comes back with its routes', async (_, change) => {
+    reconcile(tor1);
+    table.set('a/a', new Map([['tor1', [route('192.0.2.1/32')]]]));
+    tell();
+    reconcile({ ...tor1, ...change });
+    // The old connection ends before the next begins.
+    clock.advance(1_000);
+    await setImmediate();
+    clock.advance(5_000);
+    routers.exchange();
+    expect(routers.notifications).toEqual([expect.stringContaining('10.0.0.254 Cease: Other Configuration Change (6/6)')]);
+    expect(prefixes('10.0.0.254')).toEqual(['192.0.2.1/32']);
+  });
+
+  test('adminDown closes the session and keeps it closed until it is lifted', () => {
+    reconcile(tor1);
+    reconcile({ ...tor1, adminDown: true, shutdownMessage: 'maintenance' });
+    clock.advance(60_000);
+    routers.exchange();
+    expect(routers.notifications).toEqual(['10.0.0.254 Cease: Administrative Shutdown (6/2): "maintenance"']);
+    expect(statuses()).toEqual(['tor1 Idle: administratively down']);
+    reconcile(tor1);
+    expect(statuses()[0]).toMatch(/^tor1 Established/);
+  });
+});
+
+describe('a peer that is not possible', () => {
+  test.each<[string, PeerLiteral]>([
+    ['a link-local address', { name: 'bad', peerAddress: 'fe80::1' }],
+    ['passive', { name: 'bad', peerAddress: '10.0.0.99', passive: true }],
+    ['the address of another peer', { name: 'tor2', peerAddress: '10.0.0.254' }],
+    ['a password that is missing', { name: 'bad', peerAddress: '10.0.0.99', passwordSecret: { namespace: 'a', name: 'b' } }],
+  ])('for %s is refused alone, and the status says why', (_, bad) => {
+    reconcile(bad, tor1, tor6);
+    expect(statuses()).toEqual(
+      expect.arrayContaining(['tor1 Established', 'tor6 Established', expect.stringMatching(new RegExp(`^${bad.name} Idle: .`))]),
+    );
+    reconcile(tor1, tor6);
+    expect(statuses()).toEqual(['tor1 Established', 'tor6 Established']);
+  });
+
+  test('where the change of a running one is refused, the session runs on and is listed once', () => {
+    reconcile(tor1);
+    reconcile({ ...tor1, peerAddress: 'fe80::1' });
+    expect(statuses()).toEqual([expect.stringContaining('tor1 Established: no session with "tor1" is possible: address: a link-local')]);
+    reconcile(tor1);
+    expect(statuses()).toEqual(['tor1 Established']);
+  });
+
+  test('because there are too many is refused alone', () => {
+    const peers = Array.from({ length: maximumPeers + 1 }, (_, i): PeerLiteral => ({
+      name: `p${1000 + i}`,
+      peerAddress: `10.1.${i >> 8}.${i & 255}`,
+    }));
+    reconcile(...peers);
+    expect(speaker.peers).toHaveLength(maximumPeers);
+    expect(statuses().at(-1)).toContain('a speaker has at most 256 peers');
+    reconcile(...peers.slice(1));
+    expect(statuses().at(-1)).toBe(`p${1000 + maximumPeers} Established`);
+  });
+});
+
+describe('how a session takes a change of its settings', () => {
+  const intent = (change: Partial<PeerLiteral> = {}): SessionIntent => {
+    const [peer] = peersOfNode(cluster({ nodes: [{ name: 'n1' }], peers: [{ ...tor1, ...change }] }), 'n1');
+    if (peer === undefined || !('session' in peer.result)) throw new Error('no session');
+    return peer.result.session;
+  };
+  const [possible, impossible] = [intent(), intent({ peerAddress: 'fe80::1' })];
+
+  test.each([
+    ['no difference', possible, intent(), undefined],
+    ['another address', possible, intent({ peerAddress: '10.0.0.9' }), { change: 'reset', fields: ['address'] }],
+    ['another keepalive time', possible, intent({ keepaliveTimeSeconds: 7 }), { change: 'live', fields: ['keepaliveTime'] }],
+    ['adminDown', possible, intent({ adminDown: true }), { change: 'reset', fields: ['adminDown'] }],
+    ['to what is refused: it runs on', possible, impossible, undefined],
+    ['from what is refused', impossible, possible, { change: 'reset', fields: ['address'] }],
+  ] as const)('%s', (_, before, after, expected) => {
+    expect(sessionChange(before, after)).toEqual(expected);
+  });
+});
+
+describe('an agent with real sessions', () => {
+  test('says goodbye with its message, and leaves no timer', async () => {
+    let routers: Routers | undefined;
+    const bed = testbed([...basics, ...web('a', ['192.0.2.1'])], {
+      speaker: (clock) => {
+        routers = new Routers(clock);
+        return new Speaker({ clock, random: () => 0.5, transport: routers.transport });
+      },
+      deliver: () => routers?.exchange(),
+    });
+    await bed.agent.start();
+    await bed.advance(100);
+    expect([...(routers?.table('10.0.0.254')?.keys() ?? [])]).toEqual(['192.0.2.1/32']);
+    expect(bed.states.at(-1)?.sessions).toMatchObject([
+      { peer: 'tor1', state: 'Established', prefixesSent: 1, localASN: 64512, peerASN: 64513 },
+    ]);
+    bed.takeLog();
+    const stopped = bed.agent.stop('agent stopped');
+    await bed.advance(1_000);
+    await stopped;
+    expect(routers?.notifications).toEqual(['10.0.0.254 Cease: Administrative Shutdown (6/2): "agent stopped"']);
+    expect(bed.takeLog()).toEqual(['data plane closed']);
+    expect(bed.states.at(-1)?.consumed).toMatchObject({ Service: '1' });
+    expect(bed.clock.pending).toBe(0);
+  });
+});

@@ -1,0 +1,91 @@
+import { setImmediate } from 'node:timers/promises';
+import { Agent } from '../../../src/agent/agent.ts';
+import type { Speaker } from '../../../src/bgp/index.ts';
+import type { NodeState } from '../../../src/model/node-state.ts';
+import type { Service } from '../../../src/model/service.ts';
+import type { HeraldObject } from '../../../src/model/snapshot.ts';
+import { silentLog } from '../../../src/system/log.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+import { advertisement, node, peer, pool, service, slice, type ServiceLiteral } from '../decisions/fixtures.ts';
+import { TestSource } from '../test-source.ts';
+import { FakeDataplane } from './fake-dataplane.ts';
+import { RecordingSpeaker } from './recording-speaker.ts';
+
+/** Node n1, a pool of both families, one router for both, and everything of the pool advertised to it. */
+export const basics: readonly HeraldObject[] = [
+  node({ name: 'n1', internalIPs: ['10.0.0.1', 'fd00::1'] }),
+  pool({ name: 'main', addresses: ['192.0.2.0/24', '2001:db8:1::/120'] }),
+  advertisement({ name: 'all' }),
+  peer({ name: 'tor1', dualStackAddressFamily: true }),
+];
+
+/** A Service and its endpoints, of the families of its addresses; ClusterIPs are outside of what is advertised. */
+export function web(name: string, assigned: readonly string[], more: Omit<ServiceLiteral, 'name' | 'assigned'> = {}): HeraldObject[] {
+  const families = [4, 6].filter((family) => assigned.some((text) => text.includes(':') === (family === 6)));
+  const clusterIPs = families.map((family) => (family === 4 ? '10.96.0.1' : 'fd96::1'));
+  const ports = (more.ports ?? ['80']).map((text) => text.replace(/@\d+/, ''));
+  return [
+    service({ name, assigned, clusterIPs: [], ipFamilies: families as (4 | 6)[], ...more }),
+    ...clusterIPs.map((ip) =>
+      slice({ service: name, name: `${name}-${ip.includes(':') ? 6 : 4}`, ports, endpoints: [ip.includes(':') ? 'fd10::1' : '10.1.0.1'] }),
+    ),
+  ];
+}
+
+export interface Testbed {
+  /** What the kernel committed and the peers heard, in this order. Taking it empties it. */
+  readonly takeLog: () => string[];
+  readonly source: TestSource;
+  readonly dataplane: FakeDataplane;
+  readonly clock: VirtualClock;
+  readonly agent: Agent;
+  readonly peers: RecordingSpeaker;
+  readonly states: NodeState[];
+  /** Until nobody has anything to do at this moment. */
+  readonly settle: () => Promise<void>;
+  readonly advance: (milliseconds: number) => Promise<void>;
+}
+
+export interface TestbedOptions {
+  readonly speaker?: (clock: VirtualClock) => Speaker;
+  readonly writeNodeState?: (state: NodeState) => Promise<void>;
+  /** Called whenever something may be on its way. */
+  readonly deliver?: () => void;
+}
+
+export function testbed(objects: readonly HeraldObject[], options: TestbedOptions = {}): Testbed {
+  const log: string[] = [];
+  const clock = new VirtualClock();
+  const source = new TestSource(...objects);
+  const dataplane = new FakeDataplane(log);
+  const peers = new RecordingSpeaker(log);
+  const states: NodeState[] = [];
+  const writeNodeState = options.writeNodeState ?? (async (state) => void states.push(state));
+  const speaker = options.speaker?.(clock) ?? peers.speaker;
+  const agent = new Agent({ source, dataplane, speaker, writeNodeState, clock, random: () => 1, log: silentLog }, { node: 'n1' });
+  const settle = async (): Promise<void> => {
+    for (let i = 0; i < 4; i++) {
+      await setImmediate();
+      clock.advance(0);
+      options.deliver?.();
+    }
+  };
+  const advance = async (milliseconds: number): Promise<void> => {
+    await settle();
+    clock.advance(milliseconds);
+    await settle();
+  };
+  return { takeLog: () => log.splice(0), source, dataplane, clock, agent, peers, states, settle, advance };
+}
+
+/** A Service like another, its other fields the same. */
+export function changed(object: HeraldObject | undefined, change: Partial<Service>): HeraldObject {
+  if (object?.kind !== 'Service') throw new Error('not a Service');
+  return { ...object, ...change };
+}
+
+/** A lock that holds back whoever waits, until it is opened. */
+export function gate(): { readonly wait: () => Promise<void>; readonly open: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { wait: () => promise, open: () => resolve() };
+}

@@ -1,0 +1,217 @@
+import { execFile } from 'node:child_process';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { discard, herald, root, scratch, Service } from './program.ts';
+
+const fabric = ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml', '40-ledger.yaml'];
+
+describe.concurrent('help', () => {
+  test.each([['controller'], ['agent'], ['run'], ['plan'], ['explain'], ['explain', 'service'], []])(
+    'herald %s --help has an example',
+    async (...command) => {
+      const { code, stdout, stderr } = await herald(...command, '--help');
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toContain(`Usage: herald${command.map((word) => ` ${word}`).join('')}`);
+      expect(stdout).toMatch(/\nExample:\n {2}.*herald /);
+    },
+  );
+});
+
+describe.concurrent('mistakes on the command line', () => {
+  test.each([
+    ['an unknown command', ['controler'], 'Did you mean controller?'],
+    ['an unknown option', ['plan', '--fle', 'x', '-f', 'y'], 'Did you mean --file?'],
+    ['an option that is required', ['plan'], '-f, --file <dir>'],
+    ['an argument that is required', ['explain', 'service', '--source', '.'], 'namespace/name'],
+    ['a format that does not exist', ['plan', '-f', '.', '-o', 'xml'], 'text, json'],
+  ])('%s: exit status 2 and a hint', async (_, command, told) => {
+    const { code, stdout, stderr } = await herald(...command);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(told);
+    expect(stderr).toContain('herald --help lists the commands');
+  });
+
+  test.each([
+    [['controller', '--source', '/no/such/place']],
+    [['agent', '--node', 'n', '--source', '/no/such/place']],
+    [['run', '/no/such/place']],
+    [['explain', 'service', 'shop/web', '--source', '/no/such/place']],
+    [['plan', '-f', '/no/such/place']],
+  ])('a directory that is missing: %j', async (command) => {
+    expect(await herald(...command)).toEqual({ code: 2, stdout: '', stderr: 'herald: /no/such/place is not a directory\n' });
+  });
+});
+
+describe('over a copy of examples/fabric', () => {
+  let directory: string;
+  beforeAll(async () => {
+    directory = await scratch(...fabric);
+  });
+  afterAll(() => discard(directory));
+
+  test('explain', async () => {
+    const { code, stdout } = await herald('explain', 'service', 'shop/ledger', '--source', directory);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Service shop/ledger (LoadBalancer)\n\nAddress    none yet: the controller has not assigned one');
+    expect(stdout).toContain('Endpoints  4 ready');
+    expect(stdout).toContain('Node node3\n  no agent reports for node "node3"\n  fix: start the agent: herald agent --node node3');
+  });
+
+  test('explain -o json is one object', async () => {
+    const { code, stdout } = await herald('explain', 'service', 'shop/web', '--source', directory, '-o', 'json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      service: 'shop/web',
+      nodes: [{ node: 'node1' }, { node: 'node2' }, { node: 'node3' }],
+      problems: [],
+    });
+  });
+
+  test('plan without a directory in force: everything is new', async () => {
+    const { code, stdout } = await herald('plan', '-f', directory);
+    expect(code).toBe(0);
+    expect(stdout).toContain('shop/ledger: none -> 198.51.100.11, 2001:db8:100::11');
+    expect(stdout).toContain('+ node1  tor1-v6: start');
+    expect(stdout).toContain('+ node1  192.0.2.10/32 to tor1-v4');
+    // Ledger has no pod on node3, and its policy is Local.
+    expect(stdout).not.toContain('+ node3  198.51.100.11/32');
+    expect(stdout).toMatch(/2 addresses, 12 sessions, \d+ routes and \d+ rules would change\./);
+  });
+
+  test('plan -o json is one object, whoever stops reading', async () => {
+    const { stdout } = await herald('plan', '-f', directory, '-o', 'json');
+    const { addresses, sessions, problems } = JSON.parse(stdout) as Record<string, unknown[]>;
+    expect([addresses?.length, sessions?.length, problems?.length]).toEqual([2, 12, 0]);
+  });
+
+  test('plan | head ends without a word', async () => {
+    const command = `"${join(root, 'bin/herald')}" plan -f "${directory}" -o json | true`;
+    const stderr = await new Promise<string>((resolve) => execFile('sh', ['-c', command], (_, _stdout, stderr) => resolve(stderr)));
+    expect(stderr).toBe('');
+  });
+
+  test('explain of a Service that does not exist', async () => {
+    const { code, stdout, stderr } = await herald('explain', 'service', 'shop/wbe', '--source', directory);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toBe(`herald: there is no valid Service shop/wbe in ${directory}\n`);
+  });
+});
+
+describe('a broken manifest', () => {
+  let directory: string;
+  afterEach(() => discard(directory));
+
+  test('is named by explain of a Service in it: file, line, column, field', async () => {
+    directory = await scratch('10-cluster.yaml');
+    await writeFile(
+      join(directory, 'web.yaml'),
+      'apiVersion: v1\nkind: Service\nmetadata: { namespace: shop, name: web }\nspec:\n  clusterIP: 10.96.0.1\n  ports:\n    - port: eighty\n',
+    );
+    const { code, stderr } = await herald('explain', 'service', 'shop/web', '--source', directory);
+    expect(code).toBe(1);
+    expect(stderr).toContain('there is no valid Service shop/web');
+    expect(stderr).toMatch(/\n {2}web\.yaml:7:7: Service\/shop\/web: spec\.ports\[0\]\.port: must be a whole number/);
+  });
+
+  test('that is no YAML at all is named too', async () => {
+    directory = await scratch('10-cluster.yaml');
+    await writeFile(join(directory, 'web.yaml'), 'apiVersion: v1\nkind: Service\nmetadata:\n\tname: web\n');
+    const { code, stderr } = await herald('explain', 'service', 'default/web', '--source', directory);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/\n {2}web\.yaml:4:\d+: not valid YAML/);
+  });
+
+  test('is a problem of the plan, and the rest is planned', async () => {
+    directory = await scratch(...fabric);
+    await writeFile(
+      join(directory, 'pool.yaml'),
+      'apiVersion: herald.dev/v1alpha1\nkind: IPAddressPool\nmetadata: { name: bad }\nspec: { adresses: [192.0.2.0/24] }\n',
+    );
+    const { code, stdout } = await herald('plan', '-f', directory);
+    expect(code).toBe(0);
+    expect(stdout).toContain('problem: pool.yaml:4:');
+    expect(stdout).toContain('did you mean addresses?');
+    expect(stdout).toContain('shop/web: none -> 198.51.100.10');
+  });
+});
+
+describe('herald run', () => {
+  let directory: string;
+  afterEach(() => discard(directory));
+
+  test('without a Node manifest says what to add, and ends', async () => {
+    directory = await scratch('30-web.yaml');
+    const { code, stderr } = await herald('run', directory);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/there is no Node manifest: add one named \S+, or say --node NAME/);
+  });
+
+  test('with Nodes of other hosts names them', async () => {
+    directory = await scratch('10-cluster.yaml');
+    const { code, stderr } = await herald('run', directory);
+    expect(code).toBe(2);
+    expect(stderr).toContain('the Node manifests are node1, node2, node3');
+  });
+});
+
+describe('herald controller', () => {
+  let directory: string;
+  let controller: Service | undefined;
+  afterEach(async () => {
+    await controller?.end('SIGKILL');
+    await discard(directory);
+  });
+
+  async function recorded(name: string): Promise<{ addresses: string[]; conditions: Record<string, string> }> {
+    const text = await readFile(join(directory, '.herald/status/services/shop', `${name}.yaml`), 'utf8');
+    const { status } = parse(text) as {
+      status: { loadBalancer: { ingress: { ip: string }[] }; conditions: { type: string; status: string }[] };
+    };
+    return {
+      addresses: status.loadBalancer.ingress.map(({ ip }) => ip),
+      conditions: Object.fromEntries(status.conditions.map(({ type, status }) => [type, status])),
+    };
+  }
+
+  test('assigns, is alone on its directory, keeps addresses over a restart, and stops on SIGTERM', async () => {
+    directory = await scratch(...fabric);
+    controller = new Service('controller', '--source', directory);
+    await controller.line(({ msg }) => msg === 'controller started');
+    for (const service of ['shop/web', 'shop/ledger'])
+      await controller.line((line) => line['service'] === service && line['msg'] === 'address assigned');
+
+    const second = await herald('controller', '--source', directory);
+    expect(second.code).toBe(1);
+    expect(second.stderr).toContain(`process ${controller.pid} on `);
+    expect(second.stderr).toContain('already works on this directory');
+
+    expect(await controller.end('SIGTERM')).toBe(0);
+    expect(await recorded('ledger')).toMatchObject({
+      addresses: ['198.51.100.11', '2001:db8:100::11'],
+      conditions: { 'herald.dev/AddressAssigned': 'True' },
+    });
+    expect(await recorded('web')).toMatchObject({
+      addresses: ['198.51.100.10', '2001:db8:100::10'],
+      conditions: { 'herald.dev/Programmed': 'Unknown' },
+    });
+
+    expect((await herald('plan', '-f', directory, '--source', directory)).stdout).toBe('Nothing would change.\n');
+    const explained = await herald('explain', 'service', 'shop/web', '--source', directory);
+    expect(explained.stdout).toContain('Address    198.51.100.10 (pool public), 2001:db8:100::10 (pool public)');
+
+    // A Service that comes before the others by name does not take their addresses.
+    const earlier = (await readFile(join(directory, '40-ledger.yaml'), 'utf8'))
+      .replaceAll('ledger', 'abacus')
+      .replaceAll('::20"', '::30"')
+      .replace('10.96.0.20', '10.96.0.30');
+    await writeFile(join(directory, '.abacus.swp'), earlier);
+    await rename(join(directory, '.abacus.swp'), join(directory, '05-abacus.yaml'));
+    controller = new Service('controller', '--source', directory);
+    await controller.line((line) => line['service'] === 'shop/abacus' && line['msg'] === 'address assigned');
+    expect(await controller.end('SIGTERM')).toBe(0);
+    expect((await recorded('ledger')).addresses).toEqual(['198.51.100.11', '2001:db8:100::11']);
+    expect((await recorded('abacus')).addresses).toEqual(['198.51.100.12', '2001:db8:100::12']);
+  }, 15_000);
+});

@@ -1,0 +1,76 @@
+import { execFile, spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+
+export const root = join(import.meta.dirname, '../../..');
+const program = join(root, 'bin/herald');
+
+export interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command that answers and ends. One that does not end is killed, with code -1. */
+export function herald(...command: readonly string[]): Promise<Outcome> {
+  return new Promise((resolve) => {
+    execFile(program, command, { timeout: 10_000, killSignal: 'SIGKILL' }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
+      resolve({ code, stdout, stderr });
+    });
+  });
+}
+
+/** A directory of its own, with a copy of examples/fabric where asked. */
+export async function scratch(...examples: readonly string[]): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'herald-cli-'));
+  for (const file of examples) await cp(join(root, 'examples/fabric', file), join(directory, file));
+  return directory;
+}
+
+export const discard = (directory: string): Promise<void> => rm(directory, { recursive: true, force: true });
+
+/** A command that runs on, with the lines of its log. */
+export class Service {
+  readonly #child: ChildProcessByStdio<null, Readable, null>;
+  readonly #lines: Record<string, unknown>[] = [];
+  readonly #waiting = new Set<() => void>();
+
+  constructor(...command: readonly string[]) {
+    // bin/herald replaces itself with Node: the process id is that of the program.
+    this.#child = spawn(program, command, { stdio: ['ignore', 'pipe', 'inherit'] });
+    createInterface({ input: this.#child.stdout }).on('line', (line) => {
+      this.#lines.push(JSON.parse(line) as Record<string, unknown>);
+      for (const wake of this.#waiting) wake();
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** The log line that fits; waits for it. The time-out is that of the test. */
+  async line(fits: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
+    for (;;) {
+      const found = this.#lines.find(fits);
+      if (found !== undefined) return found;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#waiting.add(resolve);
+      await promise;
+      this.#waiting.delete(resolve);
+    }
+  }
+
+  /** Sends the signal and resolves to the exit code, null where the signal ended it. */
+  async end(signal: NodeJS.Signals): Promise<number | null> {
+    if (this.#child.exitCode !== null) return this.#child.exitCode;
+    const exit = once(this.#child, 'exit');
+    this.#child.kill(signal);
+    const [code] = (await exit) as [number | null];
+    return code;
+  }
+}

@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest';
+import { renderPlan } from '../../../src/explain/render-plan.ts';
+import { renderService } from '../../../src/explain/render-service.ts';
+import type { AddressExplanation, NodeExplanation, ServiceExplanation } from '../../../src/explain/service.ts';
+import { reason } from '../../../src/model/reasons.ts';
+
+const address: AddressExplanation = {
+  address: '192.0.2.1',
+  type: 'LoadBalancer',
+  peers: [{ peer: 'tor', prefixes: ['192.0.2.1/32'] }],
+  refused: [],
+};
+const node: NodeExplanation = { node: 'n1', reports: true, frontends: 2, forwarding: [], addresses: [address] };
+const explanation: ServiceExplanation = {
+  service: 'shop/web',
+  type: 'LoadBalancer',
+  allocation: { addresses: [{ address: '192.0.2.1', pool: 'main' }], pools: [] },
+  endpoints: { ready: 2, terminating: 0, unusable: 0 },
+  nodes: [node],
+};
+
+const rendered = (changes: Partial<ServiceExplanation>): string => renderService({ ...explanation, ...changes }).join('\n');
+const renderedNode = (changes: Partial<NodeExplanation>): string => rendered({ nodes: [{ ...node, ...changes }] });
+const renderedAddress = (changes: Partial<AddressExplanation>): string => renderedNode({ addresses: [{ ...address, ...changes }] });
+
+describe('renderService', () => {
+  test('a Service that is well is five lines', () => {
+    expect(rendered({})).toBe(
+      [
+        'Service shop/web (LoadBalancer)',
+        '',
+        'Address    192.0.2.1 (pool main)',
+        'Endpoints  2 ready, 0 not usable',
+        '',
+        'Node n1',
+        '  forwards 2 frontends',
+        '  192.0.2.1 is announced to tor',
+      ].join('\n'),
+    );
+  });
+
+  test('pool by pool: every refusal with its fix below', () => {
+    const text = rendered({
+      allocation: {
+        addresses: [],
+        reason: reason('NoPoolFits', { pools: 2 }),
+        pools: [
+          { pool: 'a', reason: reason('PoolFull', { pool: 'a', family: 'IPv6', total: '16' }) },
+          { pool: 'b', reason: reason('PoolNotAutoAssigned', { pool: 'b' }) },
+        ],
+      },
+    });
+    expect(text).toContain('Address    none\n           none of 2 pool(s) can give this Service an address\n');
+    expect(text).toContain('pool a: pool "a" is full (0 of 16 IPv6 addresses free)\n               fix: add addresses');
+    expect(text).toContain(
+      'pool b: pool "b" has autoAssign: false\n               fix: annotate the Service with herald.dev/address-pool: b',
+    );
+  });
+
+  test('where the reason of one pool is the whole reason, it is said once', () => {
+    const full = reason('PoolFull', { pool: 'a', family: 'IPv4', total: '1' });
+    const text = rendered({ allocation: { addresses: [], reason: full, pools: [{ pool: 'a', reason: full }] } });
+    expect(text.match(/is full/g)).toHaveLength(1);
+  });
+
+  test('an address that could be given and is not there yet points at the controller', () => {
+    expect(rendered({ allocation: { addresses: [], pools: [] } })).toContain('the controller has not assigned one; is it running?');
+  });
+
+  test('a session that is down, with its last error', () => {
+    const down = reason('SessionDown', { peer: 'tor', state: 'Active', lastError: 'connection refused' });
+    expect(renderedAddress({ peers: [{ peer: 'tor', prefixes: ['192.0.2.1/32'], reason: down }] })).toContain(
+      '192.0.2.1 is not announced to tor: the session with "tor" is Active: connection refused\n      fix: see the session error',
+    );
+  });
+
+  test('a silent agent is told once for the node, and what it would announce', () => {
+    const silent = reason('AgentSilent', { node: 'n1' });
+    const peers = ['tor', 'tor2'].map((peer) => ({ peer, prefixes: ['192.0.2.1/32'], reason: silent }));
+    const text = renderedNode({
+      reports: false,
+      addresses: [
+        { ...address, peers },
+        { ...address, address: '2001:db8::1', peers },
+      ],
+    });
+    expect(text.match(/no agent reports/g)).toHaveLength(1);
+    expect(text).toContain('fix: start the agent: herald agent --node n1');
+    expect(text).toContain('192.0.2.1 would be announced to tor, tor2');
+    expect(text).not.toContain('is announced');
+  });
+
+  test('a quarantined frontend', () => {
+    const refused = reason('FrontendQuarantined', { frontend: '192.0.2.1 TCP 80', error: 'No space left on device' });
+    expect(renderedNode({ forwarding: [refused] })).toContain('the kernel refused the rules for 192.0.2.1 TCP 80: No space left on device');
+  });
+
+  test('an aggregate is named, a host route is not', () => {
+    expect(renderedAddress({ peers: [{ peer: 'tor', prefixes: ['192.0.2.0/24'] }] })).toContain('is announced to tor as 192.0.2.0/24');
+  });
+
+  test('a ClusterIP that nobody advertises is no complaint', () => {
+    const text = renderedAddress({
+      type: 'ClusterIP',
+      address: '10.96.0.1',
+      peers: [],
+      reason: reason('NoAdvertisement', { type: 'ClusterIP' }),
+    });
+    expect(text).toContain('10.96.0.1 (ClusterIP) stays inside the cluster');
+    expect(text).not.toContain('fix:');
+  });
+
+  test('a session of the other family is no news, unless it is the only one', () => {
+    const other = { peer: 'tor6', prefixes: [], reason: reason('PeerFamilyNotCarried', { peer: 'tor6', family: 'IPv4' }) };
+    expect(renderedAddress({ peers: [...address.peers, other] })).not.toContain('tor6');
+    expect(renderedAddress({ peers: [other] })).toContain('the session with "tor6" does not carry IPv4');
+  });
+
+  test('an advertisement with an error of its own is told beside what is announced', () => {
+    const unknown = reason('UnknownCommunity', { community: 'gold', advertisement: 'b' });
+    const text = renderedAddress({ refused: [{ advertisement: 'b', reason: unknown }] });
+    expect(text).toContain('is announced to tor');
+    expect(text).toContain('names community "gold"');
+  });
+
+  test('no Node object', () => {
+    expect(rendered({ nodes: [] })).toContain('There is no Node object');
+  });
+});
+
+describe('renderPlan', () => {
+  test('signs, reasons and a count', () => {
+    const lines = renderPlan({
+      addresses: [
+        { service: 'shop/a', before: [], after: ['192.0.2.1', '2001:db8::1'] },
+        { service: 'shop/b', before: ['192.0.2.2'], after: ['192.0.2.2'], reason: reason('PoolNotFound', { pool: 'x' }) },
+      ],
+      sessions: [
+        { node: 'n1', peer: 'tor', change: 'reset', fields: ['holdTime'] },
+        { node: 'n2', peer: 'tor', change: 'live', fields: ['connectRetryTime'] },
+      ],
+      routes: [{ node: 'n1', change: 'add', what: '192.0.2.1/32 to tor' }],
+      rules: [{ node: 'n1', change: 'remove', what: '192.0.2.9 UDP 53' }],
+    });
+    expect(lines).toContain('  shop/a: none -> 192.0.2.1, 2001:db8::1');
+    expect(lines.find((line) => line.startsWith('  shop/b: 192.0.2.2  ('))).toContain('pool "x"');
+    expect(lines).toContain('  ! n1  tor: reset (holdTime)');
+    expect(lines).toContain('  ~ n2  tor: changes without a reset (connectRetryTime)');
+    expect(lines).toContain('  + n1  192.0.2.1/32 to tor');
+    expect(lines).toContain('  - n1  192.0.2.9 UDP 53');
+    expect(lines.at(-1)).toBe('2 addresses, 2 sessions, 1 routes and 1 rules would change.');
+  });
+});

@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'vitest';
+import { explainService, type NodeExplanation, type ServiceExplanation } from '../../../src/explain/service.ts';
+import type { NodeState, SessionStatus } from '../../../src/model/node-state.ts';
+import { reason } from '../../../src/model/reasons.ts';
+import { cluster, metadata, type ClusterLiteral } from '../decisions/fixtures.ts';
+
+const key = 'shop/web' as const;
+
+/** Two nodes, two peers, one dual-stack Service with TCP and UDP. */
+const fabric: ClusterLiteral = {
+  services: [
+    { name: key, clusterIPs: ['10.96.0.1', 'fd00:96::1'], ports: ['http:80/TCP', 'echo:80/UDP'], assigned: ['192.0.2.1', '2001:db8::1'] },
+  ],
+  slices: [
+    { service: key, ports: ['http:8080/TCP', 'echo:8080/UDP'], endpoints: ['10.244.1.1@n1', '10.244.2.1@n2', '10.244.2.2@n2 notready'] },
+    { service: key, name: 'web-6', ports: ['http:8080/TCP', 'echo:8080/UDP'], endpoints: ['fd00:1::1@n1', 'fd00:1::2@n1 draining'] },
+  ],
+  pools: [{ name: 'main', addresses: ['192.0.2.0/28', '2001:db8::/124'] }],
+  peers: [
+    { name: 'tor4', peerAddress: '10.0.0.254' },
+    { name: 'tor6', peerAddress: 'fd00::254' },
+  ],
+  advertisements: [{ name: 'all' }],
+  nodes: [{ name: 'n1' }, { name: 'n2' }],
+};
+
+function session(peer: string, state: SessionStatus['state'] = 'Established', lastError?: string): SessionStatus {
+  const error = lastError === undefined ? {} : { lastError };
+  return { peer, address: '', state, since: '', localASN: 64512, peerASN: 64513, prefixesSent: 1, ...error };
+}
+
+function state(name: string, sessions: readonly SessionStatus[], differing: NodeState['differing'] = []): NodeState {
+  return { kind: 'NodeState', metadata: metadata(name), updated: '', consumed: {}, sessions, differing };
+}
+
+const up = [session('tor4'), session('tor6')];
+
+function explain(literal: ClusterLiteral, states: readonly NodeState[]): ServiceExplanation {
+  const nodeStates = new Map(states.map((state) => [state.metadata.name, state]));
+  const explanation = explainService({ ...cluster(literal), nodeStates }, key);
+  if (explanation === undefined) throw new RangeError('no such Service');
+  // What is told is plain data: a bigint would throw here, a class or undefined would get lost.
+  expect(JSON.parse(JSON.stringify(explanation))).toMatchObject({ service: key });
+  return explanation;
+}
+
+/** "192.0.2.1 tor4": the prefixes that go out, or the code of the "no". */
+function matrix({ addresses }: NodeExplanation): Record<string, string> {
+  const cells = addresses.flatMap(({ address, peers, reason: because }) => {
+    if (peers.length === 0) return [[address, because?.code ?? '']];
+    return peers.map((peer) => [`${address} ${peer.peer}`, peer.reason?.code ?? peer.prefixes.join(' ')]);
+  });
+  return Object.fromEntries(cells) as Record<string, string>;
+}
+
+function onNode(explanation: ServiceExplanation, name: string): NodeExplanation {
+  const found = explanation.nodes.find(({ node }) => node === name);
+  if (found === undefined) throw new RangeError(name);
+  return found;
+}
+
+describe('explainService', () => {
+  test('a Service that does not exist has no explanation', () => {
+    expect(explainService(cluster(fabric), 'shop/none')).toBeUndefined();
+  });
+
+  test('says node by node and peer by peer what goes out', () => {
+    const explanation = explain(fabric, [state('n1', up), state('n2', up)]);
+    expect(explanation.nodes.map(({ node, reports }) => ({ node, reports }))).toEqual([
+      { node: 'n1', reports: true },
+      { node: 'n2', reports: true },
+    ]);
+    expect(matrix(onNode(explanation, 'n1'))).toEqual({
+      '192.0.2.1 tor4': '192.0.2.1/32',
+      '192.0.2.1 tor6': 'PeerFamilyNotCarried',
+      '2001:db8::1 tor4': 'PeerFamilyNotCarried',
+      '2001:db8::1 tor6': '2001:db8::1/128',
+      '10.96.0.1': 'NoAdvertisement',
+      'fd00:96::1': 'NoAdvertisement',
+    });
+    // Two load balancer addresses and two ClusterIPs, each TCP and UDP.
+    expect(onNode(explanation, 'n1').frontends).toBe(8);
+  });
+
+  test('counts endpoints: ready, terminating but serving, not usable', () => {
+    expect(explain(fabric, []).endpoints).toEqual({ ready: 3, terminating: 1, unusable: 1 });
+  });
+
+  test('externalTrafficPolicy Local: the node without a ready pod says so, of its family only', () => {
+    const [web] = fabric.services ?? [];
+    const local = { ...fabric, services: [{ ...web, name: key, externalTrafficPolicy: 'Local' as const }] };
+    const explanation = explain(local, [state('n1', up), state('n2', up)]);
+    expect(matrix(onNode(explanation, 'n2'))).toMatchObject({ '192.0.2.1 tor4': '192.0.2.1/32', '2001:db8::1': 'NoLocalEndpoints' });
+  });
+
+  test('a node whose agent has not written a NodeState is silent', () => {
+    const explanation = explain(fabric, [state('n1', up)]);
+    expect(onNode(explanation, 'n2').reports).toBe(false);
+    expect(matrix(onNode(explanation, 'n2'))).toMatchObject({ '192.0.2.1 tor4': 'AgentSilent', '2001:db8::1 tor6': 'AgentSilent' });
+    expect(matrix(onNode(explanation, 'n1'))).toMatchObject({ '192.0.2.1 tor4': '192.0.2.1/32' });
+  });
+
+  test('a session that is down gives its state and its last error', () => {
+    const down = [session('tor4', 'Active', 'the peer refused: bad peer AS'), session('tor6')];
+    const explanation = explain(fabric, [state('n1', down), state('n2', up)]);
+    const [first] = onNode(explanation, 'n1').addresses;
+    expect(first?.peers[0]).toEqual({
+      peer: 'tor4',
+      prefixes: ['192.0.2.1/32'],
+      reason: reason('SessionDown', { peer: 'tor4', state: 'Active', lastError: 'the peer refused: bad peer AS' }),
+    });
+    expect(matrix(onNode(explanation, 'n1'))).toMatchObject({ '2001:db8::1 tor6': '2001:db8::1/128' });
+  });
+
+  test('a session that the agent does not know of yet is down', () => {
+    const explanation = explain(fabric, [state('n1', [session('tor6')])]);
+    expect(onNode(explanation, 'n1').addresses[0]?.peers[0]?.reason).toMatchObject({
+      code: 'SessionDown',
+      details: { state: 'unknown to the agent', lastError: '' },
+    });
+  });
+
+  const quarantined = (frontend: string): NodeState['differing'][number] => ({
+    service: key,
+    aspect: 'Programmed',
+    reason: reason('FrontendQuarantined', { frontend, error: 'No space left on device' }),
+  });
+  const held = (frontend: string): NodeState['differing'][number] => ({
+    service: key,
+    aspect: 'Announced',
+    reason: reason('NotProgrammed', { frontend }),
+  });
+
+  test('a quarantined frontend is told under forwarding; the other port still draws traffic', () => {
+    const explanation = explain(fabric, [state('n1', up, [quarantined('192.0.2.1 TCP 80')])]);
+    const node = onNode(explanation, 'n1');
+    expect(node.forwarding).toEqual([quarantined('192.0.2.1 TCP 80').reason]);
+    expect(matrix(node)).toMatchObject({ '192.0.2.1 tor4': '192.0.2.1/32' });
+  });
+
+  test('an address without any frontend in the kernel is held back, and the other address is not', () => {
+    const differing = [quarantined('192.0.2.1 TCP 80'), quarantined('192.0.2.1 UDP 80'), held('192.0.2.1 TCP 80')];
+    const node = onNode(explain(fabric, [state('n1', up, differing)]), 'n1');
+    expect(matrix(node)).toMatchObject({ '192.0.2.1 tor4': 'NotProgrammed', '2001:db8::1 tor6': '2001:db8::1/128' });
+  });
+
+  test('the agent names one held address of a Service; the other is found by what was quarantined', () => {
+    const all = ['192.0.2.1 TCP 80', '192.0.2.1 UDP 80', '2001:db8::1 TCP 80', '2001:db8::1 UDP 80'];
+    const node = onNode(explain(fabric, [state('n1', up, [...all.map(quarantined), held('192.0.2.1 TCP 80')])]), 'n1');
+    expect(matrix(node)).toMatchObject({ '192.0.2.1 tor4': 'NotProgrammed', '2001:db8::1 tor6': 'NotProgrammed' });
+  });
+
+  test('what the agent reports of other Services does not matter', () => {
+    const other = { ...held('192.0.2.1 TCP 80'), service: 'shop/other' as const };
+    expect(matrix(onNode(explain(fabric, [state('n1', up, [other])]), 'n1'))).toMatchObject({ '192.0.2.1 tor4': '192.0.2.1/32' });
+  });
+
+  test('an agent without a Node object is told', () => {
+    const explanation = explain(fabric, [state('stray', up)]);
+    expect(matrix(onNode(explanation, 'stray'))).toMatchObject({ '192.0.2.1': 'NodeUnknown' });
+  });
+
+  test('a Service without an address announces nothing, and says so', () => {
+    const [web] = fabric.services ?? [];
+    const explanation = explain({ ...fabric, services: [{ ...web, name: key, assigned: [] }] }, [state('n1', up)]);
+    expect(onNode(explanation, 'n1').reason?.code).toBe('NoAddress');
+  });
+
+  test('a password never appears', () => {
+    const secret = {
+      ...fabric,
+      peers: [
+        { name: 'tor4', password: 'correct-horse' },
+        { name: 'tor6', peerAddress: 'fd00::254' },
+      ],
+    };
+    expect(JSON.stringify(explain(secret, [state('n1', up)]))).not.toContain('correct-horse');
+  });
+});
