@@ -15,14 +15,16 @@ const opening = `# Reasons
 
 Every "no" of Herald is one of these. The code is stable: conditions on Services carry it as \`reason\`, with the brief text as
 \`message\`; agents write it into their NodeState; \`herald explain -o json\` and \`herald plan -o json\` give it with its details.
-\`herald explain\` prints the full sentence and the fix. Words in <angle brackets> stand for the names and numbers at hand.
+\`herald explain\` prints the full sentence and the fix. Words in &lt;angle brackets&gt; stand for the names and numbers at hand.
 
 This page is written by \`node scripts/write-reasons.ts\` from \`src/model/reasons/\`. Edit the catalogue, not the page.
 `;
 
 export function reasonsPage(): string {
   const sections = chapters.map(([title, what, entries]) => {
-    const rows = Object.entries(entries).map(([code, entry]) => `| \`${code}\` | ${entry.brief} | ${sentence(entry.says)} | ${sentence(entry.fix)} |`);
+    const rows = Object.entries(entries).map(
+      ([code, entry]) => `| \`${code}\` | ${entry.brief} | ${sentence(entry.says)} | ${sentence(entry.fix)} |`,
+    );
     return [`## ${title}`, '', what, '', '| code | brief | the sentence of explain | fix |', '|---|---|---|---|', ...rows, ''].join('\n');
   });
   return [opening, ...sections].join('\n');

@@ -1,0 +1,32 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '../../..');
+const files = globSync('{src,providers}/**/*.ts', { cwd: root });
+
+test('there are files', () => {
+  expect(files.length).toBeGreaterThan(100);
+});
+
+test('no file in src has more than 400 lines', () => {
+  const long = files.map((file) => [file, readFileSync(join(root, file), 'utf8').trimEnd().split('\n').length] as const);
+  expect(long.filter(([, lines]) => lines > 400)).toEqual([]);
+});
+
+test('no folder and no file is named after nothing in particular', () => {
+  const vague = /(^|\/)(utils?|common|helpers?|misc)(\/|\.ts$)/;
+  expect(vague.test('src/utils/x.ts') && vague.test('src/bgp/helpers.ts') && !vague.test('src/net/communities.ts')).toBe(true);
+  expect([...files, ...globSync('{test,scripts}/**/*.ts', { cwd: root })].filter((file) => vague.test(file))).toEqual([]);
+});
+
+test('what the documentation points to is there', () => {
+  const pages = [...globSync('*.md', { cwd: root }), ...globSync('docs/**/*.md', { cwd: root })];
+  const dead = pages.flatMap((page) => {
+    const links = readFileSync(join(root, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g);
+    return [...links].flatMap(([, target = '']) =>
+      globSync(join(page, '..', target), { cwd: root }).length > 0 ? [] : [`${page}: ${target}`],
+    );
+  });
+  expect(dead).toEqual([]);
+});

@@ -1,0 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { reasonsPage } from '../../../scripts/reasons-page.ts';
+import { catalogue } from '../../../src/model/reasons.ts';
+
+test('docs/reference/reasons.md is what node scripts/write-reasons.ts writes', () => {
+  expect(readFileSync(join(import.meta.dirname, '../../../docs/reference/reasons.md'), 'utf8')).toBe(reasonsPage());
+});
+
+test('the page has every reason once', () => {
+  const codes = [...reasonsPage().matchAll(/^\| `(\w+)` \|/gm)].map(([, code = '']) => code);
+  expect(codes.toSorted()).toEqual(Object.keys(catalogue).toSorted());
+});
