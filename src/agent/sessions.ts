@@ -150,11 +150,12 @@ function peerOptions(session: SessionIntent): PeerOptions {
     peerAsn: session.peerASN,
     routerId: session.routerID,
     holdTime: session.holdTimeSeconds,
-    keepaliveTime: session.keepaliveTimeSeconds,
     families: session.families,
     ebgpMultiHop: session.ebgpMultiHop,
     passive: session.passive,
     adminDown: session.adminDown,
+    // Without a hold time there are no keepalives (RFC 4271 4.4).
+    ...(session.keepaliveTimeSeconds === 0 ? {} : { keepaliveTime: session.keepaliveTimeSeconds }),
     ...(session.connectTimeSeconds === undefined ? {} : { connectRetryTime: session.connectTimeSeconds }),
     ...(session.sourceAddress === undefined ? {} : { sourceAddress: session.sourceAddress }),
     ...(session.password === undefined ? {} : { password: session.password }),

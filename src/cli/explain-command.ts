@@ -24,7 +24,7 @@ export function explainCommand(environment: Environment): Command {
       const about = problems.filter(
         ({ object, severity }) => object === `Service/${key}` || (object === undefined && severity === 'error'),
       );
-      const explanation = explainService(snapshot, key);
+      const explanation = explainService(snapshot, key, environment.clock.date().getTime());
       if (explanation === undefined) {
         const because = about.map((problem) => `\n  ${problemText(problem)}`).join('');
         throw new UsageError(`there is no valid Service ${key} in ${directory}${because}`, 1);

@@ -1,4 +1,4 @@
-import type { NodeState } from '../model/node-state.ts';
+import { currentReport, type NodeState } from '../model/node-state.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import type { Change, Kind, Snapshot } from '../model/snapshot.ts';
 
@@ -19,6 +19,8 @@ export class ConditionWatch {
   /** What each node's report said of sessions and Services, when it was looked at last. */
   readonly #seen = new Map<string, string>();
 
+  #speaking = '';
+
   affected(changes: readonly Change[], snapshot: Snapshot, behind: ReadonlySet<ServiceKey>): Set<ServiceKey> {
     const affected = new Set<ServiceKey>();
     for (const change of changes) {
@@ -28,6 +30,18 @@ export class ConditionWatch {
       for (const key of behind) affected.add(key);
       if (this.#saysSomethingNew(change.key, snapshot.nodeStates.get(change.key))) addAnnounced(snapshot, affected);
     }
+    return affected;
+  }
+
+  /** The announced Services, if an agent has fallen silent or speaks again since the last call. */
+  silenced(snapshot: Snapshot, now: number): Set<ServiceKey> {
+    const affected = new Set<ServiceKey>();
+    const speaking = [...snapshot.nodeStates.keys()]
+      .filter((node) => currentReport(snapshot.nodeStates, node, now) !== undefined)
+      .toSorted();
+    const before = this.#speaking;
+    this.#speaking = speaking.join(' ');
+    if (before !== this.#speaking) addAnnounced(snapshot, affected);
     return affected;
   }
 

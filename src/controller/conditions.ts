@@ -1,5 +1,5 @@
 import { decideAnnouncement } from '../decisions/announcement/decision.ts';
-import type { NodeState } from '../model/node-state.ts';
+import { currentReport, type NodeState } from '../model/node-state.ts';
 import { serviceKey } from '../model/metadata.ts';
 import { briefly, reason, type Reason } from '../model/reasons.ts';
 import type { Service } from '../model/service.ts';
@@ -12,14 +12,14 @@ export const conditionTypes = {
   announced: 'herald.dev/Announced',
 } as const;
 
-/** The conditions of a Service that has an address or asks for one. Pure; `unmet` is the allocation's "no". */
-export function serviceConditions(snapshot: Snapshot, service: Service, unmet: Reason | undefined): Condition[] {
+/** The conditions of a Service that has an address or asks for one. Pure; `unmet` is the allocation's "no", `now` milliseconds since the epoch. */
+export function serviceConditions(snapshot: Snapshot, service: Service, unmet: Reason | undefined, now: number): Condition[] {
   const assigned: Condition =
     unmet === undefined
       ? { type: conditionTypes.addressAssigned, status: 'True', reason: 'Assigned', message: 'The Service has the addresses it asks for' }
       : refusal(conditionTypes.addressAssigned, unmet);
   if (service.ingress.length === 0) return [assigned];
-  return [assigned, programmed(snapshot, service), announced(snapshot, service)];
+  return [assigned, programmed(snapshot, service, now), announced(snapshot, service, now)];
 }
 
 /** The condition of a configuration object: accepted, or left out for a reason. */
@@ -38,10 +38,11 @@ function refusal(type: string, because: Reason): Condition {
   return { type, status: 'False', reason: because.code, message: briefly(because) };
 }
 
-function programmed(snapshot: Snapshot, service: Service): Condition {
+function programmed(snapshot: Snapshot, service: Service, now: number): Condition {
   const type = conditionTypes.programmed;
-  if (snapshot.nodeStates.size === 0) return { type, status: 'Unknown', reason: 'NoAgentReports', message: 'No agent has reported yet' };
-  for (const state of snapshot.nodeStates.values()) {
+  const reports = [...snapshot.nodeStates.keys()].flatMap((node) => currentReport(snapshot.nodeStates, node, now) ?? []);
+  if (reports.length === 0) return { type, status: 'Unknown', reason: 'NoAgentReports', message: 'No agent reports' };
+  for (const state of reports) {
     const difference = differenceOf(state, service, 'Programmed');
     if (difference !== undefined) return refusal(type, difference);
   }
@@ -49,11 +50,11 @@ function programmed(snapshot: Snapshot, service: Service): Condition {
 }
 
 /** True where at least one node announces to at least one peer; else the first "no", of the nodes in order of their names. */
-function announced(snapshot: Snapshot, service: Service): Condition {
+function announced(snapshot: Snapshot, service: Service, now: number): Condition {
   const type = conditionTypes.announced;
   let first: Reason | undefined;
   for (const node of [...snapshot.nodes.keys()].toSorted()) {
-    const obstacle = obstacleOnNode(snapshot, service, node);
+    const obstacle = obstacleOnNode(snapshot, service, node, now);
     if (obstacle === undefined) return { type, status: 'True', reason: 'Announced', message: 'At least one node announces the Service' };
     first ??= obstacle;
   }
@@ -62,14 +63,14 @@ function announced(snapshot: Snapshot, service: Service): Condition {
 }
 
 /** Why a node does not announce any address of the Service to anyone; undefined: it does. */
-function obstacleOnNode(snapshot: Snapshot, service: Service, node: string): Reason | undefined {
+function obstacleOnNode(snapshot: Snapshot, service: Service, node: string, now: number): Reason | undefined {
   const decision = decideAnnouncement(snapshot, service, node);
   if (decision.reason !== undefined) return decision.reason;
   const announcing = decision.addresses.flatMap(({ result }) => (result.announce ? [result] : []));
   if (announcing.length === 0) {
     return decision.addresses.flatMap(({ result }) => (result.announce ? [] : [result.reason]))[0] ?? reason('NoAddress', {});
   }
-  const state = snapshot.nodeStates.get(node);
+  const state = currentReport(snapshot.nodeStates, node, now);
   if (state === undefined) return reason('AgentSilent', { node });
   const difference = differenceOf(state, service, 'Announced') ?? differenceOf(state, service, 'Programmed');
   if (difference !== undefined) return difference;

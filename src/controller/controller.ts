@@ -9,6 +9,7 @@ import type { Clock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import { ConditionWatch } from './affected.ts';
+import { limits } from './limits.ts';
 import { acceptedCondition, agentsBehind, serviceConditions } from './conditions.ts';
 import type { Provider, ReservedAddresses } from './provider.ts';
 import type { StatusWriter } from './status-writer.ts';
@@ -38,6 +39,7 @@ export class Controller {
   readonly #logged = new Map<ServiceKey, string>();
   #reserved: ReservedAddresses = new Map();
   #unsubscribe: (() => void) | undefined;
+  #cancelWatch: (() => void) | undefined;
 
   constructor(components: ControllerComponents) {
     this.#components = components;
@@ -59,6 +61,7 @@ export class Controller {
     const keys = [...snapshot.services].toSorted(([, a], [, b]) => b.ingress.length - a.ingress.length).map(([key]) => key);
     for (const key of new Set([...keys, ...recorded])) this.#queue.add(key);
     this.#queue.start();
+    this.#watchReports();
     await this.#acceptConfiguration();
     log.info({ services: snapshot.services.size, pools: snapshot.pools.size }, 'controller started');
   }
@@ -70,7 +73,15 @@ export class Controller {
 
   async stop(): Promise<void> {
     this.#unsubscribe?.();
+    this.#cancelWatch?.();
     await this.#queue.stop();
+  }
+
+  /** Silence is no change that a source could tell of: it is looked for. */
+  #watchReports(): void {
+    const { source, clock } = this.#components;
+    for (const key of this.#conditions.silenced(source.snapshot, clock.date().getTime())) this.#queue.add(key);
+    this.#cancelWatch = clock.after(limits.reportWatchMilliseconds, () => this.#watchReports());
   }
 
   #changed(changes: readonly Change[]): void {
@@ -106,7 +117,8 @@ export class Controller {
     if (ingress.length > 0 && agentsBehind(snapshot, service)) this.#behind.add(key);
     else this.#behind.delete(key);
     this.#say(key, assigned, reason);
-    await this.#components.writer.writeService(key, { ingress, conditions: serviceConditions(snapshot, assigned, reason) });
+    const { writer, clock } = this.#components;
+    await writer.writeService(key, { ingress, conditions: serviceConditions(snapshot, assigned, reason, clock.date().getTime()) });
   }
 
   async #forget(key: ServiceKey): Promise<void> {

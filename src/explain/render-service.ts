@@ -28,9 +28,11 @@ function renderAllocation({ addresses, reason, pools }: ServiceExplanation['allo
   ];
 }
 
-function renderNode({ node, reports, frontends, forwarding, reason, addresses }: NodeExplanation): string[] {
+function renderNode(explanation: NodeExplanation): string[] {
+  const { node, reports, reportedSecondsAgo, frontends, forwarding, reason, addresses } = explanation;
+  const age = reportedSecondsAgo === undefined ? '' : `  (reported ${reportedSecondsAgo} s ago)`;
   return [
-    `Node ${node}`,
+    `Node ${node}${age}`,
     ...(reports ? [] : withFix('  ', reasonOf('AgentSilent', { node }))),
     `  ${reports ? 'forwards' : 'would forward'} ${frontends} frontend${frontends === 1 ? '' : 's'}`,
     ...forwarding.flatMap((because) => withFix('    ', because)),

@@ -2,7 +2,7 @@ import { decideAnnouncement, type AddressAnnouncement, type RefusedAdvertisement
 import { frontendsOfAddress } from '../decisions/forwarding/address-frontends.ts';
 import { decideForwarding } from '../decisions/forwarding/plan.ts';
 import type { ServiceKey } from '../model/metadata.ts';
-import type { NodeState } from '../model/node-state.ts';
+import { currentReport, reportAge, type NodeState } from '../model/node-state.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { Service } from '../model/service.ts';
 import type { Snapshot } from '../model/snapshot.ts';
@@ -29,8 +29,10 @@ export interface EndpointCount {
 
 export interface NodeExplanation {
   readonly node: string;
-  /** Its agent has written a NodeState. */
+  /** Its agent has reported lately. */
   readonly reports: boolean;
+  /** Age of its last report; absent: there is none. */
+  readonly reportedSecondsAgo?: number;
   readonly frontends: number;
   /** Why this node does not forward all of the Service, by decision or as the agent reports. */
   readonly forwarding: readonly Reason[];
@@ -48,7 +50,8 @@ export interface AddressExplanation {
   readonly refused: readonly RefusedAdvertisement[];
 }
 
-export function explainService(snapshot: Snapshot, key: ServiceKey): ServiceExplanation | undefined {
+/** `now`: milliseconds since the epoch, by which the agents' reports are judged. */
+export function explainService(snapshot: Snapshot, key: ServiceKey, now: number): ServiceExplanation | undefined {
   const service = snapshot.services.get(key);
   if (service === undefined) return undefined;
   const nodes = [...new Set([...snapshot.nodes.keys(), ...snapshot.nodeStates.keys()])].toSorted();
@@ -57,18 +60,20 @@ export function explainService(snapshot: Snapshot, key: ServiceKey): ServiceExpl
     type: service.type,
     allocation: explainAllocation(snapshot, service),
     endpoints: countEndpoints(snapshot, key),
-    nodes: nodes.map((node) => explainNode(snapshot, service, key, node)),
+    nodes: nodes.map((node) => explainNode(snapshot, service, key, node, now)),
   };
 }
 
-function explainNode(snapshot: Snapshot, service: Service, key: ServiceKey, node: string): NodeExplanation {
+function explainNode(snapshot: Snapshot, service: Service, key: ServiceKey, node: string, now: number): NodeExplanation {
   const { forwarding, reasons } = decideForwarding(snapshot, service, node);
   const announcement = decideAnnouncement(snapshot, service, node);
-  const state = snapshot.nodeStates.get(node);
+  const last = snapshot.nodeStates.get(node);
+  const state = currentReport(snapshot.nodeStates, node, now);
   const reported = (state?.differing ?? []).filter((difference) => difference.service === key && difference.aspect === 'Programmed');
   return {
     node,
     reports: state !== undefined,
+    ...(last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) }),
     frontends: forwarding?.frontends.length ?? 0,
     forwarding: [...reasons, ...reported.map((difference) => difference.reason)],
     ...(announcement.reason === undefined ? {} : { reason: announcement.reason }),

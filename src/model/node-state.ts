@@ -13,6 +13,21 @@ export interface NodeState {
   readonly differing: readonly ServiceDifference[];
 }
 
+/** An agent that has missed three of its reports is taken for dead: what it said last no longer counts. */
+export const staleAfterSeconds = 90;
+
+/** Age of a report in whole seconds, at `now` in milliseconds since the epoch; never negative, as clocks differ. */
+export function reportAge(state: NodeState, now: number): number {
+  // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
+  return Math.max(0, Math.floor((now - Date.parse(state.updated)) / 1000));
+}
+
+/** The report of a node; undefined: there is none, or it is stale. */
+export function currentReport(reports: ReadonlyMap<string, NodeState>, node: string, now: number): NodeState | undefined {
+  const state = reports.get(node);
+  return state === undefined || reportAge(state, now) > staleAfterSeconds ? undefined : state;
+}
+
 export interface SessionStatus {
   readonly peer: string;
   readonly address: string;

@@ -10,6 +10,7 @@ import { readSelectors } from './selector.ts';
 import { specialAddress } from './special-address.ts';
 
 const maxASN = 4_294_967_295;
+const asTrans = 23_456;
 
 /** Fields and defaults are MetalLB's (v1beta2), except that peerPort may be any port. */
 export function readBGPPeer(fields: Fields, options: ParseOptions): Read<BGPPeer> {
@@ -58,6 +59,10 @@ function readASNs(spec: Fields): Pick<BGPPeer, 'myASN' | 'peerASN' | 'dynamicASN
   spec.require('myASN', 'write the AS number of the nodes');
   const myASN = spec.integer('myASN', 1, maxASN) ?? 0;
   const peerASN = spec.integer('peerASN', 0, maxASN) || undefined;
+  for (const name of ['myASN', 'peerASN']) {
+    if (spec.raw(name) === asTrans)
+      spec.problem(name, 'is AS_TRANS, which stands for AS numbers above 65535 (RFC 6793)', 'write the real AS number');
+  }
   const dynamicASN = spec.oneOf('dynamicASN', ['internal', 'external']);
   const written = Number(spec.has('peerASN') && spec.raw('peerASN') !== 0) + Number(spec.has('dynamicASN'));
   if (written === 0) spec.problem('peerASN', 'is required', 'write the AS number of the peer, or dynamicASN: internal or external');

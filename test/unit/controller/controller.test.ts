@@ -6,7 +6,7 @@ import type { ServiceKey } from '../../../src/model/metadata.ts';
 import { address, formatAddress, type Address } from '../../../src/net/address.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
-import { pool, service } from '../decisions/fixtures.ts';
+import { advertisement, metadata, node, peer, pool, service, slice } from '../decisions/fixtures.ts';
 import { TestSource } from '../test-source.ts';
 
 /** Keeps records as a directory does, and tells the source of them. */
@@ -153,5 +153,46 @@ describe('the controller', () => {
     expect(writer.objects.get('IPAddressPool/main')?.[0]).toMatchObject({ type: 'Accepted', status: 'True' });
     expect(writer.objects.get('IPAddressPool/other')?.[0]).toMatchObject({ type: 'Accepted', status: 'False', reason: 'PoolOverlaps' });
     expect(writer.addresses('shop/web')).toEqual(['192.0.2.1']);
+  });
+
+  test('an agent that falls silent takes its word back from the conditions, without any change to hear of', async () => {
+    const clock = new VirtualClock();
+    const session = {
+      peer: 'tor1',
+      address: '10.1.0.1',
+      state: 'Established',
+      since: '',
+      localASN: 64512,
+      peerASN: 65101,
+      prefixesSent: 1,
+    } as const;
+    source.put(
+      node({ name: 'n1' }),
+      peer({ name: 'tor1' }),
+      advertisement({ name: 'all' }),
+      service({ name: 'shop/web' }),
+      slice({ service: 'shop/web', endpoints: ['10.244.1.10@n1'] }),
+      {
+        kind: 'NodeState',
+        metadata: metadata('n1'),
+        updated: clock.date().toISOString(),
+        consumed: { Service: '1' },
+        sessions: [session],
+        differing: [],
+      },
+    );
+    const controller = new Controller({ source, providers: [new BareMetalProvider()], writer, clock, random: () => 0, log: silentLog });
+    await controller.start();
+    await controller.settled();
+    expect(writer.condition('shop/web', 'Announced')).toBe('True Announced');
+    clock.advance(90_000);
+    await controller.settled();
+    expect(writer.condition('shop/web', 'Announced')).toBe('True Announced');
+    clock.advance(10_000);
+    await controller.settled();
+    expect(writer.condition('shop/web', 'Announced')).toBe('False AgentSilent');
+    expect(writer.condition('shop/web', 'Programmed')).toBe('Unknown NoAgentReports');
+    await controller.stop();
+    expect(clock.pending).toBe(0);
   });
 });

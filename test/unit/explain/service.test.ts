@@ -4,6 +4,8 @@ import type { NodeState, SessionStatus } from '../../../src/model/node-state.ts'
 import { reason } from '../../../src/model/reasons.ts';
 import { cluster, metadata, type ClusterLiteral } from '../decisions/fixtures.ts';
 
+const now = Date.UTC(2026, 0, 1);
+
 const key = 'shop/web' as const;
 
 /** Two nodes, two peers, one dual-stack Service with TCP and UDP. */
@@ -30,14 +32,14 @@ function session(peer: string, state: SessionStatus['state'] = 'Established', la
 }
 
 function state(name: string, sessions: readonly SessionStatus[], differing: NodeState['differing'] = []): NodeState {
-  return { kind: 'NodeState', metadata: metadata(name), updated: '', consumed: {}, sessions, differing };
+  return { kind: 'NodeState', metadata: metadata(name), updated: new Date(now).toISOString(), consumed: {}, sessions, differing };
 }
 
 const up = [session('tor4'), session('tor6')];
 
 function explain(literal: ClusterLiteral, states: readonly NodeState[]): ServiceExplanation {
   const nodeStates = new Map(states.map((state) => [state.metadata.name, state]));
-  const explanation = explainService({ ...cluster(literal), nodeStates }, key);
+  const explanation = explainService({ ...cluster(literal), nodeStates }, key, now);
   if (explanation === undefined) throw new RangeError('no such Service');
   // What is told is plain data: a bigint would throw here, a class or undefined would get lost.
   expect(JSON.parse(JSON.stringify(explanation))).toMatchObject({ service: key });
@@ -61,7 +63,7 @@ function onNode(explanation: ServiceExplanation, name: string): NodeExplanation 
 
 describe('explainService', () => {
   test('a Service that does not exist has no explanation', () => {
-    expect(explainService(cluster(fabric), 'shop/none')).toBeUndefined();
+    expect(explainService(cluster(fabric), 'shop/none', now)).toBeUndefined();
   });
 
   test('says node by node and peer by peer what goes out', () => {
@@ -175,5 +177,13 @@ describe('explainService', () => {
       ],
     };
     expect(JSON.stringify(explain(secret, [state('n1', up)]))).not.toContain('correct-horse');
+  });
+
+  test('a report that is stale no longer counts, but its age is told', () => {
+    const last = state('n1', up);
+    const stale = explainService({ ...cluster(fabric), nodeStates: new Map([['n1', last]]) }, 'shop/web', now + 91_000);
+    expect(stale?.nodes.find(({ node }) => node === 'n1')).toMatchObject({ reports: false, reportedSecondsAgo: 91 });
+    const fresh = explainService({ ...cluster(fabric), nodeStates: new Map([['n1', last]]) }, 'shop/web', now + 90_000);
+    expect(fresh?.nodes.find(({ node }) => node === 'n1')).toMatchObject({ reports: true, reportedSecondsAgo: 90 });
   });
 });
