@@ -166,6 +166,11 @@ export class Agent {
       forwarding.set(key, this.#plan(snapshot, key));
       this.#toAnnounce.add(key);
     }
+    for (const key of services) {
+      const plan = this.#plans.get(key);
+      if (plan === undefined) continue;
+      for (const other of this.#drain.giveWay(key, plan.forwarding)) forwarding.set(other, this.#plan(snapshot, other));
+    }
     this.#sessions.tell(this.#routes.takeChanges()); // nothing that is not out yet: see #plan
     await this.#commit(snapshot, forwarding, node);
     if (this.#stopped) return;

@@ -14,6 +14,8 @@ export class Drain {
   readonly #clock: Clock;
   readonly #expired: (service: ServiceKey) => void;
   readonly #leaving = new Map<ServiceKey, Leaving>();
+  /** Who is draining a frontend, by frontendKey. */
+  readonly #drainedBy = new Map<string, ServiceKey>();
 
   /** `expired` is called when the time of a Service's frontends is over; `keep` then no longer adds them. */
   constructor(clock: Clock, expired: (service: ServiceKey) => void) {
@@ -27,10 +29,29 @@ export class Drain {
     before?.cancel();
     const all = withOthers(frontends, before?.frontends ?? []);
     const cancel = this.#clock.after(seconds * 1000, () => {
-      this.#leaving.delete(service);
+      this.#forget(service);
       this.#expired(service);
     });
     this.#leaving.set(service, { frontends: all, cancel });
+    for (const { match } of all) this.#drainedBy.set(frontendKey(match), service);
+  }
+
+  /**
+   * Ends the draining of frontends that `service` now has: an address that was given on belongs to its new holder at once.
+   * Returns the Services that drained them.
+   */
+  giveWay(service: ServiceKey, { frontends }: ServiceForwarding): Set<ServiceKey> {
+    const others = new Set<ServiceKey>();
+    for (const { match } of frontends) {
+      const key = frontendKey(match);
+      const other = this.#drainedBy.get(key);
+      const leaving = other === undefined ? undefined : this.#leaving.get(other);
+      if (other === undefined || other === service || leaving === undefined) continue;
+      this.#drainedBy.delete(key);
+      this.#leaving.set(other, { ...leaving, frontends: leaving.frontends.filter((frontend) => frontendKey(frontend.match) !== key) });
+      others.add(other);
+    }
+    return others;
   }
 
   /** The forwarding with the frontends that are draining, where it does not have them anew. */
@@ -48,6 +69,14 @@ export class Drain {
   stop(): void {
     for (const { cancel } of this.#leaving.values()) cancel();
     this.#leaving.clear();
+    this.#drainedBy.clear();
+  }
+
+  #forget(service: ServiceKey): void {
+    for (const { match } of this.#leaving.get(service)?.frontends ?? []) {
+      if (this.#drainedBy.get(frontendKey(match)) === service) this.#drainedBy.delete(frontendKey(match));
+    }
+    this.#leaving.delete(service);
   }
 }
 

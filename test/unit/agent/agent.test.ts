@@ -190,6 +190,16 @@ describe('draining', () => {
     return bed;
   }
 
+  test('gives way at once to another Service that has the address by now', async () => {
+    const bed = await gone();
+    bed.source.put(...web('b', ['192.0.2.1', '2001:db8:1::1']));
+    await bed.settle();
+    expect(bed.peers.tables.get('tor1')).toEqual(new Set(['192.0.2.1/32', '2001:db8:1::1/128']));
+    expect(differing(bed)).toEqual([]);
+    await bed.advance(10_000);
+    expect([...bed.dataplane.kernel.keys()].toSorted()).toEqual(expect.arrayContaining(['192.0.2.1 TCP 80', '2001:db8:1::1 TCP 80']));
+  });
+
   test('keeps the announced frontends for drainSeconds; NodePorts and ClusterIPs go at once', async () => {
     const bed = await gone();
     await bed.advance(9_999);

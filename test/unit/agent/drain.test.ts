@@ -49,4 +49,17 @@ describe('draining', () => {
     drain.stop();
     expect(clock.pending).toBe(0);
   });
+
+  test('a frontend that another Service has by now gives way at once, the others go on draining', () => {
+    const clock = new VirtualClock();
+    const drain = new Drain(clock, () => undefined);
+    drain.leave('a/old', [frontend('192.0.2.1', 80), frontend('192.0.2.1', 443)], 10);
+    expect([...drain.giveWay('a/old', { frontends: [frontend('192.0.2.1', 80)] })]).toEqual([]);
+    expect([...drain.giveWay('a/new', { frontends: [frontend('192.0.2.1', 80), frontend('192.0.2.9', 80)] })]).toEqual(['a/old']);
+    const left = drain.keep('a/old', { frontends: [] }).frontends.map(({ match }) => frontendKey(match));
+    expect(left).toEqual(['192.0.2.1 TCP 443']);
+    expect([...drain.giveWay('a/new', { frontends: [frontend('192.0.2.1', 80)] })]).toEqual([]);
+    clock.advance(10_000);
+    expect([...drain.giveWay('a/new', { frontends: [frontend('192.0.2.1', 443)] })]).toEqual([]);
+  });
 });
