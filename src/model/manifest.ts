@@ -1,12 +1,12 @@
 import { formatAddress } from '../net/address.ts';
 import type { NodeState } from './node-state.ts';
-import { says } from './reasons.ts';
+import { says, type Reason } from './reasons.ts';
 import type { Ingress } from './service.ts';
 
 /** The reverse of parsing, for the objects that Herald itself writes: plain data in the shape of the API. */
 
 export function nodeStateManifest(state: NodeState): object {
-  const { metadata, updated, consumed, sessions, differing } = state;
+  const { metadata, updated, consumed, sessions, differing, truncated, problem } = state;
   return {
     apiVersion: 'herald.dev/v1alpha1',
     kind: 'NodeState',
@@ -18,11 +18,17 @@ export function nodeStateManifest(state: NodeState): object {
       differing: differing.map(({ service, aspect, reason }) => ({
         service,
         aspect,
-        // The text is for readers of another version, whose catalogue may not have the code.
-        reason: { code: reason.code, details: reason.details, message: says(reason) },
+        reason: reasonManifest(reason),
       })),
+      ...(truncated === undefined ? {} : { truncated }),
+      ...(problem === undefined ? {} : { problem: reasonManifest(problem) }),
     },
   };
+}
+
+/** The text is for readers of another version, whose catalogue may not have the code. */
+function reasonManifest(reason: Reason): object {
+  return { code: reason.code, details: reason.details, message: says(reason) };
 }
 
 /** status.loadBalancer.ingress as core/v1 has it. */

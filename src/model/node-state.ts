@@ -6,11 +6,15 @@ export interface NodeState {
   readonly kind: 'NodeState';
   readonly metadata: Metadata;
   readonly updated: string;
-  /** Highest resourceVersion that the agent has acted upon, by kind. */
+  /** Highest resourceVersion that the agent has acted upon, by kind: decimal numbers. */
   readonly consumed: Readonly<Record<string, string>>;
   readonly sessions: readonly SessionStatus[];
   /** At most 100 Services whose actual state differs from the decision. */
   readonly differing: readonly ServiceDifference[];
+  /** More Services differ than are listed: of those that are not, nothing is known. */
+  readonly truncated?: true;
+  /** What concerns every Service of the node: the data plane takes no changes, or the agent was stopped. */
+  readonly problem?: Reason;
 }
 
 /** An agent that has missed three of its reports is taken for dead: what it said last no longer counts. */

@@ -13,10 +13,25 @@ export function readNodeState(fields: Fields, options: ParseOptions): Read<NodeS
   const metadata = readMetadata(fields, 'NodeState', 'cluster', options);
   const status = fields.object('status');
   const updated = status.text('updated') ?? '';
-  const consumed = status.textMap('consumed');
+  const written = Object.entries(status.textMap('consumed'));
+  const consumed = Object.fromEntries(written.filter(([, version]) => /^[0-9]{1,40}$/.test(version)));
   const sessions = status.objects('sessions', limits.sessions).flatMap((item) => readSession(item) ?? []);
   const differing = status.objects('differing', limits.differing).flatMap((item) => readDifference(item) ?? []);
-  return metadata === undefined ? {} : { object: { kind: 'NodeState', metadata, updated, consumed, sessions, differing } };
+  const truncated = status.boolean('truncated') === true;
+  const problem = status.has('problem') ? readReason(status.object('problem')) : undefined;
+  if (metadata === undefined) return {};
+  return {
+    object: {
+      kind: 'NodeState',
+      metadata,
+      updated,
+      consumed,
+      sessions,
+      differing,
+      ...(truncated ? { truncated } : {}),
+      ...(problem === undefined ? {} : { problem }),
+    },
+  };
 }
 
 function readSession(item: Fields): SessionStatus | undefined {

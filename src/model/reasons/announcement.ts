@@ -95,6 +95,11 @@ export const announcementReasons = {
     says: (d: OnNode) => `no agent reports for node "${d.node}"`,
     fix: (d) => `start the agent: herald agent --node ${d.node}`,
   }),
+  AgentStopped: entry({
+    brief: 'The agent of the node was stopped',
+    says: (d: OnNode) => `the agent of node "${d.node}" was stopped; it withdrew its routes`,
+    fix: (d) => `start it again: herald agent --node ${d.node}`,
+  }),
   SessionDown: entry({
     brief: 'The BGP session is down',
     says: (d: { readonly peer: string; readonly state: string; readonly lastError: string }) =>
