@@ -1,6 +1,7 @@
 import { peersOfNode, type SessionIntent } from '../decisions/announcement/peers.ts';
 import { decideAnnouncement, type ServiceAnnouncement } from '../decisions/announcement/decision.ts';
 import { routesByPeer } from '../decisions/announcement/merge-routes.ts';
+import { nodeForwarding } from '../decisions/forwarding/node.ts';
 import { decideForwarding } from '../decisions/forwarding/plan.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import type { Reason } from '../model/reasons.ts';
@@ -125,8 +126,9 @@ function routes(snapshot: Snapshot, node: string): Map<string, string> {
   return texts;
 }
 
+/** Text of every frontend of a node, and of its settings. */
 function rules(snapshot: Snapshot, node: string): Map<string, string> {
-  const texts = new Map<string, string>();
+  const texts = nodeSettings(snapshot, node);
   for (const service of snapshot.services.values()) {
     for (const frontend of decideForwarding(snapshot, service, node).forwarding?.frontends ?? []) {
       texts.set(
@@ -136,6 +138,19 @@ function rules(snapshot: Snapshot, node: string): Map<string, string> {
     }
   }
   return texts;
+}
+
+/** Nothing for an empty setting: it is no rule. */
+function nodeSettings(snapshot: Snapshot, node: string): Map<string, string> {
+  if (!snapshot.nodes.has(node)) return new Map();
+  const { nodePortAddresses, podPrefixes, servicePrefixes, masqueradeBit } = nodeForwarding(snapshot, node);
+  const settings = new Map([
+    ['setting: addresses that take NodePort traffic', nodePortAddresses.map(formatAddress).join()],
+    ['setting: prefixes of pods', podPrefixes.map(formatPrefix).join()],
+    ['setting: prefixes of Services', servicePrefixes.map(formatPrefix).join()],
+    ['setting: masquerade bit', String(masqueradeBit)],
+  ]);
+  return new Map([...settings].filter(([, text]) => text !== ''));
 }
 
 function changes(node: string, before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): NodeChange[] {

@@ -1,4 +1,4 @@
-import { fix, reason as reasonOf, says, type Reason } from '../model/reasons.ts';
+import { fix, says, type Reason } from '../model/reasons.ts';
 import type { AddressExplanation, NodeExplanation, ServiceExplanation } from './service.ts';
 
 /** An explanation as lines for a terminal: every "no" with its reason, and below it what to do. */
@@ -29,12 +29,12 @@ function renderAllocation({ addresses, reason, pools }: ServiceExplanation['allo
 }
 
 function renderNode(explanation: NodeExplanation): string[] {
-  const { node, reports, reportedSecondsAgo, frontends, forwarding, reason, addresses } = explanation;
+  const { node, problem, reportedSecondsAgo, frontends, forwarding, reason, addresses } = explanation;
   const age = reportedSecondsAgo === undefined ? '' : `  (reported ${reportedSecondsAgo} s ago)`;
   return [
     `Node ${node}${age}`,
-    ...(reports ? [] : withFix('  ', reasonOf('AgentSilent', { node }))),
-    `  ${reports ? 'forwards' : 'would forward'} ${frontends} frontend${frontends === 1 ? '' : 's'}`,
+    ...(problem === undefined ? [] : withFix('  ', problem)),
+    `  ${problem === undefined ? 'forwards' : 'should forward'} ${frontends} frontend${frontends === 1 ? '' : 's'}`,
     ...forwarding.flatMap((because) => withFix('    ', because)),
     ...(reason === undefined ? [] : withFix('  announces nothing: ', reason)),
     ...addresses.flatMap(renderAddress),
@@ -49,8 +49,8 @@ function renderAddress({ address, type, reason, peers, refused }: AddressExplana
   const named = ({ peer, prefixes }: (typeof peers)[number]): string =>
     prefixes.every((prefix) => isHostRoute(prefix, address)) ? peer : `${peer} as ${prefixes.join(', ')}`;
   const names = peers.filter((peer) => peer.reason === undefined).map(named);
-  // That the agent is silent was said of the node.
-  const expected = peers.filter((peer) => peer.reason?.code === 'AgentSilent');
+  // That the agent does not run was said of the node.
+  const expected = peers.filter((peer) => peer.reason?.code === 'AgentSilent' || peer.reason?.code === 'AgentStopped');
   // A session for each family is the usual way: that one does not carry the other's addresses is no news where another does.
   const obstacles = peers.filter((peer) => !expected.includes(peer) && !(peer.reason?.code === 'PeerFamilyNotCarried' && peers.length > 1));
   return [

@@ -29,8 +29,8 @@ export interface EndpointCount {
 
 export interface NodeExplanation {
   readonly node: string;
-  /** Its agent has reported lately. */
-  readonly reports: boolean;
+  /** Why nothing that the decisions say of this node is sure: its agent is silent, was stopped, or its data plane fails. */
+  readonly problem?: Reason;
   /** Age of its last report; absent: there is none. */
   readonly reportedSecondsAgo?: number;
   readonly frontends: number;
@@ -69,17 +69,18 @@ function explainNode(snapshot: Snapshot, service: Service, key: ServiceKey, node
   const announcement = decideAnnouncement(snapshot, service, node);
   const last = snapshot.nodeStates.get(node);
   const state = currentReport(snapshot.nodeStates, node, now);
+  const problem = state === undefined ? reason('AgentSilent', { node }) : state.problem;
   const reported = (state?.differing ?? []).filter((difference) => difference.service === key && difference.aspect === 'Programmed');
   return {
     node,
-    reports: state !== undefined,
+    ...(problem === undefined ? {} : { problem }),
     ...(last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) }),
     frontends: forwarding?.frontends.length ?? 0,
     forwarding: [...reasons, ...reported.map((difference) => difference.reason)],
     ...(announcement.reason === undefined ? {} : { reason: announcement.reason }),
     addresses: announcement.addresses.map((announced) =>
       explainAddress(announced, (peer) => {
-        if (state === undefined) return reason('AgentSilent', { node });
+        if (state === undefined || state.problem?.code === 'AgentStopped') return problem;
         return heldBack(state, key, frontendsOfAddress({ frontends: [], ...forwarding }, announced.address)) ?? sessionDown(state, peer);
       }),
     ),

@@ -54,6 +54,10 @@ describe('an agent is killed', () => {
     await expectAllAnswer();
   });
 
+  test('explain tells how old its last report is', async () => {
+    expect(await herald.explain('shop/web')).toMatch(/Node node1 {2}\(reported \d+ s ago\)/);
+  });
+
   test('its rules stay in the kernel while it is away', async () => {
     const { stdout } = await lab.node('node1').exec(['nft', 'list', 'table', 'ip', 'herald']);
     expect(stdout).toContain(addresses[0]);

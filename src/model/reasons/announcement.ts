@@ -104,7 +104,7 @@ export const announcementReasons = {
     brief: 'The BGP session is down',
     says: (d: { readonly peer: string; readonly state: string; readonly lastError: string }) =>
       `the session with "${d.peer}" is ${d.state}${d.lastError === '' ? '' : `: ${d.lastError}`}`,
-    fix: () => 'see the session error',
+    fix: () => 'check on both sides: address, port 179, AS numbers, password, and the route between them',
   }),
   PeerPasswordMissing: entry({
     brief: 'The Secret with the session password is missing',

@@ -165,3 +165,17 @@ describe('sessions', () => {
     expect(routes.every(({ node, change }) => node === 'n2' && change === 'remove')).toBe(true);
   });
 });
+
+describe('a plan of what all nodes share', () => {
+  test('shows settings of the data plane that differ, and nothing where they are equal', () => {
+    expect(plan(base, { ...base, config: { masqueradeBit: 13, drainSeconds: 7 } }).rules).toEqual([
+      { node: 'n1', change: 'change', what: 'setting: masquerade bit' },
+      { node: 'n2', change: 'change', what: 'setting: masquerade bit' },
+    ]);
+    expect(plan(base, { ...base, config: { podCIDRs: ['10.244.0.0/16'] } }).rules).toContainEqual({
+      node: 'n1',
+      change: 'add',
+      what: 'setting: prefixes of pods',
+    });
+  });
+});

@@ -10,7 +10,7 @@ const address: AddressExplanation = {
   peers: [{ peer: 'tor', prefixes: ['192.0.2.1/32'] }],
   refused: [],
 };
-const node: NodeExplanation = { node: 'n1', reports: true, frontends: 2, forwarding: [], addresses: [address] };
+const node: NodeExplanation = { node: 'n1', frontends: 2, forwarding: [], addresses: [address] };
 const explanation: ServiceExplanation = {
   service: 'shop/web',
   type: 'LoadBalancer',
@@ -70,7 +70,7 @@ describe('renderService', () => {
   test('a session that is down, with its last error', () => {
     const down = reason('SessionDown', { peer: 'tor', state: 'Active', lastError: 'connection refused' });
     expect(renderedAddress({ peers: [{ peer: 'tor', prefixes: ['192.0.2.1/32'], reason: down }] })).toContain(
-      '192.0.2.1 is not announced to tor: the session with "tor" is Active: connection refused\n      fix: see the session error',
+      '192.0.2.1 is not announced to tor: the session with "tor" is Active: connection refused\n      fix: check on both sides',
     );
   });
 
@@ -78,7 +78,7 @@ describe('renderService', () => {
     const silent = reason('AgentSilent', { node: 'n1' });
     const peers = ['tor', 'tor2'].map((peer) => ({ peer, prefixes: ['192.0.2.1/32'], reason: silent }));
     const text = renderedNode({
-      reports: false,
+      problem: reason('AgentSilent', { node: 'n1' }),
       addresses: [
         { ...address, peers },
         { ...address, address: '2001:db8::1', peers },

@@ -68,9 +68,9 @@ describe('explainService', () => {
 
   test('says node by node and peer by peer what goes out', () => {
     const explanation = explain(fabric, [state('n1', up), state('n2', up)]);
-    expect(explanation.nodes.map(({ node, reports }) => ({ node, reports }))).toEqual([
-      { node: 'n1', reports: true },
-      { node: 'n2', reports: true },
+    expect(explanation.nodes.map(({ node, problem }) => ({ node, problem }))).toEqual([
+      { node: 'n1', problem: undefined },
+      { node: 'n2', problem: undefined },
     ]);
     expect(matrix(onNode(explanation, 'n1'))).toEqual({
       '192.0.2.1 tor4': '192.0.2.1/32',
@@ -97,7 +97,7 @@ describe('explainService', () => {
 
   test('a node whose agent has not written a NodeState is silent', () => {
     const explanation = explain(fabric, [state('n1', up)]);
-    expect(onNode(explanation, 'n2').reports).toBe(false);
+    expect(onNode(explanation, 'n2').problem).toEqual(reason('AgentSilent', { node: 'n2' }));
     expect(matrix(onNode(explanation, 'n2'))).toMatchObject({ '192.0.2.1 tor4': 'AgentSilent', '2001:db8::1 tor6': 'AgentSilent' });
     expect(matrix(onNode(explanation, 'n1'))).toMatchObject({ '192.0.2.1 tor4': '192.0.2.1/32' });
   });
@@ -182,8 +182,18 @@ describe('explainService', () => {
   test('a report that is stale no longer counts, but its age is told', () => {
     const last = state('n1', up);
     const stale = explainService({ ...cluster(fabric), nodeStates: new Map([['n1', last]]) }, 'shop/web', now + 91_000);
-    expect(stale?.nodes.find(({ node }) => node === 'n1')).toMatchObject({ reports: false, reportedSecondsAgo: 91 });
+    expect(stale?.nodes.find(({ node }) => node === 'n1')).toMatchObject({ problem: { code: 'AgentSilent' }, reportedSecondsAgo: 91 });
     const fresh = explainService({ ...cluster(fabric), nodeStates: new Map([['n1', last]]) }, 'shop/web', now + 90_000);
-    expect(fresh?.nodes.find(({ node }) => node === 'n1')).toMatchObject({ reports: true, reportedSecondsAgo: 90 });
+    expect(fresh?.nodes.find(({ node }) => node === 'n1')).not.toHaveProperty('problem');
+  });
+
+  test('an agent that was stopped says so once for the node', () => {
+    const stopped: NodeState = {
+      ...state('n1', [session('tor4', 'Idle', 'closed by us')]),
+      problem: reason('AgentStopped', { node: 'n1' }),
+    };
+    const { problem, addresses } = onNode(explain(fabric, [stopped]), 'n1');
+    expect(problem?.code).toBe('AgentStopped');
+    expect(new Set(addresses.flatMap(({ peers }) => peers.map((peer) => peer.reason?.code)))).toContain('AgentStopped');
   });
 });
