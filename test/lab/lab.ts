@@ -66,8 +66,8 @@ export class Lab {
     }
   }
 
-  /** Takes down labs of dead owners, and returns their ids. `kept`: also labs that keep() left standing. */
-  static sweep(options?: { readonly kept?: boolean }): Promise<readonly string[]> {
+  /** Takes down labs of dead owners, and returns their ids. `kept`: also labs that keep() left standing, or only the one with this id. */
+  static sweep(options?: { readonly kept?: boolean | string }): Promise<readonly string[]> {
     return sweep(options);
   }
 
@@ -164,7 +164,7 @@ export class Lab {
   /** Leaves the lab standing when this process ends, and when others sweep; returns the command that takes it down. */
   keep(): Promise<string> {
     markKept(this.id);
-    return Promise.resolve('node test/lab/sweep.ts --kept');
+    return Promise.resolve(`node_modules/.bin/node test/lab/sweep.ts ${this.id}`);
   }
 
   stop(): Promise<void> {

@@ -1,6 +1,7 @@
-/** `node test/lab/sweep.ts [--kept]`: takes down labs whose owner is gone; with --kept also those that were left standing. */
+/** `node test/lab/sweep.ts [--kept | ID]`: takes down labs whose owner is gone; with --kept also those that were left standing, or that one. */
 import process from 'node:process';
 import { sweep } from './teardown.ts';
 
-const ids = await sweep({ kept: process.argv.includes('--kept') });
+const [which] = process.argv.slice(2);
+const ids = await sweep(which === undefined ? {} : { kept: which === '--kept' ? true : which });
 process.stdout.write(ids.length === 0 ? 'nothing to take down\n' : `took down ${ids.join(' ')}\n`);

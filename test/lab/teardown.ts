@@ -26,8 +26,10 @@ export async function teardown(id: string): Promise<void> {
 }
 
 /** Takes down labs whose owner is gone, and returns their ids. Labs of living owners are not touched. */
-export async function sweep(options: { readonly kept?: boolean } = {}): Promise<readonly string[]> {
-  const ids = abandonedIds(options.kept ?? false);
+export async function sweep({ kept = false }: { readonly kept?: boolean | string } = {}): Promise<readonly string[]> {
+  const all = abandonedIds(kept !== false);
+  // One lab of those that stand: the others belong to somebody.
+  const ids = typeof kept === 'string' ? all.filter((id) => id === kept) : all;
   for (const id of ids) await teardown(id);
   return ids;
 }

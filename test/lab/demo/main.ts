@@ -22,7 +22,9 @@ const { values } = parseArgs({
   options: { keep: { type: 'boolean' }, json: { type: 'boolean' }, help: { type: 'boolean' } },
 });
 
-process.exitCode = values.help === true ? showHelp() : await demo(values.keep === true, values.json === true);
+const status = values.help === true ? showHelp() : await demo(values.keep === true, values.json === true);
+// A lab that is left standing keeps its processes, and they would keep this one.
+process.exit(status);
 
 function showHelp(): number {
   console.log(help);
