@@ -1,11 +1,12 @@
 import type { Claim, Provider, Reconciliation, Released, ReservedAddresses } from '../../src/controller/provider.ts';
-import { createAllocator, type Allocator } from '../../src/decisions/allocation/allocator.ts';
+import { createAllocator, type Allocation, type Allocator } from '../../src/decisions/allocation/allocator.ts';
 import { decideAllocationClaim } from '../../src/decisions/allocation/claim.ts';
 import { effectivePools } from '../../src/decisions/allocation/pools.ts';
 import { allocationRequest, type AllocationRequest } from '../../src/decisions/allocation/request.ts';
 import { servicesToRetry, type Waiting } from '../../src/decisions/allocation/waiting.ts';
 import { serviceKey, type ServiceKey } from '../../src/model/metadata.ts';
-import type { Address } from '../../src/net/address.ts';
+import { sameAddress, type Address } from '../../src/net/address.ts';
+import type { Reason } from '../../src/model/reasons.ts';
 import { assignedAddresses, type Service } from '../../src/model/service.ts';
 import type { Change, Snapshot } from '../../src/model/snapshot.ts';
 
@@ -15,28 +16,37 @@ export class BareMetalProvider implements Provider {
   readonly #allocator: Allocator = createAllocator([]);
   readonly #waiting = new Map<ServiceKey, Waiting>();
   #arrivals = 0;
+  #withheld: Reason | undefined;
 
   claim(service: Service, snapshot: Snapshot): Claim {
     return decideAllocationClaim(service, snapshot.config);
   }
 
   adopt(snapshot: Snapshot, reserved: ReservedAddresses): void {
-    this.#allocator.setPools(effectivePools(snapshot.pools).pools);
+    this.#setPools(snapshot);
     // In order of their keys, so that two controllers that read the same record come to the same owners.
     for (const key of [...snapshot.services.keys()].toSorted()) {
       const service = snapshot.services.get(key);
-      if (service === undefined || !this.claim(service, snapshot).mine) continue;
-      const addresses = assignedAddresses(service);
-      if (addresses.length > 0) this.#allocator.adopt(allocationRequest(service, snapshot), addresses);
+      if (service === undefined) continue;
+      const claim = this.claim(service, snapshot);
+      if (claim.mine || claim.reason.code === 'OtherLoadBalancerClass') this.adoptOne(service, assignedAddresses(service), snapshot);
     }
     for (const [key, addresses] of reserved) this.#allocator.adopt(reservation(key, addresses), addresses);
+  }
+
+  adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot): void {
+    if (addresses.length > 0) this.#allocator.adopt(allocationRequest(service, snapshot), addresses);
+  }
+
+  withhold(reason: Reason | undefined): void {
+    this.#withheld = reason;
   }
 
   // oxlint-disable-next-line typescript/require-await -- the contract is asynchronous for providers that call an API
   async reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation> {
     const key = serviceKey(service.metadata);
     const request = allocationRequest(service, snapshot);
-    const { addresses, reason, freed } = this.#allocator.allocate(request);
+    const { addresses, reason, freed } = this.#withholds(request) ?? this.#allocator.allocate(request);
     if (reason === undefined) this.#waiting.delete(key);
     else this.#waiting.set(key, { request, since: this.#waiting.get(key)?.since ?? this.#arrivals++ });
     return {
@@ -50,14 +60,14 @@ export class BareMetalProvider implements Provider {
   async release(key: ServiceKey): Promise<Released> {
     this.#waiting.delete(key);
     const freed = this.#allocator.release(key);
-    return { retry: servicesToRetry(this.#waiting.values(), freed, this.#allocator) };
+    return { addresses: freed, retry: servicesToRetry(this.#waiting.values(), freed, this.#allocator) };
   }
 
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey> {
     if (changes.some(({ kind }) => kind === 'HeraldConfig')) return snapshot.services.keys();
     const namespaces = new Set(changes.filter(({ kind }) => kind === 'Namespace').map(({ key }) => key));
     const pools = changes.some(({ kind }) => kind === 'IPAddressPool');
-    if (pools) this.#allocator.setPools(effectivePools(snapshot.pools).pools);
+    if (pools) this.#setPools(snapshot);
     if (!pools && namespaces.size === 0) return [];
     // Those that wait come first, in the order in which they began to: what became free is theirs.
     const waiting = [...this.#waiting].toSorted(([, a], [, b]) => a.since - b.since).map(([key]) => key);
@@ -65,6 +75,20 @@ export class BareMetalProvider implements Provider {
       ([, service]) => service.type === 'LoadBalancer' && (pools || namespaces.has(service.metadata.namespace)),
     );
     return new Set([...waiting, ...ours.map(([key]) => key)]);
+  }
+
+  /** What the Service is left with while nothing is given; undefined: it asks for nothing that it does not hold. */
+  #withholds(request: AllocationRequest): Pick<Allocation, 'addresses' | 'reason' | 'freed'> | undefined {
+    if (this.#withheld === undefined) return undefined;
+    const held = this.#allocator.assignmentOf(request.service)?.addresses ?? [];
+    const { addresses } = this.#allocator.decide(request);
+    if (addresses.every((address) => held.some((own) => sameAddress(own, address))) && addresses.length > 0) return undefined;
+    return { addresses: held, reason: this.#withheld, freed: [] };
+  }
+
+  #setPools(snapshot: Snapshot): void {
+    const { pools, refused } = effectivePools(snapshot.pools);
+    this.#allocator.setPools(pools, [...refused.values()]);
   }
 }
 

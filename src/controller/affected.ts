@@ -18,6 +18,8 @@ const shared: ReadonlySet<Kind> = new Set<Kind>([
 export class ConditionWatch {
   /** What each node's report said of sessions and Services, when it was looked at last. */
   readonly #seen = new Map<string, string>();
+  /** The resourceVersion up to which each node had acted upon Services, when its report was looked at last. */
+  readonly #consumed = new Map<string, string>();
 
   #speaking = '';
 
@@ -27,8 +29,10 @@ export class ConditionWatch {
       for (const key of change.services ?? []) affected.add(key);
       if (shared.has(change.kind)) addAnnounced(snapshot, affected);
       if (change.kind !== 'NodeState') continue;
-      for (const key of behind) affected.add(key);
-      if (this.#saysSomethingNew(change.key, snapshot.nodeStates.get(change.key))) addAnnounced(snapshot, affected);
+      const state = snapshot.nodeStates.get(change.key);
+      // Most reports only say that an agent lives: they must not cost a look at every Service that waits for another one.
+      if (this.#hasAdvanced(change.key, state)) for (const key of behind) affected.add(key);
+      if (this.#saysSomethingNew(change.key, state)) addAnnounced(snapshot, affected);
     }
     return affected;
   }
@@ -45,11 +49,19 @@ export class ConditionWatch {
     return affected;
   }
 
+  #hasAdvanced(node: string, state: NodeState | undefined): boolean {
+    const before = this.#consumed.get(node);
+    if (state === undefined) return this.#consumed.delete(node);
+    const consumed = state.consumed['Service'] ?? '0';
+    this.#consumed.set(node, consumed);
+    return consumed !== before;
+  }
+
   #saysSomethingNew(node: string, state: NodeState | undefined): boolean {
     const before = this.#seen.get(node);
     if (state === undefined) return this.#seen.delete(node);
     const sessions = state.sessions.map(({ peer, state, lastError }) => [peer, state === 'Established', lastError]);
-    const now = JSON.stringify([sessions, state.differing]);
+    const now = JSON.stringify([sessions, state.differing, state.truncated, state.problem]);
     this.#seen.set(node, now);
     return now !== before;
   }

@@ -28,11 +28,23 @@ export function acceptedCondition(refused: Reason | undefined): Condition {
   return { type: 'Accepted', status: 'True', reason: 'Accepted', message: 'The object is valid and in force' };
 }
 
-/** Whether agents have yet to act upon the latest form of the Service: their reports speak of an older one. */
-export function agentsBehind(snapshot: Snapshot, service: Service): boolean {
+/** Whether agents that live have yet to act upon the latest form of the Service: their reports speak of an older one. */
+export function agentsBehind(snapshot: Snapshot, service: Service, now: number): boolean {
   const wanted = BigInt(service.metadata.resourceVersion || '0');
-  return [...snapshot.nodeStates.values()].some(({ consumed }) => BigInt(consumed['Service'] ?? '0') < wanted);
+  return reportsThatCount(snapshot, now).some(({ consumed }) => BigInt(consumed['Service'] ?? '0') < wanted);
 }
+
+/** Of agents that run on nodes that exist. Where there is no Node object at all nobody can tell which exist. */
+function reportsThatCount({ nodes, nodeStates }: Snapshot, now: number): NodeState[] {
+  const names = [...nodeStates.keys()].filter((name) => nodes.size === 0 || nodes.has(name));
+  return names.flatMap((name) => currentReport(nodeStates, name, now) ?? []).filter(({ problem }) => problem?.code !== 'AgentStopped');
+}
+
+const reportCut = {
+  status: 'Unknown',
+  reason: 'ReportCut',
+  message: 'More Services differ from what was decided than the report of a node lists',
+} as const;
 
 function refusal(type: string, because: Reason): Condition {
   return { type, status: 'False', reason: because.code, message: briefly(because) };
@@ -40,12 +52,13 @@ function refusal(type: string, because: Reason): Condition {
 
 function programmed(snapshot: Snapshot, service: Service, now: number): Condition {
   const type = conditionTypes.programmed;
-  const reports = [...snapshot.nodeStates.keys()].flatMap((node) => currentReport(snapshot.nodeStates, node, now) ?? []);
+  const reports = reportsThatCount(snapshot, now);
   if (reports.length === 0) return { type, status: 'Unknown', reason: 'NoAgentReports', message: 'No agent reports' };
   for (const state of reports) {
-    const difference = differenceOf(state, service, 'Programmed');
+    const difference = state.problem ?? differenceOf(state, service, 'Programmed');
     if (difference !== undefined) return refusal(type, difference);
   }
+  if (reports.some(({ truncated }) => truncated === true)) return { type, ...reportCut };
   return { type, status: 'True', reason: 'Programmed', message: 'Every node that reports forwards the Service as decided' };
 }
 
@@ -53,11 +66,14 @@ function programmed(snapshot: Snapshot, service: Service, now: number): Conditio
 function announced(snapshot: Snapshot, service: Service, now: number): Condition {
   const type = conditionTypes.announced;
   let first: Reason | undefined;
+  let cut = false;
   for (const node of [...snapshot.nodes.keys()].toSorted()) {
     const obstacle = obstacleOnNode(snapshot, service, node, now);
-    if (obstacle === undefined) return { type, status: 'True', reason: 'Announced', message: 'At least one node announces the Service' };
-    first ??= obstacle;
+    if (obstacle !== undefined) first ??= obstacle;
+    else if (snapshot.nodeStates.get(node)?.truncated === true) cut = true;
+    else return { type, status: 'True', reason: 'Announced', message: 'At least one node announces the Service' };
   }
+  if (cut) return { type, ...reportCut };
   if (first !== undefined) return refusal(type, first);
   return { type, status: 'Unknown', reason: 'NoNodes', message: 'There is no Node object' };
 }
@@ -72,7 +88,7 @@ function obstacleOnNode(snapshot: Snapshot, service: Service, node: string, now:
   }
   const state = currentReport(snapshot.nodeStates, node, now);
   if (state === undefined) return reason('AgentSilent', { node });
-  const difference = differenceOf(state, service, 'Announced') ?? differenceOf(state, service, 'Programmed');
+  const difference = state.problem ?? differenceOf(state, service, 'Announced') ?? differenceOf(state, service, 'Programmed');
   if (difference !== undefined) return difference;
   const peers = new Set(announcing.flatMap((result) => result.peers.flatMap((peer) => ('routes' in peer.result ? [peer.peer] : []))));
   const sessions = state.sessions.filter(({ peer }) => peers.has(peer));

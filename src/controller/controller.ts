@@ -1,9 +1,10 @@
+import { keepsHolding } from '../decisions/allocation/claim.ts';
 import { effectivePools } from '../decisions/allocation/pools.ts';
 import { serviceKey, type ServiceKey } from '../model/metadata.ts';
-import { says, type Reason } from '../model/reasons.ts';
-import type { Service } from '../model/service.ts';
+import { fix, reason, says, type Reason } from '../model/reasons.ts';
+import type { Ingress, Service } from '../model/service.ts';
 import type { Change } from '../model/snapshot.ts';
-import { formatAddress } from '../net/address.ts';
+import { formatAddress, sameAddress, type Address } from '../net/address.ts';
 import type { Source } from '../sources/source.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
@@ -14,6 +15,13 @@ import { acceptedCondition, agentsBehind, serviceConditions } from './conditions
 import type { Provider, ReservedAddresses } from './provider.ts';
 import type { StatusWriter } from './status-writer.ts';
 import { WorkQueue } from './work-queue.ts';
+
+/** A Service that a provider serves, as it was when the provider did so last. */
+interface Owned {
+  readonly provider: Provider;
+  readonly service: Service;
+  readonly ingress: readonly Ingress[];
+}
 
 export interface ControllerComponents {
   readonly source: Source;
@@ -31,14 +39,17 @@ export interface ControllerComponents {
 export class Controller {
   readonly #components: ControllerComponents;
   readonly #queue: WorkQueue<ServiceKey>;
-  readonly #owners = new Map<ServiceKey, Provider>();
+  readonly #owned = new Map<ServiceKey, Owned>();
   readonly #conditions = new ConditionWatch();
   /** Services whose agents have yet to report on their latest form. */
   readonly #behind = new Set<ServiceKey>();
   /** The last "no" that was logged, so that the same one is logged once. */
   readonly #logged = new Map<ServiceKey, string>();
   #reserved: ReservedAddresses = new Map();
-  #unsubscribe: (() => void) | undefined;
+  /** Services whose record could not be read at start, with its file. */
+  #unreadable: ReadonlyMap<ServiceKey, string> = new Map();
+  readonly #unsubscribe: (() => void)[] = [];
+  #stopped = false;
   #cancelWatch: (() => void) | undefined;
 
   constructor(components: ControllerComponents) {
@@ -50,16 +61,21 @@ export class Controller {
   async start(): Promise<void> {
     const { source, providers, writer, log } = this.#components;
     const { snapshot } = source;
-    this.#reserved = unreadable(await writer.recorded(), source);
+    const recorded = await writer.recorded();
+    this.#reserved = withoutManifest(recorded.addresses, source);
+    this.#withhold(recorded.unreadable);
     for (const [key, addresses] of this.#reserved) {
       log.warn({ service: key, addresses: addresses.map(formatAddress) }, 'the Service cannot be read: its addresses stay reserved');
     }
     for (const provider of providers) provider.adopt(snapshot, this.#reserved);
-    this.#unsubscribe = source.onChange((changes) => this.#changed(changes));
-    const recorded = new Set((await writer.recorded()).keys());
+    this.#unsubscribe.push(
+      source.onChange((changes) => this.#changed(changes)),
+      source.onProblem(() => this.#releaseMended()),
+    );
+    this.#takeOver(recorded.addresses);
     // What holds an address goes first: it must not lose it to one that waits.
     const keys = [...snapshot.services].toSorted(([, a], [, b]) => b.ingress.length - a.ingress.length).map(([key]) => key);
-    for (const key of new Set([...keys, ...recorded])) this.#queue.add(key);
+    for (const key of new Set([...keys, ...recorded.addresses.keys(), ...recorded.unreadable.keys()])) this.#queue.add(key);
     this.#queue.start();
     this.#watchReports();
     await this.#acceptConfiguration();
@@ -72,7 +88,8 @@ export class Controller {
   }
 
   async stop(): Promise<void> {
-    this.#unsubscribe?.();
+    this.#stopped = true;
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#cancelWatch?.();
     await this.#queue.stop();
   }
@@ -89,67 +106,138 @@ export class Controller {
     for (const { kind, key } of changes) if (kind === 'Service') this.#queue.add(key as ServiceKey);
     for (const provider of providers) for (const key of provider.affected(changes, source.snapshot)) this.#queue.add(key);
     for (const key of this.#conditions.affected(changes, source.snapshot, this.#behind)) this.#queue.add(key);
-    this.#releaseMended();
+    if (this.#reserved.size > 0 || this.#unreadable.size > 0) this.#releaseMended();
     if (changes.some(({ kind }) => kind === 'IPAddressPool')) {
       this.#acceptConfiguration().catch((error: unknown) => this.#components.log.error({ error }, 'status of pools not written'));
     }
   }
 
   async #reconcile(key: ServiceKey): Promise<void> {
-    const service = this.#components.source.snapshot.services.get(key);
-    if (service === undefined) {
-      if (!this.#reserved.has(key)) await this.#forget(key);
-      return;
-    }
     const { snapshot } = this.#components.source;
-    const owner = this.#components.providers.find((provider) => provider.claim(service, snapshot).mine);
-    const before = this.#owners.get(key);
-    if (before !== undefined && before !== owner) await this.#release(key, before);
-    if (owner === undefined) {
-      // Not ours: what we wrote for it goes, what others wrote stays.
-      await this.#forget(key);
+    const service = snapshot.services.get(key);
+    if (service === undefined) {
+      const unclear = this.#unreadable.has(key) && hasErrors(this.#components.source, this.#unreadable.values());
+      if (!this.#reserved.has(key) && !unclear) await this.#forget(key, 'the Service is gone');
       return;
     }
-    this.#owners.set(key, owner);
-    const { ingress, reason, retry } = await owner.reconcile(service, snapshot);
+    const before = this.#owned.get(key);
+    const provider = this.#components.providers.find((provider) => provider.claim(service, snapshot).mine);
+    if (provider === undefined) {
+      const claim = before?.provider.claim(service, snapshot);
+      if (before !== undefined && claim !== undefined && !claim.mine && keepsHolding(before.service, service, claim)) {
+        await this.#write(key, { ...service, ingress: before.ingress }, claim.reason);
+        return;
+      }
+      // Not ours: what we wrote for it goes, what others wrote stays.
+      await this.#forget(key, claim === undefined || claim.mine ? 'no provider serves the Service' : says(claim.reason));
+      return;
+    }
+    if (before !== undefined && before.provider !== provider)
+      await this.#release(key, before, `provider ${provider.name} serves the Service`);
+    const { ingress, reason, retry } = await provider.reconcile(service, snapshot);
     for (const other of retry) this.#queue.add(other);
-    const assigned: Service = { ...service, ingress };
-    if (ingress.length > 0 && agentsBehind(snapshot, service)) this.#behind.add(key);
-    else this.#behind.delete(key);
-    this.#say(key, assigned, reason);
-    const { writer, clock } = this.#components;
-    await writer.writeService(key, { ingress, conditions: serviceConditions(snapshot, assigned, reason, clock.date().getTime()) });
+    const gone =
+      before?.provider === provider ? before.ingress.filter(({ address }) => !ingress.some((now) => same(now.address, address))) : [];
+    this.#sayReleased(key, addressesIn(gone), 'the Service asks for something else');
+    this.#owned.set(key, { provider, service, ingress });
+    await this.#write(key, { ...service, ingress }, reason);
   }
 
-  async #forget(key: ServiceKey): Promise<void> {
-    const owner = this.#owners.get(key);
-    if (owner !== undefined) await this.#release(key, owner);
+  /** `assigned` has the addresses that the Service holds. */
+  async #write(key: ServiceKey, assigned: Service, reason: Reason | undefined): Promise<void> {
+    const { source, writer, clock } = this.#components;
+    const { ingress } = assigned;
+    const now = clock.date().getTime();
+    if (ingress.length > 0 && agentsBehind(source.snapshot, assigned, now)) this.#behind.add(key);
+    else this.#behind.delete(key);
+    this.#say(key, assigned, reason);
+    // Writing would destroy what people may still read in a broken record.
+    if (this.#unreadable.has(key)) return;
+    await writer.writeService(key, { ingress, conditions: serviceConditions(source.snapshot, assigned, reason, now) });
+  }
+
+  async #forget(key: ServiceKey, why: string): Promise<void> {
+    const owned = this.#owned.get(key);
+    if (owned !== undefined) await this.#release(key, owned, why);
     this.#behind.delete(key);
     this.#logged.delete(key);
     await this.#components.writer.removeService(key);
+    if (this.#unreadable.has(key)) this.#withhold(new Map([...this.#unreadable].filter(([other]) => other !== key)));
   }
 
-  async #release(key: ServiceKey, owner: Provider): Promise<void> {
-    this.#owners.delete(key);
-    const { retry } = await owner.release(key);
+  async #release(key: ServiceKey, { provider }: Owned, why: string): Promise<void> {
+    this.#owned.delete(key);
+    const { addresses, retry } = await provider.release(key);
+    this.#sayReleased(key, addresses, why);
     for (const other of retry) this.#queue.add(other);
+  }
+
+  /** What is on record is held from the beginning, also where HeraldConfig says by now that the Service is not ours. */
+  #takeOver(recorded: ReservedAddresses): void {
+    const { source, providers } = this.#components;
+    const { snapshot } = source;
+    for (const key of recorded.keys()) {
+      const service = snapshot.services.get(key);
+      const claims = service === undefined ? [] : providers.map((provider) => ({ provider, claim: provider.claim(service, snapshot) }));
+      const owner =
+        claims.find(({ claim }) => claim.mine) ?? claims.find(({ claim }) => !claim.mine && claim.reason.code === 'OtherLoadBalancerClass');
+      if (service !== undefined && owner !== undefined)
+        this.#owned.set(key, { provider: owner.provider, service, ingress: service.ingress });
+    }
+  }
+
+  /** No address is given as long as a record cannot be read: it may be the one that the record is about. */
+  #withhold(unreadable: ReadonlyMap<ServiceKey, string>): void {
+    const { providers, log } = this.#components;
+    if (unreadable.size === 0 && this.#unreadable.size === 0) return;
+    this.#unreadable = unreadable;
+    const [file] = unreadable.values();
+    const why = file === undefined ? undefined : reason('RecordUnreadable', { file });
+    for (const provider of providers) provider.withhold(why);
+    if (why === undefined) log.info({}, 'all records can be read: addresses are given again');
+    else log.error({ files: [...unreadable.values()], fix: fix(why) }, 'records cannot be read: no address is given');
+    for (const key of this.#components.source.snapshot.services.keys()) this.#queue.add(key);
+  }
+
+  /** Looks again at the records that could not be read. */
+  async #readAgain(): Promise<void> {
+    const { source, providers, writer } = this.#components;
+    const { snapshot } = source;
+    const recorded = await writer.recorded();
+    if (this.#stopped) return;
+    const left = new Map([...this.#unreadable].filter(([key]) => recorded.unreadable.has(key)));
+    if (left.size === this.#unreadable.size) return;
+    for (const key of this.#unreadable.keys()) {
+      const service = snapshot.services.get(key);
+      const addresses = recorded.addresses.get(key);
+      if (service === undefined || addresses === undefined || left.has(key)) continue;
+      const provider = providers.find((provider) => provider.claim(service, snapshot).mine);
+      provider?.adoptOne(service, addresses, snapshot);
+    }
+    this.#withhold(left);
   }
 
   /** Reservations end when the Service can be read again, or when nothing unreadable is left that it could be in. */
   #releaseMended(): void {
-    if (this.#reserved.size === 0) return;
     const { source, providers, log } = this.#components;
-    const broken = source.problems().some(({ severity }) => severity === 'error');
+    if (this.#unreadable.size > 0) {
+      for (const key of this.#unreadable.keys()) if (!source.snapshot.services.has(key)) this.#queue.add(key);
+      this.#readAgain().catch((error: unknown) => log.error({ error }, 'the records cannot be read'));
+    }
+    if (this.#reserved.size === 0) return;
+    const broken = hasErrors(source, this.#unreadable.values());
     for (const key of this.#reserved.keys()) {
       const readable = source.snapshot.services.has(key);
       if (!readable && broken) continue;
       this.#reserved = new Map([...this.#reserved].filter(([other]) => other !== key));
       if (readable) continue;
-      log.info({ service: key }, 'the Service is gone: its reserved addresses are free');
       for (const provider of providers) {
         provider
           .release(key)
-          .then(({ retry }) => retry.forEach((other) => this.#queue.add(other)))
+          .then(({ addresses, retry }) => {
+            this.#sayReleased(key, addresses, 'the Service, which could not be read, is gone');
+            return retry.forEach((other) => this.#queue.add(other));
+          })
           .catch((error: unknown) => log.error({ error, service: key }, 'release failed'));
       }
       this.#queue.add(key);
@@ -160,11 +248,15 @@ export class Controller {
     const { source, writer } = this.#components;
     const { refused } = effectivePools(source.snapshot.pools);
     for (const name of source.snapshot.pools.keys())
-      await writer.writeObject('IPAddressPool', name, [acceptedCondition(refused.get(name))]);
+      await writer.writeObject('IPAddressPool', name, [acceptedCondition(refused.get(name)?.reason)]);
+  }
+
+  #sayReleased(key: ServiceKey, addresses: readonly Address[], why: string): void {
+    if (addresses.length > 0) this.#components.log.info({ service: key, addresses: addresses.map(formatAddress), why }, 'address released');
   }
 
   #say(key: ServiceKey, service: Service, reason: Reason | undefined): void {
-    const addresses = service.ingress.flatMap(({ address }) => (address === undefined ? [] : [formatAddress(address)]));
+    const addresses = addressesIn(service.ingress).map(formatAddress);
     const text = JSON.stringify([addresses, reason?.code]);
     if (this.#logged.get(key) === text) return;
     this.#logged.set(key, text);
@@ -175,7 +267,21 @@ export class Controller {
 }
 
 /** Recorded Services that the source cannot show, while something in it is broken. */
-function unreadable(recorded: ReservedAddresses, source: Source): ReservedAddresses {
-  if (!source.problems().some(({ severity }) => severity === 'error')) return new Map();
+function withoutManifest(recorded: ReservedAddresses, source: Source): ReservedAddresses {
+  if (!hasErrors(source, [])) return new Map();
   return new Map([...recorded].filter(([key]) => !source.snapshot.services.has(key)));
+}
+
+/** Whether something is broken in which a Service could be; the files given apart. */
+function hasErrors(source: Source, apart: Iterable<string>): boolean {
+  const files = new Set<string | undefined>(apart);
+  return source.problems().some(({ severity, file }) => severity === 'error' && !files.has(file));
+}
+
+function addressesIn(ingress: readonly Ingress[]): Address[] {
+  return ingress.flatMap(({ address }) => address ?? []);
+}
+
+function same(a: Address | undefined, b: Address | undefined): boolean {
+  return a !== undefined && b !== undefined && sameAddress(a, b);
 }

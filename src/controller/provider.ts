@@ -15,8 +15,18 @@ export interface Provider {
   readonly name: string;
   /** Pure. */
   claim(service: Service, snapshot: Snapshot): Claim;
-  /** Called once before any `reconcile`, with a complete snapshot: takes over what the record says was assigned. */
+  /**
+   * Called once before any `reconcile`, with a complete snapshot: takes over what the record says was assigned. That goes for
+   * Services of another class, too: HeraldConfig may have changed meanwhile.
+   */
   adopt(snapshot: Snapshot, reserved: ReservedAddresses): void;
+  /** Takes over what a record says that could not be read when `adopt` was called. */
+  adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot): void;
+  /**
+   * While a reason is given, nobody is given an address that he does not hold, and whoever lacks one is told the reason:
+   * some address is held by a Service, and nobody knows which.
+   */
+  withhold(reason: Reason | undefined): void;
   /** Makes the Service what it should be. Idempotent. Rejects only for operating errors, which are retried with back-off. */
   reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation>;
   /** Lets go of what a Service held: it is gone, or no longer the provider's. Releasing nothing succeeds. */
@@ -35,6 +45,8 @@ export interface Reconciliation {
 }
 
 export interface Released {
+  /** What the Service held and does not hold any more. */
+  readonly addresses: readonly Address[];
   readonly retry: readonly ServiceKey[];
 }
 

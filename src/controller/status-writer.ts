@@ -17,10 +17,16 @@ export interface ServiceStatus {
   readonly conditions: readonly Condition[];
 }
 
+/** What is on record, also of Services that no longer exist. */
+export interface Recorded {
+  readonly addresses: ReadonlyMap<ServiceKey, readonly Address[]>;
+  /** Services whose record cannot be read, with the name of the file. They are not among the others. */
+  readonly unreadable: ReadonlyMap<ServiceKey, string>;
+}
+
 /** The one place from which status of Services is written. Writing what is already there costs nothing and writes nothing. */
 export interface StatusWriter {
-  /** The addresses that are on record, by Service, also of Services that no longer exist. */
-  recorded(): Promise<ReadonlyMap<ServiceKey, readonly Address[]>>;
+  recorded(): Promise<Recorded>;
   writeService(key: ServiceKey, status: ServiceStatus): Promise<void>;
   removeService(key: ServiceKey): Promise<void>;
   /** Conditions of a configuration object, for example of a pool that overlaps another. */

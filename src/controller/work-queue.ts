@@ -45,6 +45,7 @@ export class WorkQueue<K extends string> {
     this.#started = false;
     for (const cancel of this.#retries.values()) cancel();
     this.#retries.clear();
+    this.#keys.clear();
     await this.#running;
   }
 
@@ -74,6 +75,8 @@ export class WorkQueue<K extends string> {
   #retry(key: K, error: unknown): void {
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, failures);
+    // Nobody would cancel a timer that is armed after `stop`.
+    if (!this.#started) return;
     const longest = Math.min(limits.retryMaximumMilliseconds, limits.retryMinimumMilliseconds * 2 ** (failures - 1));
     const milliseconds = longest * (0.75 + 0.25 * this.#random());
     this.#log.warn({ key, error, failures, retryInMilliseconds: Math.round(milliseconds) }, 'failed, will be tried again');

@@ -1,5 +1,5 @@
 import { createAllocator, type Allocator } from '../decisions/allocation/allocator.ts';
-import { decideAllocationClaim } from '../decisions/allocation/claim.ts';
+import { decideAllocationClaim, keepsHolding } from '../decisions/allocation/claim.ts';
 import { effectivePools } from '../decisions/allocation/pools.ts';
 import { allocationRequest } from '../decisions/allocation/request.ts';
 import { assignedAddresses, type Service } from '../model/service.ts';
@@ -17,7 +17,8 @@ export interface AllocationExplanation {
 
 /** The allocator as it stands after reading the record: what the controller decides from. */
 function allocatorOf(snapshot: Snapshot): Allocator {
-  const allocator = createAllocator(effectivePools(snapshot.pools).pools);
+  const { pools, refused } = effectivePools(snapshot.pools);
+  const allocator = createAllocator(pools, [...refused.values()]);
   for (const service of ourServices(snapshot)) {
     const addresses = assignedAddresses(service);
     if (addresses.length > 0) allocator.adopt(allocationRequest(service, snapshot), addresses);
@@ -50,8 +51,17 @@ export function expectedAddresses(current: Snapshot, proposed: Snapshot): Expect
   const expected = new Map<ServiceKey, { readonly addresses: readonly string[]; readonly reason?: Reason }>();
   for (const service of ourServices(current)) expected.set(serviceKey(service.metadata), { addresses: [] });
   const kept = new Set(wanted.map(({ service }) => service));
+  for (const service of ourServices(current)) {
+    const key = serviceKey(service.metadata);
+    const after = proposed.services.get(key);
+    const claim = after === undefined ? undefined : decideAllocationClaim(after, proposed.config);
+    if (after === undefined || claim === undefined || claim.mine || !keepsHolding(service, after, claim)) continue;
+    expected.set(key, { addresses: assignedAddresses(service).map(formatAddress), reason: claim.reason });
+    kept.add(key);
+  }
   for (const service of expected.keys()) if (!kept.has(service)) allocator.release(service);
-  allocator.setPools(effectivePools(proposed.pools).pools);
+  const { pools, refused } = effectivePools(proposed.pools);
+  allocator.setPools(pools, [...refused.values()]);
   for (const request of wanted) {
     const { addresses, reason } = allocator.allocate(request);
     expected.set(request.service, { addresses: addresses.map(formatAddress), ...(reason === undefined ? {} : { reason }) });

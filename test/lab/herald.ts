@@ -52,6 +52,11 @@ export class HeraldInLab {
     return agent;
   }
 
+  /** Controller and agent of one node in one process. */
+  startRun(node: string): LabProcess {
+    return this.#lab.node(node).spawn([program, 'run', this.directory, '--node', node], { name: `run-${node}` });
+  }
+
   async start(nodes: readonly string[]): Promise<void> {
     const controller = this.startController();
     const agents = nodes.map((node) => this.startAgent(node));

@@ -8,6 +8,7 @@ import type { Source, SourceProblem } from '../../src/sources/source.ts';
 export class TestSource implements Source {
   readonly store = new Store();
   readonly #listeners = new Set<(changes: readonly Change[]) => void>();
+  readonly #problemListeners = new Set<(problems: readonly SourceProblem[]) => void>();
   #problems: readonly SourceProblem[] = [];
 
   constructor(...objects: readonly HeraldObject[]) {
@@ -33,6 +34,7 @@ export class TestSource implements Source {
 
   breakSomething(...problems: readonly SourceProblem[]): void {
     this.#problems = problems;
+    for (const listener of this.#problemListeners) listener(problems);
   }
 
   async start(): Promise<void> {
@@ -44,8 +46,9 @@ export class TestSource implements Source {
     return () => void this.#listeners.delete(listener);
   }
 
-  onProblem(): () => void {
-    return () => undefined;
+  onProblem(listener: (problems: readonly SourceProblem[]) => void): () => void {
+    this.#problemListeners.add(listener);
+    return () => void this.#problemListeners.delete(listener);
   }
 
   problems(): readonly SourceProblem[] {

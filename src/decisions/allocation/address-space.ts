@@ -1,13 +1,19 @@
 import { compareAddresses, type Address, type Family } from '../../net/address.ts';
 import { rangeContains, rangeSize, type AddressRange } from '../../net/range.ts';
 import type { IPAddressPool } from '../../model/configuration.ts';
+import { containsAddress, type RefusedPool } from './pools.ts';
 import { createFreeIntervals, type FreeIntervals } from './free-intervals.ts';
 
-/** The addresses of all pools, and which of them are free. The pools are disjoint, as `effectivePools` leaves them. */
+/** The addresses of the pools that give, and which of them are free. These pools are disjoint, as `effectivePools` leaves them. */
 export interface AddressSpace {
-  /** By name. */
+  /** Those that give, by name. */
   readonly pools: readonly IPAddressPool[];
+  /** Those that give nothing: addresses that are held in them stay in place. */
+  readonly refused: readonly RefusedPool[];
+  /** The pool that gives the address. */
   poolOf(address: Address): IPAddressPool | undefined;
+  /** All pools that the address is in, the one that gives first. */
+  poolsOf(address: Address): readonly IPAddressPool[];
   /** The first free address of the pool: its ranges in the order written, upwards in each. */
   lowestFree(pool: string, family: Family): Address | undefined;
   hasFamily(pool: string, family: Family): boolean;
@@ -32,7 +38,7 @@ interface Block {
   held: bigint;
 }
 
-export function createAddressSpace(pools: readonly IPAddressPool[]): AddressSpace {
+export function createAddressSpace(pools: readonly IPAddressPool[], refused: readonly RefusedPool[]): AddressSpace {
   const byPool = new Map(pools.map((pool) => [pool.metadata.name, pool.addresses.map((range) => blockOf(pool, range))]));
   const ascending = [...byPool.values()].flat().sort((a, b) => compareAddresses(a.range.first, b.range.first));
   const blocks = (pool: string, family: Family): readonly Block[] =>
@@ -41,7 +47,12 @@ export function createAddressSpace(pools: readonly IPAddressPool[]): AddressSpac
 
   return {
     pools: pools.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)),
+    refused,
     poolOf: (address) => blockAt(ascending, address)?.pool,
+    poolsOf: (address) => [
+      ...[blockAt(ascending, address)?.pool ?? []].flat(),
+      ...refused.flatMap(({ pool }) => (containsAddress(pool, address) ? [pool] : [])),
+    ],
     lowestFree(pool, family) {
       for (const block of blocks(pool, family)) {
         const address = lowest(block, excluded);

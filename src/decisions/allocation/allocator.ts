@@ -3,6 +3,7 @@ import type { IPAddressPool } from '../../model/configuration.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { createAddressSpace, type AddressSpace } from './address-space.ts';
+import type { RefusedPool } from './pools.ts';
 import { createHoldings, type Holding } from './holdings.ts';
 import { firstConflict, reconsider, termsDiffer, whyOutOfPlace } from './reconsider.ts';
 import type { AllocationRequest } from './request.ts';
@@ -53,8 +54,8 @@ export interface Allocator {
   survey(request: AllocationRequest): readonly { readonly pool: string; readonly reason?: Reason }[];
   /** Lets go of everything the Service holds; returns the addresses on which something became free. */
   release(service: ServiceKey): readonly Address[];
-  /** Replaces the pools, which must be disjoint (`effectivePools`); what is assigned stays. */
-  setPools(pools: readonly IPAddressPool[]): void;
+  /** Replaces the pools that give, which must be disjoint, and those that do not (`effectivePools`); what is assigned stays. */
+  setPools(pools: readonly IPAddressPool[], refused?: readonly RefusedPool[]): void;
   assignmentOf(service: ServiceKey): Assignment | undefined;
   assignments(): Iterable<Assignment>;
   holdersOf(address: Address): readonly ServiceKey[];
@@ -64,9 +65,9 @@ export interface Allocator {
   steps(): number;
 }
 
-export function createAllocator(pools: readonly IPAddressPool[]): Allocator {
+export function createAllocator(pools: readonly IPAddressPool[], refused: readonly RefusedPool[] = []): Allocator {
   const holdings = createHoldings();
-  let space = createAddressSpace(pools);
+  let space = createAddressSpace(pools, refused);
   const ledger = (): Ledger => ({ space, holdings });
 
   const answer = (
@@ -116,8 +117,8 @@ export function createAllocator(pools: readonly IPAddressPool[]): Allocator {
       record(service, undefined);
       return freed;
     },
-    setPools(pools) {
-      space = createAddressSpace(pools);
+    setPools(pools, refused = []) {
+      space = createAddressSpace(pools, refused);
       for (const { addresses } of holdings.all()) for (const address of addresses) space.take(address);
     },
     assignmentOf(service) {
@@ -127,13 +128,13 @@ export function createAllocator(pools: readonly IPAddressPool[]): Allocator {
     assignments: () => [...holdings.all()].map(({ request: { service }, addresses }) => ({ service, addresses })),
     holdersOf: (address) => holdings.holdersOf(address),
     usage: () => usageOf(space),
-    poolOf: (address) => space.poolOf(address)?.metadata.name,
+    poolOf: (address) => space.poolsOf(address)[0]?.metadata.name,
     steps: () => space.steps(),
   };
 }
 
 function commonPool(space: AddressSpace, addresses: readonly Address[]): string | undefined {
-  const names = new Set(addresses.map((address) => space.poolOf(address)?.metadata.name));
+  const names = new Set(addresses.map((address) => space.poolsOf(address)[0]?.metadata.name));
   const [only] = names;
   return names.size === 1 ? only : undefined;
 }

@@ -1,18 +1,24 @@
-import { compareAddresses } from '../../net/address.ts';
-import { formatRange, rangesOverlap, type AddressRange } from '../../net/range.ts';
+import { compareAddresses, type Address } from '../../net/address.ts';
+import { formatRange, rangeContains, rangesOverlap, type AddressRange } from '../../net/range.ts';
 import type { IPAddressPool } from '../../model/configuration.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 
 export interface EffectivePools {
-  /** The pools that give addresses, by name. */
+  /** The pools that give addresses, the oldest first. They are disjoint. */
   readonly pools: readonly IPAddressPool[];
-  /** The pools that are left out, by name. */
-  readonly refused: ReadonlyMap<string, Reason>;
+  /** The pools that give none, by name. What was given from them stays theirs: it is kept and announced as before. */
+  readonly refused: ReadonlyMap<string, RefusedPool>;
+}
+
+export interface RefusedPool {
+  readonly pool: IPAddressPool;
+  readonly reason: Reason;
 }
 
 /**
- * Pools that overlap cannot both give addresses: the one whose name sorts later is left out, and only that one. A pool
- * whose own ranges overlap is left out too.
+ * Pools that overlap cannot both give addresses: the one that was created later gives none, and only that one. A pool that
+ * does not say when it was created counts as later than those that do; among equals the later name loses. A pool whose
+ * own ranges overlap gives none either.
  */
 export function effectivePools(pools: ReadonlyMap<string, IPAddressPool>): EffectivePools {
   const known = memo.get(pools);
@@ -21,6 +27,16 @@ export function effectivePools(pools: ReadonlyMap<string, IPAddressPool>): Effec
   const result = withoutOverlaps(values);
   memo.set(pools, { values, result });
   return result;
+}
+
+/** All valid pools that an address is in, the one that gives first: of these at most one gives. */
+export function poolsOf(pools: ReadonlyMap<string, IPAddressPool>, address: Address): IPAddressPool[] {
+  const { pools: giving, refused } = effectivePools(pools);
+  return [...giving, ...[...refused.values()].map(({ pool }) => pool)].filter((pool) => containsAddress(pool, address));
+}
+
+export function containsAddress({ addresses }: IPAddressPool, address: Address): boolean {
+  return addresses.some((range) => rangeContains(range, address));
 }
 
 // Every decision about a Service asks for the effective pools, and pools change rarely: the answer is remembered for as
@@ -34,10 +50,10 @@ interface OwnedRange {
 
 function withoutOverlaps(values: readonly IPAddressPool[]): EffectivePools {
   const pools: IPAddressPool[] = [];
-  const refused = new Map<string, Reason>();
+  const refused = new Map<string, RefusedPool>();
   // Disjoint and ascending, so that only a neighbour can overlap.
   const accepted: OwnedRange[] = [];
-  for (const pool of values.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))) {
+  for (const pool of values.toSorted(byAge)) {
     const { name } = pool.metadata;
     const own: OwnedRange[] = [];
     let overlap: Reason | undefined;
@@ -54,13 +70,20 @@ function withoutOverlaps(values: readonly IPAddressPool[]): EffectivePools {
       }
     }
     if (overlap !== undefined) {
-      refused.set(name, overlap);
+      refused.set(name, { pool, reason: overlap });
       continue;
     }
     pools.push(pool);
     for (const owned of own) accepted.splice(insertionPoint(accepted, owned.range), 0, owned);
   }
   return { pools, refused };
+}
+
+/** RFC 3339 in UTC without fractions, as the API server writes it, sorts as text. */
+function byAge(a: IPAddressPool, b: IPAddressPool): number {
+  const age = ({ metadata: { creationTimestamp, name } }: IPAddressPool): string =>
+    `${creationTimestamp === '' ? '~' : creationTimestamp} ${name}`;
+  return age(a) < age(b) ? -1 : 1;
 }
 
 function overlapping(disjoint: readonly OwnedRange[], range: AddressRange): OwnedRange | undefined {

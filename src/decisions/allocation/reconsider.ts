@@ -1,9 +1,11 @@
 import { formatAddress, sameAddress, type Address } from '../../net/address.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
+import type { IPAddressPool } from '../../model/configuration.ts';
+import type { AddressSpace } from './address-space.ts';
 import type { Holding } from './holdings.ts';
 import { whyPoolRefuses } from './pool-eligibility.ts';
 import type { AllocationRequest } from './request.ts';
-import { findAddresses, pick, whyInvalid, type Ledger, type PoolRefusal } from './search.ts';
+import { findAddresses, pick, whyInvalid, whyNotThere, type Ledger, type PoolRefusal } from './search.ts';
 
 /** What a Service should hold: what it has, more, less, or something else, and why not what it asks for. */
 export interface Reconsidered {
@@ -46,14 +48,15 @@ export function firstConflict({ holdings }: Ledger, request: AllocationRequest, 
 /** Why what a Service keeps is not where pools would have put it. */
 export function whyOutOfPlace({ space }: Ledger, request: AllocationRequest, addresses: readonly Address[]): Reason | undefined {
   const { requestedPool } = request;
-  if (requestedPool !== undefined && !space.pools.some(({ metadata }) => metadata.name === requestedPool)) {
-    return reason('PoolNotFound', { pool: requestedPool });
-  }
+  const gone = requestedPool === undefined ? undefined : whyNotThere(space, requestedPool);
+  if (gone?.code === 'PoolNotFound') return gone;
   for (const address of addresses) {
-    const pool = space.poolOf(address);
-    if (pool === undefined) return reason('AddressNotInPools', { address: formatAddress(address) });
+    const pools = space.poolsOf(address);
+    const pool = pools.find(({ metadata }) => metadata.name === requestedPool) ?? pools[0];
+    if (pool === undefined) return reason('HeldOutsidePools', { address: formatAddress(address) });
     const { name } = pool.metadata;
     if (requestedPool !== undefined && requestedPool !== name) {
+      if (gone !== undefined) return gone;
       return reason('AddressInOtherPool', { address: formatAddress(address), pool: name, requested: requestedPool });
     }
     const refused = whyPoolRefuses(pool, request);
@@ -114,8 +117,9 @@ function inFamilies(ledger: Ledger, request: AllocationRequest, held: Holding): 
   const [first] = kept;
   if (first === undefined || kept.length === wanted.length) return { addresses: kept };
   const missing = wanted.filter((family) => kept.every((address) => address.family !== family));
-  const pool = ledger.space.poolOf(first);
-  const refused = pool === undefined ? reason('AddressNotInPools', { address: formatAddress(first) }) : whyPoolRefuses(pool, request);
+  const [pool] = ledger.space.poolsOf(first);
+  const refused =
+    pool === undefined ? reason('HeldOutsidePools', { address: formatAddress(first) }) : whyNotFrom(ledger.space, pool, request);
   const picked = pool === undefined || refused !== undefined ? undefined : pick(ledger, pool, missing, request);
   if (picked !== undefined && 'addresses' in picked) {
     const all = [...kept, ...picked.addresses];
@@ -123,6 +127,10 @@ function inFamilies(ledger: Ledger, request: AllocationRequest, held: Holding): 
   }
   const lacking = policy === 'RequireDualStack' ? (refused ?? picked?.reason) : undefined;
   return lacking === undefined ? { addresses: kept } : { addresses: kept, lacking };
+}
+
+function whyNotFrom(space: AddressSpace, pool: IPAddressPool, request: AllocationRequest): Reason | undefined {
+  return whyNotThere(space, pool.metadata.name) ?? whyPoolRefuses(pool, request);
 }
 
 function replace(ledger: Ledger, request: AllocationRequest, held: Holding): Reconsidered {

@@ -1,9 +1,10 @@
 import { formatAddress, sameAddress, type Address, type Family } from '../../net/address.ts';
 import type { IPAddressPool } from '../../model/configuration.ts';
-import { reason, type Reason } from '../../model/reasons.ts';
+import { reason, says, type Reason } from '../../model/reasons.ts';
 import { isBuggy, type AddressSpace } from './address-space.ts';
 import type { Holdings } from './holdings.ts';
 import { inOrderOfTrial, whyPoolRefuses } from './pool-eligibility.ts';
+import { containsAddress, type RefusedPool } from './pools.ts';
 import type { AllocationRequest } from './request.ts';
 
 /** What the search looks at: the pools and who holds what. It changes neither. */
@@ -28,10 +29,9 @@ export function findAddresses(ledger: Ledger, request: AllocationRequest): Found
   const candidates = candidatePools(ledger, request);
   if (candidates.length === 0) {
     const { requestedPool } = request;
-    return {
-      reason: requestedPool === undefined ? reason('NoPools', undefined) : reason('PoolNotFound', { pool: requestedPool }),
-      pools: [],
-    };
+    const refusals = ledger.space.refused.map(refusalOf);
+    const named = requestedPool === undefined ? undefined : whyNotThere(ledger.space, requestedPool);
+    return { reason: named ?? refusals[0]?.reason ?? reason('NoPools', undefined), pools: named === undefined ? refusals : [] };
   }
   const refusals = new Map<string, Reason>();
   const eligible = candidates.filter((pool) => {
@@ -50,6 +50,7 @@ export function findAddresses(ledger: Ledger, request: AllocationRequest): Found
     const why = refusals.get(name);
     return why === undefined ? [] : [{ pool: name, reason: why }];
   });
+  if (request.requestedPool === undefined) refused.push(...ledger.space.refused.map(refusalOf));
   const [only, ...others] = refused;
   // With one pool in question its own reason says more than "no pool fits".
   const summary = only !== undefined && others.length === 0 ? only.reason : reason('NoPoolFits', { pools: pools.length });
@@ -58,10 +59,23 @@ export function findAddresses(ledger: Ledger, request: AllocationRequest): Found
 
 /** Pool by pool in the order of trial, why it would not give; without a reason it would. */
 export function surveyPools(ledger: Ledger, request: AllocationRequest): { readonly pool: string; readonly reason?: Reason }[] {
-  return inOrderOfTrial(ledger.space.pools).map((pool) => {
+  const tried = inOrderOfTrial(ledger.space.pools).map((pool) => {
     const why = whyPoolWouldNotGive(ledger, pool, request);
     return why === undefined ? { pool: pool.metadata.name } : { pool: pool.metadata.name, reason: why };
   });
+  return [...tried, ...ledger.space.refused.map(refusalOf)];
+}
+
+/** Why nothing can be had from the pool of this name whatever is asked: there is none, or it gives nothing; undefined: it gives. */
+export function whyNotThere(space: AddressSpace, pool: string): Reason | undefined {
+  if (space.pools.some(({ metadata }) => metadata.name === pool)) return undefined;
+  const refused = space.refused.find(({ pool: { metadata } }) => metadata.name === pool);
+  return refused === undefined ? reason('PoolNotFound', { pool }) : refusalOf(refused).reason;
+}
+
+function refusalOf({ pool, reason: because }: RefusedPool): PoolRefusal {
+  const { name } = pool.metadata;
+  return { pool: name, reason: reason('PoolRefused', { pool: name, because: says(because) }) };
 }
 
 /** One address of each family from one pool: what the Service has there, else one it may share, else a free one. */
@@ -127,10 +141,10 @@ function whyNotThisAddress({ space, holdings }: Ledger, request: AllocationReque
   const text = formatAddress(address);
   const pool = space.poolOf(address);
   const { requestedPool } = request;
-  if (requestedPool !== undefined && !space.pools.some(({ metadata }) => metadata.name === requestedPool)) {
-    return reason('PoolNotFound', { pool: requestedPool });
-  }
-  if (pool === undefined) return reason('AddressNotInPools', { address: text });
+  const gone = requestedPool === undefined ? undefined : whyNotThere(space, requestedPool);
+  if (gone !== undefined) return gone;
+  const refusedPool = space.refused.find((refused) => containsAddress(refused.pool, address));
+  if (pool === undefined) return refusedPool === undefined ? reason('AddressNotInPools', { address: text }) : refusalOf(refusedPool).reason;
   const { name } = pool.metadata;
   if (requestedPool !== undefined && name !== requestedPool) {
     return reason('AddressInOtherPool', { address: text, pool: name, requested: requestedPool });

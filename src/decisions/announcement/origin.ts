@@ -1,13 +1,12 @@
 import { formatAddress, type Address } from '../../net/address.ts';
 import { prefixContains } from '../../net/prefix.ts';
-import { rangeContains } from '../../net/range.ts';
 import type { AddressType } from '../../model/configuration.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/service.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
-import { effectivePools } from '../allocation/pools.ts';
+import { poolsOf } from '../allocation/pools.ts';
 import { allowedExternalPrefixes, whyExternalIPDenied } from '../forwarding/external-ips.ts';
-import { poolPrefixes, type Origin } from './advertisements.ts';
+import { covers, poolPrefixes, type Origin } from './advertisements.ts';
 
 /**
  * Where an address comes from, or why it is nobody's to announce. Each address is judged by itself: where pools were cut
@@ -16,10 +15,19 @@ import { poolPrefixes, type Origin } from './advertisements.ts';
 export function originOf(snapshot: Snapshot, service: Service, address: Address, type: AddressType): Origin | Reason {
   switch (type) {
     case 'LoadBalancer': {
-      const { pools } = effectivePools(snapshot.pools);
-      const pool = pools.find(({ addresses }) => addresses.some((range) => rangeContains(range, address)));
-      if (pool === undefined) return reason('AddressNotFromPool', { address: formatAddress(address) });
-      return { type, pool, prefixes: poolPrefixes(pool, address), name: `IPAddressPool "${pool.metadata.name}"` };
+      const origins = poolsOf(snapshot.pools, address).map((pool): Origin => {
+        return { type, pool, prefixes: poolPrefixes(pool, address), name: `IPAddressPool "${pool.metadata.name}"` };
+      });
+      // Where pools overlap nobody can tell from which of them an address was given, and a pool that came later must not
+      // take it off the air: the first counts that is announced at all.
+      const advertisements = [...snapshot.advertisements.values()];
+      const [first, ...others] = origins;
+      const isAnnounced = (origin: Origin): boolean => advertisements.some((advertisement) => covers(advertisement, origin));
+      return (
+        (others.length > 0 ? origins.find(isAnnounced) : first) ??
+        first ??
+        reason('AddressNotFromPool', { address: formatAddress(address) })
+      );
     }
     case 'ClusterIP':
       return {

@@ -32,6 +32,11 @@ export const allocationReasons = {
     says: (d: OfPool) => `the annotation herald.dev/address-pool asks for pool "${d.pool}", which does not exist or is not valid`,
     fix: (d) => `create IPAddressPool "${d.pool}" or change the annotation`,
   }),
+  PoolRefused: entry({
+    brief: 'The pool gives no addresses because it overlaps another',
+    says: (d: OfPool & { readonly because: string }) => `pool "${d.pool}" gives no addresses: ${d.because}`,
+    fix: (d) => `make the addresses of IPAddressPool "${d.pool}" disjoint from those of the others`,
+  }),
   PoolNotRequested: entry({
     brief: 'Another pool was requested',
     says: (d: OfPool & { readonly requested: string }) => `the Service asks for pool "${d.requested}"`,
@@ -68,6 +73,11 @@ export const allocationReasons = {
     says: (d: { readonly address: string }) => `requested address ${d.address} is in no valid IPAddressPool`,
     fix: () => 'request an address inside a pool, or add it to one',
   }),
+  HeldOutsidePools: entry({
+    brief: 'The address that the Service holds is in no pool',
+    says: (d: { readonly address: string }) => `the Service keeps ${d.address}, which is in no valid IPAddressPool`,
+    fix: (d) => `add ${d.address} to an IPAddressPool to have it announced, or request another address`,
+  }),
   AddressTaken: entry({
     brief: 'The requested address is in use',
     says: (d: { readonly address: string; readonly by: string; readonly why: string }) =>
@@ -102,6 +112,12 @@ export const allocationReasons = {
       `address ${d.address} is in pool "${d.pool}", but the Service asks for pool "${d.requested}"`,
     fix: (d) =>
       `write ${d.pool} into the annotation herald.dev/address-pool to keep the address; to let it go, request an address of pool "${d.requested}", or remove the annotation and write it again`,
+  }),
+  RecordUnreadable: entry({
+    brief: 'A record of assigned addresses cannot be read',
+    says: (d: { readonly file: string }) =>
+      `${d.file} cannot be read, so nobody can tell which addresses it gives to whom: none is given until it is mended`,
+    fix: (d) => `mend ${d.file}; or delete it, and the Service that it is about is given an address anew`,
   }),
   AddressesInDifferentPools: entry({
     brief: 'The requested addresses are in different pools',

@@ -37,7 +37,7 @@ export class RecordSet {
   }
 
   #refuse(file: string, message: string, line?: number): Change[] {
-    const fix = 'the last good record stays in force; delete the file to have it written anew';
+    const fix = 'mend the file, for deleting it may cost the address; a record that was read before stays in force';
     this.#problems.set(file, [{ severity: 'error', file, ...(line === undefined ? {} : { line, column: 1 }), message, fix }]);
     return [];
   }

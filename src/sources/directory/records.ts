@@ -5,11 +5,10 @@ import type { ServiceKey } from '../../model/metadata.ts';
 import type { NodeState } from '../../model/node-state.ts';
 import { isRecord } from '../../model/parse/fields.ts';
 import type { Ingress } from '../../model/service.ts';
-import type { Address } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import { readIfThere, removeFile, replaceFile } from './atomic-file.ts';
 import { fileOf, nodesFolder, objectStatusFolder, statusFolder } from './layout.ts';
-import { readRecordedAddresses } from './recorded.ts';
+import { readRecordedAddresses, type RecordedAddresses } from './recorded.ts';
 
 /** metav1.Condition as its writer gives it; the time of the last transition is kept here. */
 export interface RecordedCondition {
@@ -39,8 +38,8 @@ export class DirectoryRecords {
     this.#clock = clock;
   }
 
-  /** The addresses on record, by Service, also of Services that no longer exist. */
-  recorded(): Promise<ReadonlyMap<ServiceKey, readonly Address[]>> {
+  /** What is on record, also of Services that no longer exist. */
+  recorded(): Promise<RecordedAddresses> {
     return readRecordedAddresses(this.#root);
   }
 

@@ -1,30 +1,36 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../src/controller/controller.ts';
-import type { Condition, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
+import type { Condition, Recorded, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
+import type { NodeState } from '../../../src/model/node-state.ts';
+import { reason } from '../../../src/model/reasons.ts';
 import type { ServiceKey } from '../../../src/model/metadata.ts';
-import { address, formatAddress, type Address } from '../../../src/net/address.ts';
+import { address, formatAddress } from '../../../src/net/address.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
-import { advertisement, metadata, node, peer, pool, service, slice } from '../decisions/fixtures.ts';
+import { advertisement, config, metadata, node, peer, pool, service, slice } from '../decisions/fixtures.ts';
 import { TestSource } from '../test-source.ts';
 
 /** Keeps records as a directory does, and tells the source of them. */
 class TestWriter implements StatusWriter {
   readonly services = new Map<ServiceKey, ServiceStatus>();
+  readonly unreadable = new Map<ServiceKey, string>();
   readonly objects = new Map<string, readonly Condition[]>();
   readonly #source: TestSource;
   failing = false;
+  writes = 0;
 
   constructor(source: TestSource) {
     this.#source = source;
   }
 
-  async recorded(): Promise<ReadonlyMap<ServiceKey, readonly Address[]>> {
-    return new Map([...this.services].map(([key, { ingress }]) => [key, ingress.flatMap((entry) => entry.address ?? [])]));
+  async recorded(): Promise<Recorded> {
+    const addresses = [...this.services].map(([key, { ingress }]) => [key, ingress.flatMap((entry) => entry.address ?? [])] as const);
+    return { addresses: new Map(addresses.filter(([key]) => !this.unreadable.has(key))), unreadable: new Map(this.unreadable) };
   }
 
   async writeService(key: ServiceKey, status: ServiceStatus): Promise<void> {
+    this.writes++;
     if (this.failing) throw new Error('disk full');
     this.services.set(key, status);
     this.#source.record(key, status.ingress);
@@ -50,11 +56,13 @@ class TestWriter implements StatusWriter {
 }
 
 let source: TestSource;
+let logged: [string, object][];
 let writer: TestWriter;
 
 async function startController(): Promise<Controller> {
   const clock = new VirtualClock();
-  const controller = new Controller({ source, providers: [new BareMetalProvider()], writer, clock, random: () => 0, log: silentLog });
+  const log = { ...silentLog, info: (fields: object, message: string) => void logged.push([message, fields]) };
+  const controller = new Controller({ source, providers: [new BareMetalProvider()], writer, clock, random: () => 0, log });
   await controller.start();
   await controller.settled();
   return controller;
@@ -63,7 +71,15 @@ async function startController(): Promise<Controller> {
 beforeEach(() => {
   source = new TestSource(pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.2'] }));
   writer = new TestWriter(source);
+  logged = [];
 });
+
+const released = (): object[] => logged.flatMap(([message, fields]) => (message === 'address released' ? [fields] : []));
+
+function report(name: string, change: Partial<NodeState> = {}): NodeState {
+  const updated = new VirtualClock().date().toISOString();
+  return { kind: 'NodeState', metadata: metadata(name), updated, consumed: { Service: '1' }, sessions: [], differing: [], ...change };
+}
 
 describe('the controller', () => {
   test('assigns an address and says so', async () => {
@@ -139,6 +155,150 @@ describe('the controller', () => {
     await controller.settled();
     expect(writer.addresses('shop/another')).toEqual(['192.0.2.1']);
     expect(writer.services.has('shop/broken')).toBe(false);
+  });
+
+  test('reserved addresses are free as soon as nothing is broken any more, without any change to hear of', async () => {
+    writer.services.set('shop/broken', { ingress: [{ address: address('192.0.2.1'), ipMode: 'VIP' }], conditions: [] });
+    source.breakSomething({ severity: 'error', file: 'broken.yaml', message: 'no YAML', fix: '' });
+    source.put(service({ name: 'shop/one' }), service({ name: 'shop/two' }));
+    const controller = await startController();
+    expect(writer.addresses('shop/two')).toEqual([]);
+    source.breakSomething();
+    await new Promise(setImmediate);
+    await controller.settled();
+    expect(writer.addresses('shop/two')).toEqual(['192.0.2.1']);
+    expect(released()).toMatchObject([{ service: 'shop/broken', addresses: ['192.0.2.1'] }]);
+  });
+
+  describe('a record that cannot be read at start', () => {
+    const file = '.herald/status/services/shop/a.yaml';
+
+    beforeEach(async () => {
+      source.put(service({ name: 'shop/a' }), service({ name: 'shop/b' }));
+      await (await startController()).stop();
+      expect([writer.addresses('shop/a'), writer.addresses('shop/b')]).toEqual([['192.0.2.1'], ['192.0.2.2']]);
+      writer.unreadable.set('shop/a', file);
+      source.record('shop/a', undefined);
+      source.breakSomething({ severity: 'error', file, message: 'no YAML', fix: '' });
+      source.put(service({ name: 'shop/new' }), pool({ name: 'more', addresses: ['198.51.100.1-198.51.100.9'] }));
+    });
+
+    test('stops all giving and takes nothing away; once it is mended everybody has what is his', async () => {
+      const controller = await startController();
+      expect(writer.condition('shop/new', 'AddressAssigned')).toBe('False RecordUnreadable');
+      expect(writer.addresses('shop/new')).toEqual([]);
+      expect(writer.addresses('shop/b')).toEqual(['192.0.2.2']);
+      expect(writer.condition('shop/b', 'AddressAssigned')).toBe('True Assigned');
+      // The broken record was not written over.
+      expect(writer.addresses('shop/a')).toEqual(['192.0.2.1']);
+      writer.unreadable.clear();
+      writer.services.set('shop/a', { ingress: [{ address: address('198.51.100.5'), ipMode: 'VIP' }], conditions: [] });
+      source.breakSomething();
+      await new Promise(setImmediate);
+      await controller.settled();
+      expect(writer.addresses('shop/a')).toEqual(['198.51.100.5']);
+      expect(writer.addresses('shop/new')).toEqual(['192.0.2.1']);
+    });
+
+    test('once it is deleted the Service is given an address anew', async () => {
+      const controller = await startController();
+      writer.unreadable.clear();
+      writer.services.delete('shop/a');
+      source.breakSomething();
+      await new Promise(setImmediate);
+      await controller.settled();
+      expect(writer.addresses('shop/a')).toHaveLength(1);
+      expect(writer.addresses('shop/new')).toHaveLength(1);
+    });
+
+    test('goes with its Service', async () => {
+      const controller = await startController();
+      source.remove(service({ name: 'shop/a' }));
+      await controller.settled();
+      expect(writer.services.has('shop/a')).toBe(false);
+      expect(writer.condition('shop/new', 'AddressAssigned')).toBe('True Assigned');
+    });
+  });
+
+  test.each([
+    ['the default class is given up', service({ name: 'shop/web' }), { defaultClass: false }],
+    ['the class is renamed', service({ name: 'shop/web', loadBalancerClass: 'herald.dev/herald' }), { loadBalancerClass: 'example.com/x' }],
+  ])('when %s in HeraldConfig every address is kept, also over a restart, until the Service itself changes', async (_, web, change) => {
+    source.put(web);
+    let controller = await startController();
+    source.put(
+      config(change),
+      service({ name: 'shop/other', loadBalancerClass: 'loadBalancerClass' in change ? change.loadBalancerClass : 'herald.dev/herald' }),
+    );
+    await controller.settled();
+    expect(writer.condition('shop/web', 'AddressAssigned')).toBe('False OtherLoadBalancerClass');
+    expect(writer.addresses('shop/web')).toEqual(['192.0.2.1']);
+    expect(writer.addresses('shop/other')).toEqual(['192.0.2.2']);
+    await controller.stop();
+    source.put(
+      service({ name: 'shop/third', loadBalancerClass: 'loadBalancerClass' in change ? change.loadBalancerClass : 'herald.dev/herald' }),
+    );
+    controller = await startController();
+    expect(writer.addresses('shop/web')).toEqual(['192.0.2.1']);
+    expect(writer.addresses('shop/third')).toEqual([]);
+    expect(released()).toEqual([]);
+    source.put(config());
+    await controller.settled();
+    expect(writer.condition('shop/web', 'AddressAssigned')).toBe('True Assigned');
+    source.put(config(change));
+    await controller.settled();
+    source.put({ ...web, loadBalancerClass: 'example.com/theirs' });
+    await controller.settled();
+    expect(writer.services.has('shop/web')).toBe(false);
+    expect(released()).toMatchObject([{ service: 'shop/web', addresses: ['192.0.2.1'] }]);
+  });
+
+  test('an address that is exchanged for another is logged as released', async () => {
+    source.put(service({ name: 'shop/web' }));
+    const controller = await startController();
+    source.put(service({ name: 'shop/web', requested: ['192.0.2.2'] }));
+    await controller.settled();
+    expect(writer.addresses('shop/web')).toEqual(['192.0.2.2']);
+    expect(released()).toMatchObject([{ service: 'shop/web', addresses: ['192.0.2.1'] }]);
+  });
+
+  test.each<[string, Partial<NodeState>, string]>([
+    ['says nothing of it', {}, 'True Programmed'],
+    ['says that the data plane failed', { problem: reason('DataPlaneFailed', { error: 'no' }) }, 'False DataPlaneFailed'],
+    ['is cut', { truncated: true }, 'Unknown ReportCut'],
+    ['says that the agent was stopped', { problem: reason('AgentStopped', { node: 'n1' }) }, 'Unknown NoAgentReports'],
+  ])('where the report of the node %s, Programmed follows', async (_, change, expected) => {
+    source.put(service({ name: 'shop/web' }), node({ name: 'n1' }), report('n1'));
+    const controller = await startController();
+    // The first report is looked at in any case; only what the second adds counts.
+    source.put(report('n1', { updated: new VirtualClock().date().toISOString().replace('.000Z', 'Z') }));
+    await controller.settled();
+    source.put(report('n1', change));
+    await controller.settled();
+    expect(writer.condition('shop/web', 'Programmed')).toBe(expected);
+  });
+
+  test('a report of a node that does not exist does not count', async () => {
+    source.put(service({ name: 'shop/web' }), node({ name: 'n1' }), report('n1'));
+    source.put(report('gone', { problem: reason('DataPlaneFailed', { error: 'no' }) }));
+    await startController();
+    expect(writer.condition('shop/web', 'Programmed')).toBe('True Programmed');
+  });
+
+  test('a report that only says that its agent lives costs no look at any Service, even while agents are behind', async () => {
+    const web = service({ name: 'shop/web' });
+    source.put({ ...web, metadata: { ...web.metadata, resourceVersion: '5' } }, node({ name: 'n1' }), node({ name: 'n2' }));
+    source.put(report('n1'), report('n2'));
+    const controller = await startController();
+    const heartbeat = async (consumed: string): Promise<number> => {
+      const before = writer.writes;
+      source.put(report('n1', { consumed: { Service: consumed, Node: String(before) } }));
+      await controller.settled();
+      return writer.writes - before;
+    };
+    expect(await heartbeat('2')).toBe(1);
+    expect(await heartbeat('2')).toBe(0);
+    expect(await heartbeat('3')).toBe(1);
   });
 
   test('records of Services that are gone are removed at start', async () => {

@@ -56,6 +56,20 @@ describe('the work queue', () => {
     expect(clock.pending).toBe(0);
   });
 
+  test('arms no timer for a key that fails while it stops', async () => {
+    const gate = Promise.withResolvers<undefined>();
+    const { queue, clock } = makeQueue(async () => {
+      await gate.promise;
+      throw new Error('no');
+    });
+    queue.start();
+    queue.add('bad');
+    const stopped = queue.stop();
+    gate.resolve(undefined);
+    await stopped;
+    expect(clock.pending).toBe(0);
+  });
+
   test('never pauses longer than its bound', async () => {
     const { queue, clock } = makeQueue(() => Promise.reject(new Error('no')));
     queue.start();

@@ -106,3 +106,15 @@ describe('expectedAddresses', () => {
     expect([...expectedAddresses(snapshot, snapshot)]).toEqual([]);
   });
 });
+
+test('an address is expected to be kept where only HeraldConfig says that the Service is not ours', () => {
+  const services = [{ ...web, assigned: ['192.0.2.1'] }];
+  const pools = [{ name: 'main', addresses: ['192.0.2.0/28'] }];
+  const expected = expectedAddresses(cluster({ services, pools }), cluster({ services, pools, config: { defaultClass: false } }));
+  expect(expected.get('shop/web')).toMatchObject({ addresses: ['192.0.2.1'], reason: { code: 'OtherLoadBalancerClass' } });
+  const given = expectedAddresses(
+    cluster({ services, pools }),
+    cluster({ services: [{ ...web, loadBalancerClass: 'example.com/x' }], pools }),
+  );
+  expect(given.get('shop/web')).toEqual({ addresses: [] });
+});

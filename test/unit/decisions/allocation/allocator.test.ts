@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import { createAllocator, type Allocation, type Allocator } from '../../../../src/decisions/allocation/allocator.ts';
+import { effectivePools } from '../../../../src/decisions/allocation/pools.ts';
 import { allocationRequest, type AllocationRequest } from '../../../../src/decisions/allocation/request.ts';
 import { servicesToRetry } from '../../../../src/decisions/allocation/waiting.ts';
 import { cluster, matching, pool, service, type PoolLiteral, type ServiceLiteral } from '../fixtures.ts';
@@ -222,8 +223,8 @@ describe('a change of what is asked for', () => {
 
 describe('pools that change under a Service', () => {
   test.each<[string, PoolLiteral[], string]>([
-    ['deleted', [], '192.0.2.1 (AddressNotInPools)'],
-    ['shrunk', [{ name: 'small', addresses: ['192.0.2.2-192.0.2.2'] }], '192.0.2.1 (AddressNotInPools)'],
+    ['deleted', [], '192.0.2.1 (HeldOutsidePools)'],
+    ['shrunk', [{ name: 'small', addresses: ['192.0.2.2-192.0.2.2'] }], '192.0.2.1 (HeldOutsidePools)'],
     ['fenced off', [{ ...small, serviceAllocation: { namespaces: ['other'] } }], '192.0.2.1 (PoolNamespaceNotSelected)'],
     ['manual', [{ ...small, autoAssign: false }], '192.0.2.1'],
     ['renamed', [{ name: 'tiny', addresses: ['192.0.2.0/30'] }], '192.0.2.1'],
@@ -235,6 +236,34 @@ describe('pools that change under a Service', () => {
     const restarted = createAllocator(pools.map(pool));
     expect(show(restarted.adopt(request('web'), [address('192.0.2.1')]))).toBe(expected);
     expect(ask(restarted, 'web')).toBe(expected);
+  });
+
+  test.each([
+    ['over a part of it', ['192.0.2.1-192.0.2.1']],
+    ['over all of it', ['192.0.0.0/16']],
+  ])('overlapped by another, %s: what was given from it stays in place, and it gives nothing more', (_, addresses) => {
+    const newcomer = pool({ name: 'aaa', addresses });
+    const { pools, refused } = effectivePools(new Map([pool(small), newcomer].map((pool) => [pool.metadata.name, pool])));
+    expect(pools).toEqual([newcomer]);
+    const allocator = withPools(small);
+    for (const name of ['one', 'two']) expect(ask(allocator, { name, requestedPool: 'small' })).not.toContain('(');
+    allocator.setPools(pools, [...refused.values()]);
+    expect(ask(allocator, { name: 'one', requestedPool: 'small' })).toBe('192.0.2.1');
+    expect(ask(allocator, { name: 'two', requestedPool: 'small' })).toBe('192.0.2.2');
+    expect(ask(allocator, { name: 'three', requestedPool: 'small' })).toBe('(PoolRefused)');
+    expect(allocator.survey(request('four')).find(({ pool }) => pool === 'small')?.reason?.code).toBe('PoolRefused');
+    allocator.release('default/two');
+    allocator.setPools([pool(small)]);
+    expect(ask(allocator, 'five')).toBe('192.0.2.2');
+  });
+
+  test('an address of a refused pool is not given on request either', () => {
+    const { pools, refused } = effectivePools(
+      new Map([pool(small), pool({ name: 'aaa', addresses: ['192.0.2.1-192.0.2.1'] })].map((pool) => [pool.metadata.name, pool])),
+    );
+    const allocator = createAllocator(pools, [...refused.values()]);
+    expect(ask(allocator, { name: 'web', requested: ['192.0.2.2'] })).toBe('(PoolRefused)');
+    expect(ask(allocator, { name: 'web', requested: ['192.0.2.1'] })).toBe('192.0.2.1');
   });
 
   test('what it holds is not given to another when the pool comes back', () => {

@@ -61,12 +61,24 @@ describe('pools that overlap', () => {
     expect(names(pools.toReversed())).toEqual(expected);
   });
 
+  test('the one that was created later loses, whatever its name; one that does not say when counts as later', () => {
+    const created = (name: string, creationTimestamp: string) => {
+      const literal = pool({ name, addresses: ['192.0.2.0/24'] });
+      return { ...literal, metadata: { ...literal.metadata, creationTimestamp } };
+    };
+    const first = (...pools: readonly ReturnType<typeof created>[]): string[] =>
+      effectivePools(new Map(pools.map((pool) => [pool.metadata.name, pool]))).pools.map(({ metadata }) => metadata.name);
+    expect(first(created('a', '2026-02-01T00:00:00Z'), created('b', '2026-01-01T00:00:00Z'))).toEqual(['b']);
+    expect(first(created('a', ''), created('b', '2026-01-01T00:00:00Z'))).toEqual(['b']);
+    expect(first(created('b', '2026-01-01T00:00:00Z'), created('a', '2026-01-01T00:00:00Z'))).toEqual(['a']);
+  });
+
   test('the reason names both ranges', () => {
     const { refused } = effective([
       { name: 'a', addresses: ['192.0.2.0/25'] },
       { name: 'b', addresses: ['192.0.2.100-192.0.2.200'] },
     ]);
-    const why = refused.get('b');
+    const why = refused.get('b')?.reason;
     expect(why === undefined ? '' : says(why)).toBe('192.0.2.100-192.0.2.200 overlaps 192.0.2.0/25 of IPAddressPool "a", which came first');
   });
 

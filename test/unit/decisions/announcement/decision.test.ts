@@ -4,7 +4,7 @@ import { formatPrefix } from '../../../../src/net/prefix.ts';
 import { formatCommunity } from '../../../../src/decisions/announcement/communities.ts';
 import { decideAnnouncement, type AddressAnnouncement } from '../../../../src/decisions/announcement/decision.ts';
 import type { RouteIntent } from '../../../../src/decisions/announcement/route.ts';
-import { cluster, matching, type ClusterLiteral, type ServiceLiteral } from '../fixtures.ts';
+import { cluster, matching, type ClusterLiteral, type ServiceLiteral, type PoolLiteral } from '../fixtures.ts';
 
 const base: ClusterLiteral = {
   services: [{ name: 'web', assigned: ['192.0.2.1'] }],
@@ -93,15 +93,21 @@ describe('the ordered rules', () => {
     expect(balanced(change)).toEqual([code]);
   });
 
-  test('a pool that overlaps another does not count', () => {
+  test.each<[string, string[]]>([
+    ['beside the address', ['192.0.2.128-192.0.2.130']],
+    ['over the address', ['192.0.2.1-192.0.2.1']],
+    ['over everything', ['192.0.0.0/16', '2001:db8::/32']],
+  ])('a pool that comes later, is first by name and lies %s takes nothing off the air', (_, addresses) => {
+    const advertised = (pools: readonly PoolLiteral[]): string[] =>
+      balanced({ pools, advertisements: [{ name: 'all', ipAddressPools: ['z'] }] });
+    const alone = advertised([{ name: 'z', addresses: ['192.0.2.0/24'] }]);
+    expect(alone).toEqual(['192.0.2.1 tor: 192.0.2.1/32']);
     expect(
-      balanced({
-        pools: [
-          { name: 'a', addresses: ['192.0.2.128-192.0.2.130'] },
-          { name: 'b', addresses: ['192.0.2.0/24'] },
-        ],
-      }),
-    ).toEqual(['192.0.2.1: AddressNotFromPool']);
+      advertised([
+        { name: 'a', addresses },
+        { name: 'z', addresses: ['192.0.2.0/24'] },
+      ]),
+    ).toEqual(alone);
   });
 
   test('a node that is not ready or the last slice gone: only endpoints count', () => {

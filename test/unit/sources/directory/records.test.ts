@@ -68,7 +68,7 @@ status:
     await bench.until(() => ingress()?.length === 2);
     expect(bench.batches).toEqual([[{ kind: 'Service', key: 'shop/web' }]]);
     expect(ingress()).toEqual(assigned.ingress);
-    expect(await records.recorded()).toEqual(new Map([['shop/web', [address('192.0.2.1'), address('2001:db8::1')]]]));
+    expect((await records.recorded()).addresses).toEqual(new Map([['shop/web', [address('192.0.2.1'), address('2001:db8::1')]]]));
 
     bench.batches.length = 0;
     const before = await stat(bench.path(file), { bigint: true });
@@ -163,6 +163,21 @@ status:
       records.writeService('shop/web', { ingress: [{ address: address(`192.0.2.${n}`), ipMode: 'VIP' }], conditions: [] }),
     );
     await Promise.all(writes);
-    expect((await records.recorded()).get('shop/web')).toEqual([address('192.0.2.3')]);
+    expect((await records.recorded()).addresses.get('shop/web')).toEqual([address('192.0.2.3')]);
+  });
+
+  test.each([
+    ['no YAML', 'status: ['],
+    ['empty', ''],
+    ['a list', '- status'],
+    ['no address', 'status: { loadBalancer: { ingress: [{ ip: 192.0.2.300 }] } }'],
+  ])('that cannot be read (%s) are told apart from those that give no address', async (_, text) => {
+    await using bench = await Workbench.over({
+      '.herald/status/services/shop/bad.yaml': text,
+      '.herald/status/services/shop/none.yaml': 'status: { loadBalancer: {} }',
+    });
+    const { addresses, unreadable } = await new DirectoryRecords(bench.path(''), { clock: new VirtualClock() }).recorded();
+    expect(addresses).toEqual(new Map([['shop/none', []]]));
+    expect(unreadable).toEqual(new Map([['shop/bad', '.herald/status/services/shop/bad.yaml']]));
   });
 });
