@@ -13,7 +13,7 @@ import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import { Drain } from './drain.ts';
 import { limits } from './limits.ts';
-import { NodeReport } from './node-report.ts';
+import { NodeReport, type ReportContent } from './node-report.ts';
 import { RouteTable, type RoutesByPeer } from './route-table.ts';
 import { passBarrier, planService, routesOfPlan, type ServicePlan } from './service-plan.ts';
 import { Sessions } from './sessions.ts';
@@ -50,6 +50,8 @@ export class Agent {
   /** What was set last. Undefined: nothing yet, so there may be some from an earlier run. */
   #unreachable: readonly Prefix[] | undefined;
   #failures = 0;
+  /** How often the data plane has lost what was committed. */
+  #losses = 0;
   #cancelRetry: (() => void) | undefined;
   #unsubscribe: (() => void) | undefined;
   #pass: Promise<void> | undefined;
@@ -64,11 +66,7 @@ export class Agent {
       this.#work.addService(service);
       this.#run();
     });
-    this.#report = new NodeReport(components, options.node, () => ({
-      sessions: this.#sessions.status(),
-      differing: this.#differing(),
-      consumed: this.#work.consumed,
-    }));
+    this.#report = new NodeReport(components, options.node, () => this.#content());
   }
 
   /**
@@ -79,6 +77,7 @@ export class Agent {
     const { source, dataplane, speaker, log } = this.#components;
     this.#unsubscribe = source.onChange((changes) => this.#changed(changes));
     dataplane.onRepair((what) => log.warn({ what }, 'another program changed our rules: repaired'));
+    dataplane.onFailure((error) => this.#lostKernel(error));
     speaker.onChange(() => this.#report.news());
     this.#work.addEverything(source.snapshot);
     this.#run();
@@ -127,9 +126,25 @@ export class Agent {
   /** While the data plane is left alone after a failure, routes that are no longer wanted go all the same. */
   #withdrawOnly(): void {
     const work = this.#work.takeNew();
+    if (work.node) this.#sessions.change(this.#components.source.snapshot, this.#node);
     for (const key of work.services) this.#plan(this.#components.source.snapshot, key);
     this.#sessions.tell(this.#routes.takeChanges());
     this.#work.putBack(work);
+    this.#report.news();
+  }
+
+  /** What the kernel has is unknown: nothing is announced until a pass over everything has been committed. */
+  #lostKernel(error: DataplaneError): void {
+    if (this.#stopped) return;
+    this.#losses++;
+    for (const key of this.#plans.keys()) {
+      this.#routes.set(key, new Map());
+      this.#toAnnounce.add(key);
+    }
+    this.#sessions.tell(this.#routes.takeChanges());
+    this.#dataplaneError = error.message;
+    this.#work.addEverything(this.#components.source.snapshot);
+    if (this.#cancelRetry === undefined) this.#retryLater(error);
     this.#report.news();
   }
 
@@ -161,22 +176,32 @@ export class Agent {
   }
 
   async #carryOut(snapshot: Snapshot, { services, node }: Work): Promise<void> {
+    if (node) this.#sessions.change(snapshot, this.#node);
     const forwarding = new Map<string, ServiceForwarding | undefined>();
     for (const key of services) {
       forwarding.set(key, this.#plan(snapshot, key));
       this.#toAnnounce.add(key);
     }
-    for (const key of services) {
+    for (const key of new Set([...services, ...this.#waitingFor(services)])) {
       const plan = this.#plans.get(key);
       if (plan === undefined) continue;
       for (const other of this.#drain.giveWay(key, plan.forwarding)) forwarding.set(other, this.#plan(snapshot, other));
     }
     this.#sessions.tell(this.#routes.takeChanges()); // nothing that is not out yet: see #plan
+    const losses = this.#losses;
     await this.#commit(snapshot, forwarding, node);
-    if (this.#stopped) return;
+    // What was lost meanwhile is work again.
+    if (this.#stopped || losses !== this.#losses) return;
     await this.#announce();
     // Sessions come after the routes, so that a session that opens has them all.
-    if (node && !this.#stopped) this.#sessions.reconcile(snapshot, this.#node);
+    if (node && !this.#stopped) this.#sessions.start(snapshot, this.#node);
+  }
+
+  /** Services that wait for a frontend of one of these. */
+  #waitingFor(services: readonly ServiceKey[]): ServiceKey[] {
+    const owners = new Set<string>(services);
+    const waiting = [...this.#quarantined.values()].filter(({ owner }) => owner !== undefined && owners.has(owner));
+    return waiting.map(({ service }) => service as ServiceKey);
   }
 
   /** Takes the new plan for a Service, withdraws what is not in it, and returns what the kernel should do for it. */
@@ -255,6 +280,18 @@ export class Agent {
     this.#unreachable = prefixes;
   }
 
+  #content(): ReportContent {
+    const differing = this.#differing();
+    const problem = this.#problem();
+    return {
+      sessions: this.#sessions.status(),
+      differing: differing.slice(0, limits.differingServices),
+      ...(differing.length > limits.differingServices ? { truncated: true } : {}),
+      ...(problem === undefined ? {} : { problem }),
+      consumed: this.#work.consumed,
+    };
+  }
+
   #differing(): NodeState['differing'] {
     const differing: NodeState['differing'][number][] = [];
     for (const [frontend, { service, error, owner }] of this.#quarantined) {
@@ -263,10 +300,15 @@ export class Agent {
       differing.push({ service: service as ServiceKey, aspect: 'Programmed', reason: because });
     }
     for (const [service, [held]] of this.#held) if (held !== undefined) differing.push({ service, aspect: 'Announced', reason: held });
-    if (this.#dataplaneError !== undefined) {
-      const because = reason('DataPlaneFailed', { error: this.#dataplaneError });
-      for (const service of this.#plans.keys()) differing.push({ service, aspect: 'Programmed', reason: because });
+    for (const { peer, prefix, why } of this.#sessions.notPossible()) {
+      const because = reason('RouteNotPossible', { peer, prefix, why });
+      for (const service of this.#routes.wantedBy(peer, prefix)) differing.push({ service, aspect: 'Announced', reason: because });
     }
-    return differing.slice(0, limits.differingServices);
+    return differing;
+  }
+
+  #problem(): Reason | undefined {
+    if (this.#stopped) return reason('AgentStopped', { node: this.#node });
+    return this.#dataplaneError === undefined ? undefined : reason('DataPlaneFailed', { error: this.#dataplaneError });
   }
 }

@@ -12,19 +12,20 @@ export interface NodeReportComponents {
   readonly log: Log;
 }
 
-type Content = Pick<NodeState, 'sessions' | 'differing' | 'consumed'>;
+/** What a NodeState says, without who says it and when. */
+export type ReportContent = Omit<NodeState, 'kind' | 'metadata' | 'updated'>;
 
 /** Writes the NodeState: soon after news, and now and then without, one write at a time. */
 export class NodeReport {
   readonly #components: NodeReportComponents;
   readonly #node: string;
-  readonly #content: () => Content;
+  readonly #content: () => ReportContent;
   #cancel: Cancel | undefined;
   #due = Number.POSITIVE_INFINITY;
   #writing: Promise<void> = Promise.resolve();
   #closed = false;
 
-  constructor(components: NodeReportComponents, node: string, content: () => Content) {
+  constructor(components: NodeReportComponents, node: string, content: () => ReportContent) {
     this.#components = components;
     this.#node = node;
     this.#content = content;

@@ -69,6 +69,11 @@ export class RouteTable {
     return changes;
   }
 
+  /** The Services that want a prefix at a peer, by its text. */
+  wantedBy(peer: string, prefix: string): Iterable<ServiceKey> {
+    return this.#peers.get(peer)?.get(prefix)?.byService.keys() ?? [];
+  }
+
   /** Everything that one peer should be told, for a session that begins. */
   allRoutes(peer: string): RouteIntent[] {
     return [...(this.#peers.get(peer)?.values() ?? [])].flatMap(({ byService }) => mergeRoutes(byService.values()));

@@ -51,7 +51,8 @@ export function routesOfPlan(plan: ServicePlan): RoutesByPeer {
 
 /**
  * The commit barrier, after a commit: a route goes out when the kernel has a frontend of its address for this Service.
- * `quarantined` are those that it has not; one that is refused does not take the address away from the other ports.
+ * `quarantined` are those that it has not. One that the kernel refused does not take the address away from the other ports;
+ * one that another Service has does, as its clients would reach that one's pods.
  */
 export function passBarrier(
   key: ServiceKey,
@@ -59,14 +60,16 @@ export function passBarrier(
   quarantined: ReadonlyMap<string, Pick<QuarantinedFrontend, 'owner'>>,
 ): { routes: RoutesByPeer; held: readonly Reason[] } {
   const held = new Map<string, Reason>();
-  const isCommitted = (frontend: string): boolean => {
-    const problem = quarantined.get(frontend);
-    // Where Services contend for a frontend, the kernel has that of its owner.
-    return problem === undefined || problem.owner === key;
+  const isTaken = (frontend: string): boolean => {
+    const owner = quarantined.get(frontend)?.owner;
+    return owner !== undefined && owner !== key;
   };
+  // Where Services contend for a frontend, the kernel has that of its owner.
+  const isCommitted = (frontend: string): boolean => !quarantined.has(frontend) || quarantined.get(frontend)?.owner === key;
   const passed = plan.routes.filter(({ address, needs }) => {
-    if (needs.some(isCommitted)) return true;
-    held.set(address, reason('NotProgrammed', { frontend: needs[0] ?? address }));
+    const taken = needs.find(isTaken);
+    if (taken === undefined && needs.some(isCommitted)) return true;
+    held.set(address, reason('NotProgrammed', { frontend: taken ?? needs[0] ?? address }));
     return false;
   });
   return { routes: byPeer(passed), held: [...held.values()] };

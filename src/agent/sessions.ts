@@ -9,13 +9,14 @@ import {
   type ResolvedOptions,
   type Route,
   type Speaker,
+  type NextHops,
 } from '../bgp/index.ts';
 import { peersOfNode, type SessionIntent } from '../decisions/announcement/peers.ts';
 import type { RouteIntent } from '../decisions/announcement/route.ts';
 import type { SessionStatus } from '../model/node-state.ts';
 import { reason as reasonOf, says, type Reason } from '../model/reasons.ts';
 import type { Snapshot } from '../model/snapshot.ts';
-import { formatAddress } from '../net/address.ts';
+import { formatAddress, type Address } from '../net/address.ts';
 import type { Log } from '../system/log.ts';
 import type { PeerRoutes, RouteTable } from './route-table.ts';
 
@@ -34,8 +35,25 @@ export class Sessions {
     this.#log = log;
   }
 
-  /** Starts, changes and ends sessions; each begins with everything it should announce already in its RIB. */
-  reconcile(snapshot: Snapshot, node: string): void {
+  /** Ends and changes sessions, whatever the data plane does: who is shut down must not wait for it. */
+  change(snapshot: Snapshot, node: string): void {
+    this.#reconcile(snapshot, node, false);
+  }
+
+  /** Starts sessions too; each begins with everything it should announce already in its RIB. */
+  start(snapshot: Snapshot, node: string): void {
+    this.#reconcile(snapshot, node, true);
+  }
+
+  /** Prefixes that a session cannot carry, and why, by name of the peer. */
+  notPossible(): { readonly peer: string; readonly prefix: string; readonly why: string }[] {
+    return [...this.#peers.values()].flatMap((peer) => {
+      const { name, notPossible, state } = peer.status();
+      return state === 'Established' ? notPossible.map(({ prefix, why }) => ({ peer: name, prefix, why })) : [];
+    });
+  }
+
+  #reconcile(snapshot: Snapshot, node: string, begin: boolean): void {
     const refused = new Map<string, { address: string; localASN: number; reason: Reason }>();
     const wanted = new Map<string, SessionIntent>();
     for (const { peer, result } of peersOfNode(snapshot, node)) {
@@ -49,7 +67,7 @@ export class Sessions {
     }
     for (const [name, session] of wanted) {
       try {
-        this.#set(name, session);
+        if (begin || this.#peers.has(name)) this.#set(name, session);
       } catch (error) {
         if (!isRefusal(error)) throw error;
         refused.set(name, { ...addressOf(snapshot, name), reason: reasonOf('PeerNotPossible', { peer: name, problem: error.message }) });
@@ -158,9 +176,14 @@ function peerOptions(session: SessionIntent): PeerOptions {
     ...(session.keepaliveTimeSeconds === 0 ? {} : { keepaliveTime: session.keepaliveTimeSeconds }),
     ...(session.connectTimeSeconds === undefined ? {} : { connectRetryTime: session.connectTimeSeconds }),
     ...(session.sourceAddress === undefined ? {} : { sourceAddress: session.sourceAddress }),
+    ...(session.otherNextHop === undefined ? {} : { nextHop: nextHopOf(session.otherNextHop) }),
     ...(session.password === undefined ? {} : { password: session.password }),
     ...(session.shutdownMessage === undefined ? {} : { shutdownMessage: session.shutdownMessage }),
   };
+}
+
+function nextHopOf(address: Address): NextHops {
+  return address.family === 4 ? { ipv4: address } : { ipv6: address };
 }
 
 function speakerRoute({ prefix, communities, localPref, med, asPathPrepend }: RouteIntent): Route {

@@ -20,6 +20,11 @@ export interface Dataplane {
   setUnreachable(prefixes: readonly Prefix[]): Promise<void>;
   /** Called when another program changed or removed our tables, after the repair. */
   onRepair(listener: (what: string) => void): void;
+  /**
+   * Called when tables that another program changed or removed could not be repaired: what the kernel has is unknown. It
+   * goes on trying, and so does the next call.
+   */
+  onFailure(listener: (error: DataplaneError) => void): void;
   /** Stops watching; rules and routes stay, so that traffic flows while an agent restarts. */
   close(): Promise<void>;
   /** Removes everything this data plane ever made. */

@@ -43,6 +43,7 @@ export class NftablesDataplane implements Dataplane {
   readonly #touched = new Set<string>();
   readonly #refused = new Map<string, string>();
   readonly #repairListeners: ((what: string) => void)[] = [];
+  readonly #failureListeners: ((error: DataplaneError) => void)[] = [];
   readonly #staleFlows: StaleFlows[] = [];
   #node: NodeForwarding | undefined;
   #nodeTouched = false;
@@ -98,6 +99,10 @@ export class NftablesDataplane implements Dataplane {
       await this.#ports.routes.change(add, remove);
       this.#routes = prefixes;
     });
+  }
+
+  onFailure(listener: (error: DataplaneError) => void): void {
+    this.#failureListeners.push(listener);
   }
 
   onRepair(listener: (what: string) => void): void {
@@ -248,6 +253,8 @@ export class NftablesDataplane implements Dataplane {
       this.#cancelRepair = undefined;
       this.#enqueue(() => this.#repair(what)).catch((error: unknown) => {
         log.error({ what, error: String(error) }, 'repair failed');
+        const failure = error instanceof DataplaneError ? error : new DataplaneError('failed', String(error), { cause: error });
+        for (const listener of this.#failureListeners) listener(failure);
         this.#scheduleRepair(what, repairRetry);
       });
     });

@@ -1,4 +1,5 @@
 import { formatAddress, type Address, type Family } from '../../net/address.ts';
+import type { Node } from '../../model/cluster.ts';
 import type { BGPPeer } from '../../model/configuration.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { anySelects } from '../../model/selector.ts';
@@ -28,6 +29,8 @@ export interface SessionIntent {
   readonly password?: string;
   /** The address families that the session carries, IPv4 first. */
   readonly families: readonly Family[];
+  /** Where routes of the other family than peerAddress's lead: the node's primary InternalIP of it. */
+  readonly otherNextHop?: Address;
   readonly ebgpMultiHop: boolean;
   readonly passive: boolean;
   readonly adminDown: boolean;
@@ -49,7 +52,7 @@ export function peersOfNode(snapshot: Snapshot, nodeName: string): readonly Node
     // A router tells sessions apart by their addresses (RFC 4271 6.8), so the second could only disturb the first.
     if (other !== undefined) return { peer: name, result: { reason: reason('DuplicatePeer', { address, other }) } };
     owners.set(address, name);
-    return { peer: name, result: resolve(snapshot, peer, routerIDOf(peer, nodeName, node.internalIPs)) };
+    return { peer: name, result: resolve(snapshot, node, peer, routerIDOf(peer, nodeName, node.internalIPs)) };
   });
 }
 
@@ -58,7 +61,7 @@ export function carriesFamily({ peerAddress, dualStackAddressFamily }: BGPPeer, 
   return dualStackAddressFamily || peerAddress.family === family;
 }
 
-function resolve(snapshot: Snapshot, peer: BGPPeer, routerID: Address): NodePeer['result'] {
+function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, routerID: Address): NodePeer['result'] {
   const password = passwordOf(snapshot, peer);
   if (typeof password === 'object') return { reason: password };
   const families: readonly Family[] = [4, 6];
@@ -77,12 +80,18 @@ function resolve(snapshot: Snapshot, peer: BGPPeer, routerID: Address): NodePeer
       routerID,
       ...(password === undefined ? {} : { password }),
       families: families.filter((family) => carriesFamily(peer, family)),
+      ...otherNextHop(peer, node),
       ebgpMultiHop: peer.ebgpMultiHop,
       passive: peer.passive,
       adminDown: peer.adminDown,
       ...(peer.shutdownMessage === undefined ? {} : { shutdownMessage: peer.shutdownMessage }),
     },
   };
+}
+
+function otherNextHop({ peerAddress, dualStackAddressFamily }: BGPPeer, { internalIPs }: Node): Pick<SessionIntent, 'otherNextHop'> {
+  const address = internalIPs.find(({ family }) => family !== peerAddress.family);
+  return dualStackAddressFamily && address !== undefined ? { otherNextHop: address } : {};
 }
 
 /** A password that was asked for and is not there must not become a session without one: then there is no session. */

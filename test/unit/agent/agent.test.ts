@@ -169,7 +169,46 @@ describe('quarantine', () => {
   });
 });
 
+describe('rules that are lost', () => {
+  test('a repair that fails withdraws every route, and says so; when it succeeds, all are announced again', async () => {
+    const bed = await started(...web('a', ['192.0.2.1']), ...web('b', ['2001:db8:1::2']));
+    bed.dataplane.failure = new DataplaneError('failed', 'no');
+    bed.dataplane.lose(bed.dataplane.failure);
+    await bed.settle();
+    expect(bed.takeLog().toSorted()).toEqual(['withdraw 192.0.2.1/32 to tor1', 'withdraw 2001:db8:1::2/128 to tor1']);
+    await bed.advance(100);
+    expect(bed.states.at(-1)?.problem).toEqual({ code: 'DataPlaneFailed', details: { error: 'no' } });
+    bed.dataplane.failure = undefined;
+    await bed.advance(1_000);
+    expect(bed.peers.tables.get('tor1')).toEqual(new Set(['192.0.2.1/32', '2001:db8:1::2/128']));
+    await bed.advance(100);
+    expect(bed.states.at(-1)).not.toHaveProperty('problem');
+  });
+});
+
+test('more Services than a report lists: it says that it is cut', async () => {
+  const many = Array.from({ length: 101 }, (_, index) => web(`s${index}`, [`192.0.2.${index + 1}`])).flat();
+  const bed = testbed([...basics, ...many]);
+  for (let index = 0; index < 101; index++) bed.dataplane.refused.add(`192.0.2.${index + 1} TCP 80`);
+  await bed.agent.start();
+  await bed.advance(100);
+  expect(bed.states.at(-1)).toMatchObject({ truncated: true });
+  expect(bed.states.at(-1)?.differing).toHaveLength(100);
+});
+
 describe('draining', () => {
+  test('an address that another Service waited for is announced for it only when none of its frontends is the old one', async () => {
+    const old = web('a', ['192.0.2.1']);
+    const bed = await started(...old, config({ drainSeconds: 10 }));
+    bed.source.put(...web('b', ['192.0.2.1'], { ports: ['x:80', 'y:443'] }));
+    await bed.settle();
+    for (const object of old) bed.source.remove(object);
+    await bed.settle();
+    expect(bed.peers.tables.get('tor1')).toEqual(new Set(['192.0.2.1/32']));
+    expect(bed.dataplane.kernel.get('192.0.2.1 TCP 80')?.service).toBe('default/b');
+    expect(bed.dataplane.kernel.get('192.0.2.1 TCP 443')?.service).toBe('default/b');
+  });
+
   const objects = web('a', ['192.0.2.1', '2001:db8:1::1'], { ports: ['80@30080'], clusterIPs: ['10.96.0.7', 'fd96::7'] });
 
   async function gone(): Promise<Testbed> {
@@ -252,7 +291,8 @@ describe('a data plane that takes nothing', () => {
     await bed.advance(99);
     expect(bed.dataplane.attempts).toBe(1);
     expect(bed.takeLog()).toEqual([]);
-    expect(differing(bed)).toEqual(['default/a Programmed DataPlaneFailed', 'default/b Programmed DataPlaneFailed']);
+    expect(bed.states.at(-1)?.problem?.code).toBe('DataPlaneFailed');
+    expect(differing(bed)).toEqual([]);
     for (const [milliseconds, attempts] of [
       [1, 2],
       [199, 2],

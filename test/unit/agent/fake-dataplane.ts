@@ -23,6 +23,8 @@ export class FakeDataplane implements Dataplane {
   /** Services of every `apply` and `replace`. */
   readonly calls: string[][] = [];
   attempts = 0;
+  /** What a failed repair tells the agent. */
+  lose: (error: DataplaneError) => void = () => undefined;
   closed = false;
   readonly #claims = new DesiredFrontends();
   readonly #touched = new Set<string>();
@@ -64,6 +66,10 @@ export class FakeDataplane implements Dataplane {
       this.unreachable = prefixes.map(formatPrefix);
       this.#log.push(['unreachable', ...this.unreachable].join(' '));
     });
+  }
+
+  onFailure(listener: (error: DataplaneError) => void): void {
+    this.lose = listener;
   }
 
   onRepair(): void {

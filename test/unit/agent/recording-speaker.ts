@@ -46,6 +46,7 @@ export class RecordingSpeaker {
         localAsn: options.localAsn,
         peerAsn: 64513,
         prefixesAdvertised: { ipv4: table.size, ipv6: 0 },
+        notPossible: [],
       }),
     };
   }

@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 
 function reconcile(...peers: readonly PeerLiteral[]): void {
-  sessions.reconcile(cluster({ nodes: [{ name: 'n1' }], peers }), 'n1');
+  sessions.start(cluster({ nodes: [{ name: 'n1' }], peers }), 'n1');
   routers.exchange();
 }
 

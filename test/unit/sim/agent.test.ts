@@ -202,9 +202,10 @@ class World {
       const decided = decideForwarding(source.snapshot, service, 'n1').forwarding ?? { frontends: [] };
       if (decided.frontends.length > 0) forwarding.set(key, decided.frontends);
       const { addresses } = decideAnnouncement(source.snapshot, service, 'n1');
-      // The barrier: where Services contend for a frontend, one of them has it.
+      // The barrier: an address of which another Service has a frontend is not announced.
       const owns = (frontend: string): boolean => dataplane.kernel.get(frontend)?.service === key;
-      return { addresses: addresses.filter(({ address }) => frontendsOfAddress(decided, address).some(owns)) };
+      const passes = (frontends: readonly string[]): boolean => frontends.length > 0 && frontends.every(owns);
+      return { addresses: addresses.filter(({ address }) => passes(frontendsOfAddress(decided, address))) };
     });
     const routes = routesByPeer(announcements);
     const sessions = peersOfNode(source.snapshot, 'n1').flatMap(({ peer, result }) => {
