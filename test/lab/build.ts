@@ -7,7 +7,9 @@ export async function buildNetwork(id: string, topology: Topology): Promise<void
   const names = [...topology.machines, ...topology.pods].map(({ name }) => name);
   await ip(names.map((name) => `netns add ${id}-${name}`));
   await Promise.all(
-    topology.machines.map((machine) => prepareNamespace(`${id}-${machine.name}`, machine.kind === 'router' || machine.kind === 'node')),
+    topology.machines.map((machine) =>
+      prepareNamespace(`${id}-${machine.name}`, machine.kind === 'router' || machine.kind === 'node', machine.ownHash),
+    ),
   );
   await ip(topology.links.map(([a, b], index) => veth(id, a, b, firstIndex + 2 * index)));
   const ends = topology.links.flat();

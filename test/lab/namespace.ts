@@ -44,8 +44,17 @@ const forwardingSettings: readonly string[] = [
   'net.ipv6.fib_multipath_hash_policy=1',
 ];
 
-export async function prepareNamespace(namespace: string, forwards: boolean): Promise<void> {
-  const settings = forwards ? [...hostSettings, ...forwardingSettings] : hostSettings;
+/**
+ * Policy 1 takes the hash that the sender's socket gave the packet, so that two routers in a row choose alike, and the second
+ * uses only some of its paths. Policy 3 hashes anew: addresses, protocol and ports (0x37).
+ */
+const ownHashSettings: readonly string[] = ['ipv4', 'ipv6'].flatMap((family) => [
+  `net.${family}.fib_multipath_hash_fields=55`,
+  `net.${family}.fib_multipath_hash_policy=3`,
+]);
+
+export async function prepareNamespace(namespace: string, forwards: boolean, ownHash = false): Promise<void> {
+  const settings = [...hostSettings, ...(forwards ? forwardingSettings : []), ...(ownHash ? ownHashSettings : [])];
   await run(inNamespace(namespace, ['sysctl', '-q', '-w', ...settings]));
   await ip(['link set lo up'], namespace);
 }

@@ -53,6 +53,7 @@ function spine(nodes: readonly NodePlan[]): MachineSpec {
   return {
     name: spinePlan.name,
     kind: 'router',
+    ownHash: true,
     routes: [
       ...targets.flatMap((target) => [`${target.ipv4} ${throughAll('ipv4')}`, `${target.ipv6} ${throughAll('ipv6')}`]),
       ...tors.flatMap((tor) => [`${tor.nodeNetwork.ipv4} via ${tor.uplink.ipv4}`, `${tor.nodeNetwork.ipv6} via ${tor.uplink.ipv6}`]),

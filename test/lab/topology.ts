@@ -15,6 +15,8 @@ export interface MachineSpec {
   /** Routers and nodes forward; `control` has loopback only: the controller reads files. */
   readonly kind: 'client' | 'router' | 'node' | 'control';
   readonly bridges?: readonly { readonly name: string; readonly addresses: readonly string[] }[];
+  /** It spreads flows over equal paths by a hash of its own, not by that of the router before it. */
+  readonly ownHash?: boolean;
   /** With prefix length, as all addresses here that a machine owns. */
   readonly loopback?: readonly string[];
   /** What follows `ip route add`, IPv4 or IPv6. */
