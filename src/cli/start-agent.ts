@@ -3,14 +3,19 @@ import { Agent } from '../agent/agent.ts';
 import { linuxTransport, Speaker } from '../bgp/index.ts';
 import { commandPorts, NftablesDataplane } from '../dataplane/nftables/nftables.ts';
 import { DirectoryRecords } from '../sources/directory/records.ts';
+import { isSubdomainName } from '../model/parse/metadata.ts';
+import { reason, says } from '../model/reasons.ts';
 import type { Source } from '../sources/source.ts';
 import type { Log } from '../system/log.ts';
-import type { Environment } from './environment.ts';
+import { UsageError, type Environment } from './environment.ts';
 import type { Running } from './run-until-stopped.ts';
 import { lockOrExplain } from './start-controller.ts';
 
 export async function startAgent(environment: Environment, source: Source, directory: string, node: string, log: Log): Promise<Running> {
   const { clock, random } = environment;
+  // The name becomes part of a path.
+  if (!isSubdomainName(node)) throw new UsageError(`"${node}" is no name of a Node: it must be an RFC 1123 subdomain, such as node-1`);
+  if (!source.snapshot.nodes.has(node)) log.warn({ node, reason: says(reason('NodeUnknown', { node })) }, 'unknown node');
   const lock = await lockOrExplain(join(directory, '.herald/nodes', `${node}.lock`));
   const records = new DirectoryRecords(directory, { clock });
   const agent = new Agent(

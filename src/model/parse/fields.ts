@@ -223,7 +223,11 @@ export class Fields {
 
   #mustBe(where: string | FieldPath, what: string, value: unknown): void {
     const quote = what === 'text' && (typeof value === 'number' || typeof value === 'boolean');
-    this.problem(where, `must be ${what}, not ${this.#shown(value)}`, quote ? 'put the value in quotes' : '');
+    this.problem(
+      where,
+      `must be ${what}, not ${isPassword(where) ? 'what is written there' : this.#shown(value)}`,
+      quote ? 'put the value in quotes' : '',
+    );
   }
 
   #shown(value: unknown): string {
@@ -242,4 +246,9 @@ export class Fields {
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What somebody wrote in the place of a password may be one, whatever its type. */
+function isPassword(where: string | FieldPath): boolean {
+  return [where].flat().some((part) => typeof part === 'string' && part.startsWith('password'));
 }

@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { limits } from './limits.ts';
 
@@ -10,7 +11,8 @@ export type FileContent =
 export async function readBounded(path: string): Promise<FileContent> {
   let version = '';
   try {
-    const file = await open(path, 'r');
+    // Without blocking, as opening a FIFO waits for its writer.
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stats = await file.stat({ bigint: true });
       version = stats.mtimeNs.toString();
