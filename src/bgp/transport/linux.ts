@@ -44,6 +44,7 @@ export function linuxTransport(): Transport {
   const libc = loadLibc();
   if (libc === undefined) return nodeTransport;
   return {
+    ...nodeTransport,
     cannot: ({ password }) =>
       password !== undefined && Buffer.byteLength(password) > maximumPassword ? 'the password is longer than Linux takes' : undefined,
     dial(options, events) {

@@ -1,11 +1,24 @@
 import { formatAddress, type Address } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { TransportFailure } from '../problem.ts';
-import type { Connection, ConnectionEvents, DialOptions, Transport } from './transport.ts';
+import type {
+  Connection,
+  ConnectionEvents,
+  DialOptions,
+  DiscoveryEvents,
+  Listener,
+  ListenerEvents,
+  ListenOptions,
+  PeerKey,
+  SignatureCounters,
+  SocketOptions,
+  Transport,
+} from './transport.ts';
 
 /** The far end of a connection in memory, for tests: plays the peer. */
 export interface RemoteEnd {
-  readonly options: DialOptions;
+  /** Of the side that is tested. */
+  readonly options: SocketOptions;
   /** All that arrived and was not taken yet. */
   take(): Uint8Array;
   send(bytes: Uint8Array): void;
@@ -31,6 +44,12 @@ export class MemoryTransport implements Transport {
   localAddress: Address | undefined;
   incapable: string | undefined;
   onAccept: ((remote: RemoteEnd) => void) | undefined;
+  signatures: SignatureCounters | undefined;
+  /** What the listeners were told last. */
+  keys: readonly PeerKey[] = [];
+  readonly listening: ListenOptions[] = [];
+  readonly discoveries = new Map<string, DiscoveryEvents>();
+  readonly #listeners = new Set<ListenerEvents>();
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -64,10 +83,55 @@ export class MemoryTransport implements Transport {
     }
     return link;
   }
+
+  listen(options: ListenOptions, events: ListenerEvents): Listener {
+    this.listening.push(options);
+    this.#listeners.add(events);
+    this.#clock.after(0, () => {
+      if (this.#listeners.has(events)) events.listening(options.port);
+    });
+    return {
+      setKeys: (keys) => {
+        this.keys = keys;
+        return new Map();
+      },
+      close: () => void this.#listeners.delete(events),
+    };
+  }
+
+  /** A peer connects: its end of the connection, or undefined where it was turned away or nobody listens. */
+  connectFrom(remoteAddress: Address, networkInterface?: string): RemoteEnd | undefined {
+    let accepted: Link | undefined;
+    const [events] = this.#listeners;
+    events?.connection({
+      remoteAddress,
+      ...(networkInterface === undefined ? {} : { interface: networkInterface }),
+      accept: (options, connectionEvents) => {
+        const link = new Link(this.#clock, options, connectionEvents);
+        accepted = link;
+        this.#clock.after(0, () => {
+          if (!link.closed) connectionEvents.connected(this.localAddress);
+        });
+        return link;
+      },
+      reject: () => {},
+    });
+    if (accepted !== undefined) this.remotes.push(accepted);
+    return accepted;
+  }
+
+  signatureCounters(): SignatureCounters | undefined {
+    return this.signatures;
+  }
+
+  discover(networkInterface: string, events: DiscoveryEvents): { close(): void } {
+    this.discoveries.set(networkInterface, events);
+    return { close: () => void this.discoveries.delete(networkInterface) };
+  }
 }
 
 class Link implements Connection, RemoteEnd {
-  readonly options: DialOptions;
+  readonly options: SocketOptions;
   ended = false;
   closed = false;
   #arrived: Uint8Array[] = [];
@@ -75,7 +139,7 @@ class Link implements Connection, RemoteEnd {
   readonly #clock: Clock;
   readonly #events: ConnectionEvents;
 
-  constructor(clock: Clock, options: DialOptions, events: ConnectionEvents) {
+  constructor(clock: Clock, options: SocketOptions, events: ConnectionEvents) {
     this.#clock = clock;
     this.options = options;
     this.#events = events;

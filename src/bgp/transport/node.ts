@@ -12,6 +12,15 @@ export const nodeTransport: Transport = {
     if (options.sourceAddress !== undefined) where.localAddress = formatAddress(options.sourceAddress);
     return connectSocket(new Socket(), where, events);
   },
+  listen(_, events) {
+    setImmediate(() => events.failed({ kind: 'unsupported', detail: 'this transport does not listen' }));
+    return { setKeys: () => new Map(), close: () => {} };
+  },
+  signatureCounters: () => undefined,
+  discover(_, events) {
+    setImmediate(() => events.failed({ kind: 'unsupported', detail: 'router advertisements need Linux and the native module koffi' }));
+    return { close: () => {} };
+  },
 };
 
 /** Connects a socket and translates its events. */

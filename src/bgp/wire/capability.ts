@@ -7,13 +7,49 @@ export type Capability =
   | { readonly kind: 'multiprotocol'; readonly afi: number; readonly safi: number } // RFC 4760 8
   | { readonly kind: 'routeRefresh' } // RFC 2918 2
   | { readonly kind: 'extendedNextHop'; readonly tuples: readonly NextHopTuple[] } // RFC 8950 4
+  | { readonly kind: 'extendedMessage' } // RFC 8654 3
+  | { readonly kind: 'role'; readonly role: number } // RFC 9234 4.1
+  | GracefulRestart // RFC 4724 3, RFC 8538 2
   | { readonly kind: 'fourOctetAsn'; readonly asn: number } // RFC 6793 3
+  | { readonly kind: 'addPath'; readonly families: readonly AddPathFamily[] } // RFC 7911 4
+  | { readonly kind: 'enhancedRouteRefresh' } // RFC 7313 3.1
+  | { readonly kind: 'longLivedGracefulRestart'; readonly families: readonly LongLivedFamily[] } // RFC 9494 3
   | { readonly kind: 'other'; readonly code: number; readonly data: Uint8Array };
 
 export interface NextHopTuple {
   readonly afi: number;
   readonly safi: number;
   readonly nextHopAfi: number;
+}
+
+export interface GracefulRestart {
+  readonly kind: 'gracefulRestart';
+  /** The speaker has restarted and does not wait for our End-of-RIB. */
+  readonly restarted: boolean;
+  /** It keeps routes also after a NOTIFICATION (RFC 8538). */
+  readonly notification: boolean;
+  /** Seconds, at most 4095. */
+  readonly restartTime: number;
+  readonly families: readonly GracefulRestartFamily[];
+}
+
+export interface GracefulRestartFamily {
+  readonly afi: number;
+  readonly safi: number;
+  /** Its forwarding survived the restart. */
+  readonly forwardingPreserved: boolean;
+}
+
+export interface AddPathFamily {
+  readonly afi: number;
+  readonly safi: number;
+  readonly receive: boolean;
+  readonly send: boolean;
+}
+
+export interface LongLivedFamily extends GracefulRestartFamily {
+  /** Seconds, 24 bits. */
+  readonly staleTime: number;
 }
 
 /** The value of one capability; undefined where its length is wrong for its code. */
@@ -34,8 +70,21 @@ export function decodeCapability(code: number, data: Uint8Array): Capability | u
       while (reader.left > 0) tuples.push({ afi: reader.u16(), safi: reader.u16(), nextHopAfi: reader.u16() });
       return { kind: 'extendedNextHop', tuples };
     }
+    case capabilityCode.extendedMessage:
+      return data.length === 0 ? { kind: 'extendedMessage' } : undefined;
+    case capabilityCode.role:
+      return data.length === 1 ? { kind: 'role', role: reader.u8() } : undefined;
+    case capabilityCode.gracefulRestart:
+      // One of a wrong length is as good as none: the peer is not to be punished for an optional service.
+      return data.length % 4 === 2 ? decodeGracefulRestart(reader) : { kind: 'other', code, data };
     case capabilityCode.fourOctetAsn:
       return data.length === 4 ? { kind: 'fourOctetAsn', asn: reader.u32() } : undefined;
+    case capabilityCode.addPath:
+      return data.length % 4 === 0 ? decodeAddPath(reader) : { kind: 'other', code, data };
+    case capabilityCode.enhancedRouteRefresh:
+      return data.length === 0 ? { kind: 'enhancedRouteRefresh' } : undefined;
+    case capabilityCode.longLivedGracefulRestart:
+      return data.length % 7 === 0 ? decodeLongLived(reader) : { kind: 'other', code, data };
     default:
       return { kind: 'other', code, data };
   }
@@ -52,9 +101,71 @@ export function encodeCapability(capability: Capability): Uint8Array {
       const tuples = capability.tuples.map((tuple) => octets(u16(tuple.afi), u16(tuple.safi), u16(tuple.nextHopAfi)));
       return octets(capabilityCode.extendedNextHop, tuples.length * 6, ...tuples);
     }
+    case 'extendedMessage':
+      return octets(capabilityCode.extendedMessage, 0);
+    case 'role':
+      return octets(capabilityCode.role, 1, capability.role);
+    case 'gracefulRestart':
+      return octets(capabilityCode.gracefulRestart, 2 + capability.families.length * 4, ...encodeGracefulRestart(capability));
     case 'fourOctetAsn':
       return octets(capabilityCode.fourOctetAsn, 4, u32(capability.asn));
+    case 'addPath': {
+      const families = capability.families.map(({ afi, safi, receive, send }) =>
+        octets(u16(afi), safi, (receive ? 1 : 0) + (send ? 2 : 0)),
+      );
+      return octets(capabilityCode.addPath, families.length * 4, ...families);
+    }
+    case 'enhancedRouteRefresh':
+      return octets(capabilityCode.enhancedRouteRefresh, 0);
+    case 'longLivedGracefulRestart': {
+      const families = capability.families.map(({ staleTime, ...family }) =>
+        octets(...encodeRestartFamily(family), staleTime >>> 16, u16(staleTime & 0xffff)),
+      );
+      return octets(capabilityCode.longLivedGracefulRestart, families.length * 7, ...families);
+    }
     case 'other':
       return octets(capability.code, capability.data.length, capability.data);
   }
+}
+
+/** Flags R and N (4 bits) and time (12 bits), then per family AFI (2) | SAFI (1) | flags, of which F is 0x80 (1). */
+function decodeGracefulRestart(reader: Reader): GracefulRestart {
+  const head = reader.u16();
+  const families: GracefulRestartFamily[] = [];
+  while (reader.left > 0) families.push(decodeRestartFamily(reader));
+  const restarted = (head & 0x8000) !== 0;
+  return { kind: 'gracefulRestart', restarted, notification: (head & 0x4000) !== 0, restartTime: head & 0xfff, families };
+}
+
+function encodeGracefulRestart({ restarted, notification, restartTime, families }: GracefulRestart): Uint8Array[] {
+  const head = (restarted ? 0x8000 : 0) + (notification ? 0x4000 : 0) + restartTime;
+  return [octets(u16(head)), ...families.map((family) => octets(...encodeRestartFamily(family)))];
+}
+
+function decodeRestartFamily(reader: Reader): GracefulRestartFamily {
+  return { afi: reader.u16(), safi: reader.u8(), forwardingPreserved: (reader.u8() & 0x80) !== 0 };
+}
+
+const encodeRestartFamily = ({ afi, safi, forwardingPreserved }: GracefulRestartFamily): readonly number[] => [
+  ...u16(afi),
+  safi,
+  forwardingPreserved ? 0x80 : 0,
+];
+
+/** AFI (2) | SAFI (1) | send and receive (1), from the peer's point of view. */
+function decodeAddPath(reader: Reader): Capability {
+  const families: AddPathFamily[] = [];
+  while (reader.left > 0) {
+    const family = { afi: reader.u16(), safi: reader.u8() };
+    const direction = reader.u8();
+    // Other values are to be ignored (RFC 7911 4).
+    if (direction >= 1 && direction <= 3) families.push({ ...family, receive: (direction & 1) !== 0, send: (direction & 2) !== 0 });
+  }
+  return { kind: 'addPath', families };
+}
+
+function decodeLongLived(reader: Reader): Capability {
+  const families: LongLivedFamily[] = [];
+  while (reader.left > 0) families.push({ ...decodeRestartFamily(reader), staleTime: reader.u8() * 0x1_0000 + reader.u16() });
+  return { kind: 'longLivedGracefulRestart', families };
 }

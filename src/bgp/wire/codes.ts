@@ -14,6 +14,7 @@ export const openError = {
   optionalParameter: 4,
   holdTime: 6,
   capability: 7,
+  roleMismatch: 11,
 } as const;
 
 export const updateError = { malformedAttributes: 1, optionalAttribute: 9, network: 10 } as const;
@@ -25,12 +26,30 @@ export const cease = {
   administrativeReset: 4,
   connectionRejected: 5,
   configurationChange: 6,
+  connectionCollision: 7,
+  outOfResources: 8,
+  hardReset: 9,
+  bfdDown: 10,
 } as const;
+
+/** RFC 7313 3.2: a request, and the marks before and after the routes that answer one. */
+export const refreshSubtype = { request: 0, begin: 1, end: 2 } as const;
 
 export const afi = { ipv4: 1, ipv6: 2 } as const;
 export const safi = { unicast: 1 } as const;
 
-export const capabilityCode = { multiprotocol: 1, routeRefresh: 2, extendedNextHop: 5, fourOctetAsn: 65 } as const;
+export const capabilityCode = {
+  multiprotocol: 1,
+  routeRefresh: 2,
+  extendedNextHop: 5,
+  extendedMessage: 6,
+  role: 9,
+  gracefulRestart: 64,
+  fourOctetAsn: 65,
+  addPath: 69,
+  enhancedRouteRefresh: 70,
+  longLivedGracefulRestart: 71,
+} as const;
 
 export const attributeType = {
   origin: 1,
