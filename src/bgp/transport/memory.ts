@@ -11,14 +11,13 @@ import type {
   ListenOptions,
   PeerKey,
   SignatureCounters,
-  SocketOptions,
   Transport,
 } from './transport.ts';
 
 /** The far end of a connection in memory, for tests: plays the peer. */
 export interface RemoteEnd {
-  /** Of the side that is tested. */
-  readonly options: SocketOptions;
+  /** Of the side that is tested; of an accepted connection, the port is 0. */
+  readonly options: DialOptions;
   /** All that arrived and was not taken yet. */
   take(): Uint8Array;
   send(bytes: Uint8Array): void;
@@ -107,7 +106,7 @@ export class MemoryTransport implements Transport {
       remoteAddress,
       ...(networkInterface === undefined ? {} : { interface: networkInterface }),
       accept: (options, connectionEvents) => {
-        const link = new Link(this.#clock, options, connectionEvents);
+        const link = new Link(this.#clock, { address: remoteAddress, port: 0, ...options }, connectionEvents);
         accepted = link;
         this.#clock.after(0, () => {
           if (!link.closed) connectionEvents.connected(this.localAddress);
@@ -131,7 +130,7 @@ export class MemoryTransport implements Transport {
 }
 
 class Link implements Connection, RemoteEnd {
-  readonly options: SocketOptions;
+  readonly options: DialOptions;
   ended = false;
   closed = false;
   #arrived: Uint8Array[] = [];
@@ -139,7 +138,7 @@ class Link implements Connection, RemoteEnd {
   readonly #clock: Clock;
   readonly #events: ConnectionEvents;
 
-  constructor(clock: Clock, options: SocketOptions, events: ConnectionEvents) {
+  constructor(clock: Clock, options: DialOptions, events: ConnectionEvents) {
     this.#clock = clock;
     this.options = options;
     this.#events = events;
