@@ -16,7 +16,7 @@ export const nodeTransport: Transport = {
     setImmediate(() => events.failed({ kind: 'unsupported', detail: 'this transport does not listen' }));
     return { setKeys: () => new Map(), close: () => {} };
   },
-  signatureCounters: () => undefined,
+  kernelDrops: () => undefined,
   discover(_, events) {
     setImmediate(() => events.failed({ kind: 'unsupported', detail: 'router advertisements need Linux and the native module koffi' }));
     return { close: () => {} };
