@@ -87,7 +87,7 @@ export class Peer {
   readonly routes: PeerRoutes;
   readonly #components: Components;
   readonly #host: PeerHost;
-  readonly #rib = new RibOut();
+  readonly #rib: RibOut;
   readonly #session: Session;
   #options: ResolvedOptions;
   #discovery: { close(): void } | undefined;
@@ -99,6 +99,7 @@ export class Peer {
     this.name = options.name;
     this.#components = components;
     this.#host = host;
+    this.#rib = new RibOut(components.store);
     this.#session = new Session(components, this.#options, this.#rib, () => host.changed(this), host);
     this.routes = {
       set: (routes) => {
@@ -187,6 +188,7 @@ export class Peer {
     if (how.forRestart === true) this.#session.suspend(notification);
     else this.#session.stop(notification);
     await this.#session.closed();
+    this.#rib.close();
   }
 
   /** For the speaker: whether a connection from there would be this peer's. */
