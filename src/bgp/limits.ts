@@ -3,6 +3,9 @@
 /** Octets of a message without RFC 8654, header included (RFC 4271 4.1). */
 export const maximumMessageLength = 4096;
 
+/** Octets of an UPDATE, NOTIFICATION or ROUTE-REFRESH after RFC 8654 was negotiated: what the length field can say. */
+export const maximumExtendedMessageLength = 65_535;
+
 /** Octets of path attributes of one route, counted at their worst: they and one IPv6 prefix must fit into one UPDATE. */
 export const maximumAttributeLength = 3900;
 

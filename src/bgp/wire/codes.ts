@@ -19,6 +19,8 @@ export const openError = {
 
 export const updateError = { malformedAttributes: 1, optionalAttribute: 9, network: 10 } as const;
 
+export const routeRefreshError = { invalidLength: 1 } as const;
+
 export const cease = {
   maximumPrefixes: 1,
   administrativeShutdown: 2,
