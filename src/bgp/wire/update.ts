@@ -3,7 +3,7 @@ import { maximumMessageLength } from '../limits.ts';
 import { attributeFlags, decodeAttributes, encodeAttribute, type AttributeSession, type PathAttributes } from './attributes.ts';
 import { afi, attributeType, errorCode, messageType, safi, updateError } from './codes.ts';
 import { decoded, failed, fault, type Decoded, type Fault } from './fault.ts';
-import { encodeMessage } from './message.ts';
+import { withHeader } from './message.ts';
 import { countNlri } from './nlri.ts';
 import { Reader } from './reader.ts';
 import { octets, u16 } from './writer.ts';
@@ -101,7 +101,7 @@ export function encodeUpdate(
   nlri: Uint8Array,
   maximum: number = maximumMessageLength,
 ): Uint8Array {
-  return encodeMessage(messageType.update, octets(u16(withdrawn.length), withdrawn, u16(attributes.length), attributes, nlri), maximum);
+  return withHeader(messageType.update, octets(u16(withdrawn.length), withdrawn, u16(attributes.length), attributes, nlri), maximum);
 }
 
 /** RFC 4724 2: an empty UPDATE for IPv4 unicast, an MP_UNREACH_NLRI without prefixes for others. */
