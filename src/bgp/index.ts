@@ -7,6 +7,7 @@ export type { NegotiatedStatus, Peer, PeerRoutes, PeerStatus, PerFamily } from '
 export { changedFields, fieldClass, PeerOptionsError, resolveOptions, type PeerOptions, type ResolvedOptions } from './peer-options.ts';
 export type { NextHops } from './outbound.ts';
 export type { Community, Route } from './route.ts';
+export { BLACKHOLE, GRACEFUL_SHUTDOWN, LLGR_STALE, NO_ADVERTISE, NO_EXPORT, NO_EXPORT_SUBCONFED, NO_LLGR } from './communities.ts';
 export type { StateName } from './fsm.ts';
 export type { Counters, MessageCounters } from './counters.ts';
 export type { HistoryEntry } from './session.ts';

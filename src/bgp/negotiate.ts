@@ -31,6 +31,8 @@ export interface Negotiated {
   readonly routeRefresh: boolean;
   /** The peer takes IPv4 routes with an IPv6 next hop. */
   readonly extendedNextHop: boolean;
+  /** Both sides take messages of up to 65535 octets (RFC 8654). */
+  readonly extendedMessages: boolean;
 }
 
 export function openOf(identity: Identity): OpenMessage {
@@ -58,6 +60,7 @@ export function negotiate(open: OpenMessage, identity: Identity): Decoded<Negoti
     fourOctetAsn: theirs.asn !== undefined,
     routeRefresh: theirs.routeRefresh,
     extendedNextHop: theirs.extendedNextHop && advertisesExtendedNextHop(identity),
+    extendedMessages: false,
   });
 }
 

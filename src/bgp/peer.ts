@@ -66,7 +66,7 @@ export class Peer {
   readonly name: string;
   readonly routes: PeerRoutes;
   readonly #components: Components;
-  readonly #rib = new RibOut();
+  readonly #rib: RibOut;
   readonly #session: Session;
   #options: ResolvedOptions;
   #removed = false;
@@ -76,6 +76,7 @@ export class Peer {
     this.#options = resolveOptions(options);
     this.name = options.name;
     this.#components = components;
+    this.#rib = new RibOut(components.store);
     this.#session = new Session(components, this.#options, this.#rib, () => changed(this));
     this.routes = {
       set: (routes) => {
@@ -154,6 +155,7 @@ export class Peer {
     this.#removed = true;
     this.#stop(subcode, message ?? this.#options.shutdownMessage);
     await this.#session.closed();
+    this.#rib.close();
   }
 
   #start(): void {

@@ -19,6 +19,7 @@ import type { ResolvedOptions } from './peer-options.ts';
 import { describeProblem, type Problem } from './problem.ts';
 import { newCounters, type Counters } from './counters.ts';
 import type { RibOut } from './rib-out.ts';
+import type { RibStore } from './rib-store.ts';
 import { Timers } from './timers.ts';
 import type { Connection, DialOptions, Transport } from './transport/transport.ts';
 import { messageType } from './wire/codes.ts';
@@ -34,6 +35,8 @@ export interface Components {
   readonly random: Random;
   readonly transport: Transport;
   readonly log: Log;
+  /** What the RIBs of all peers share. Default: each has its own. */
+  readonly store?: RibStore;
 }
 
 /** One step of the state machine, for the person who debugs it. */

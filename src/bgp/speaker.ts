@@ -4,6 +4,7 @@ import type { Random } from '../system/random.ts';
 import { maximumPeers } from './limits.ts';
 import type { PeerOptions } from './peer-options.ts';
 import { Peer } from './peer.ts';
+import { RibStore } from './rib-store.ts';
 import type { Components } from './session.ts';
 import type { Transport } from './transport/transport.ts';
 import { cease } from './wire/codes.ts';
@@ -46,7 +47,7 @@ export class Speaker {
   #stopped = false;
 
   constructor({ clock, random, transport, log = silentLog }: SpeakerComponents, options: SpeakerOptions = {}) {
-    this.#components = { clock, random, transport, log };
+    this.#components = { clock, random, transport, log, store: new RibStore() };
     if (options.onChange !== undefined) this.#listeners.add(options.onChange);
   }
 

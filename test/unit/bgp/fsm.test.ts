@@ -32,6 +32,7 @@ const negotiated: Negotiated = {
   fourOctetAsn: true,
   routeRefresh: true,
   extendedNextHop: false,
+  extendedMessages: false,
 };
 
 const events: { readonly [T in EventType]: Extract<FsmEvent, { type: T }> } = {
