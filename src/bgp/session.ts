@@ -15,11 +15,10 @@ import { ReceivedRoutes } from './received-routes.ts';
 import type { RibOut } from './rib-out.ts';
 import { dialOptionsOf, identityOf, socketOptionsOf } from './session-options.ts';
 import type { DialOptions, Incoming, KernelDrops } from './transport/transport.ts';
-import { cease, errorCode } from './wire/codes.ts';
-import { ceaseNotification, hardReset, innermost, type Notification } from './wire/notification.ts';
+import { cease } from './wire/codes.ts';
+import { ceaseNotification, hardReset, innermost, maximumPrefixesNotification, type Notification } from './wire/notification.ts';
 import type { OpenMessage } from './wire/open.ts';
-import { afiOf, type UpdateMessage } from './wire/update.ts';
-import { octets, u16, u32 } from './wire/writer.ts';
+import type { UpdateMessage } from './wire/update.ts';
 
 /** One step of a state machine, for the person who debugs it. */
 export interface HistoryEntry {
@@ -321,10 +320,9 @@ export class Session {
     this.counters.toleratedFaults += update.faults.length;
     const exceeded = this.received.add(update);
     if (exceeded === undefined) return;
-    // RFC 4486 4: AFI, SAFI and the limit.
-    const data = octets(u16(afiOf(exceeded.family)), 1, u32(exceeded.maximum));
+    const notification = maximumPrefixesNotification(exceeded.family, exceeded.maximum);
     const problem = `the peer announces more than ${exceeded.maximum} IPv${exceeded.family} prefixes`;
-    fsm.post({ type: 'fault', fault: { disposition: 'reset', code: errorCode.cease, subcode: cease.maximumPrefixes, data, problem } });
+    fsm.post({ type: 'fault', fault: { disposition: 'reset', ...notification, problem } });
   }
 
   /** Sends until the peer does not keep up, or until it is somebody else's turn. */

@@ -38,7 +38,8 @@ answerCalls({
   async changes(count: number, pauseMilliseconds: number) {
     const times: string[] = [];
     const [route] = routes(1);
-    for (let n = 1; n <= count && route !== undefined; n++) {
+    if (route === undefined) return;
+    for (let n = 1; n <= count; n++) {
       await new Promise((resolve) => setTimeout(resolve, pauseMilliseconds + Math.random()));
       times.push(String(process.hrtime.bigint()));
       peer?.routes.update({ announce: [{ ...route, med: n }] });
