@@ -1,8 +1,8 @@
 import { Socket } from 'node:net';
-import { formatAddress, isLinkLocal } from '../../net/address.ts';
 import { hostPrefix } from '../../net/prefix.ts';
 import { connectSocket, failedConnection } from './connection.ts';
 import { failureOf } from './failure.ts';
+import { connectHost, linkLocalProblem } from './link-local.ts';
 import { loadLibc, type Libc } from './linux/libc.ts';
 import { LinuxListener } from './linux/listener.ts';
 import { passwordProblem, setSignatureKey } from './linux/md5.ts';
@@ -19,10 +19,7 @@ export function linuxTransport(): Transport {
   const libc = loadLibc();
   if (libc === undefined) return nodeTransport;
   return {
-    cannot({ address, interface: networkInterface, password }) {
-      if (isLinkLocal(address) && networkInterface === undefined) return 'a link-local address needs the network interface it is on';
-      return password === undefined ? undefined : passwordProblem(password);
-    },
+    cannot: (options) => linkLocalProblem(options) ?? (options.password === undefined ? undefined : passwordProblem(options.password)),
     dial(options, events) {
       let socket: Socket;
       try {
@@ -30,7 +27,7 @@ export function linuxTransport(): Transport {
       } catch (error) {
         return failedConnection(failureOf(error as NodeJS.ErrnoException), events);
       }
-      return connectSocket(socket, { host: formatAddress(options.address), port: options.port }, events);
+      return connectSocket(socket, { host: connectHost(options), port: options.port }, events);
     },
     listen: (options, events) => new LinuxListener(libc, options, events),
     signatureCounters: readSignatureCounters,

@@ -2,6 +2,7 @@ import { createServer, Socket, type TcpSocketConnectOpts } from 'node:net';
 import { formatAddress, isLinkLocal } from '../../net/address.ts';
 import { acceptSocket, connectSocket, failedConnection, readSocketAddress } from './connection.ts';
 import { listenFailureOf } from './failure.ts';
+import { connectHost, linkLocalProblem } from './link-local.ts';
 import type { DialOptions, Incoming, Listener, ListenerEvents, ListenOptions, SocketOptions, Transport } from './transport.ts';
 
 const needs = 'needs Linux and the native module koffi, which could not be loaded';
@@ -15,8 +16,7 @@ export const nodeTransport: Transport = {
   dial(options, events) {
     const problem = cannot(options);
     if (problem !== undefined) return failedConnection({ kind: 'unsupported', detail: problem }, events);
-    const zone = isLinkLocal(options.address) && options.interface !== undefined ? `%${options.interface}` : '';
-    const where: TcpSocketConnectOpts = { host: formatAddress(options.address) + zone, port: options.port };
+    const where: TcpSocketConnectOpts = { host: connectHost(options), port: options.port };
     if (options.sourceAddress !== undefined) where.localAddress = formatAddress(options.sourceAddress);
     return connectSocket(new Socket(), where, events);
   },
@@ -28,15 +28,12 @@ export const nodeTransport: Transport = {
   },
 };
 
-function cannot({ address, interface: networkInterface, password, minimumTtl }: DialOptions): string | undefined {
+function cannot(options: DialOptions): string | undefined {
+  const { address, interface: networkInterface, password, minimumTtl } = options;
   if (password !== undefined) return `a TCP MD5 password ${needs}`;
   if (minimumTtl !== undefined) return `TTL security ${needs}`;
-  if (isLinkLocal(address)) {
-    if (networkInterface === undefined) return 'a link-local address needs the network interface it is on';
-    // What Node does not take for the zone of an address it would look up as a name.
-    return /^[0-9a-zA-Z.:-]+$/.test(networkInterface) ? undefined : `a network interface called ${networkInterface} ${needs}`;
-  }
-  return networkInterface === undefined ? undefined : `binding a connection to a network interface ${needs}`;
+  if (networkInterface !== undefined && !isLinkLocal(address)) return `binding a connection to a network interface ${needs}`;
+  return linkLocalProblem(options);
 }
 
 function listen({ address, port }: ListenOptions, events: ListenerEvents): Listener {

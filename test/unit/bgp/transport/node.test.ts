@@ -21,7 +21,7 @@ describe('plain sockets', () => {
     [{ ...peer, minimumTtl: 255 }, 'TTL security needs'],
     [{ ...peer, interface: 'eth0' }, 'binding a connection to a network interface needs'],
     [{ ...peer, address: address('fe80::1') }, 'a link-local address needs the network interface'],
-    [{ ...peer, address: address('fe80::1'), interface: 'br_lan' }, 'a network interface called br_lan needs'],
+    [{ ...peer, address: address('fe80::1'), interface: 'br_lan' }, 'the name of the network interface br_lan has a character'],
   ])('say what they cannot do, and do not run without it: %#', async (options, words) => {
     expect(nodeTransport.cannot(options)).toContain(words);
     expect(nodeTransport.cannot(options)).not.toContain('hush');
