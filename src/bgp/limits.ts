@@ -44,3 +44,18 @@ export const historyLength = 64;
 
 /** Peers of one speaker. */
 export const maximumPeers = 256;
+
+/** Seconds within which a second connection of an established peer counts as one that was on its way, not as a restart. */
+export const collisionWindow = 1;
+
+/** Seconds between attempts to listen after one that failed. */
+export const listenRetryTime = 5;
+
+/** Seconds between two log lines about connections from addresses that are no peers. */
+export const strangerLogInterval = 60;
+
+/** Seconds: the longest restart time that the capability has room for (RFC 4724 3: 12 bits). */
+export const maximumRestartTime = 4095;
+
+/** Seconds: the longest stale time that the capability has room for (RFC 9494 3: 24 bits). */
+export const maximumStaleTime = 0xff_ffff;

@@ -86,7 +86,7 @@ const methods = {
     const { events, received, failure } = found.recorder;
     return { events, received: received.toString(), detail: failure?.detail, remote: found.remote, interface: found.interface };
   },
-  signatures: () => transport.signatureCounters(),
+  kernelDrops: () => transport.kernelDrops(),
   discover(networkInterface: string): void {
     const found: string[] = [];
     const discovery = transport.discover(networkInterface, {

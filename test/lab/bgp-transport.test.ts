@@ -69,12 +69,12 @@ describe('the transport between two hosts', () => {
     ] as const)('BGP-054 %s is silence, and is counted where it arrives', async (_, expected, sent, counter) => {
       await listening(b);
       if (expected !== undefined) await b.call('setKeys', 'bgp', { [ours]: expected });
-      const before = await b.call('signatures');
+      const before = await b.call('kernelDrops');
       await a.call('dial', 'one', { ...peer, ...(sent === undefined ? {} : { password: sent }) });
       await sleep(silence);
       expect((await a.call('view', 'one'))?.events).toEqual([]);
       expect((await b.call('listener', 'bgp')).accepted).toBe(0);
-      const after = await b.call('signatures');
+      const after = await b.call('kernelDrops');
       expect(after?.[counter]).toBeGreaterThan(before?.[counter] ?? Number.NaN);
       await a.call('destroy', 'one');
       expect(JSON.stringify(await closed(a, 'one'))).not.toMatch(/secret|other/);
@@ -148,6 +148,7 @@ describe('the transport between two hosts', () => {
     test('TTL security: the listener hears a peer with TTL 255, and nothing of one with TTL 64', async () => {
       await listening(b);
       await b.call('acceptWith', 'bgp', { ttl: 255, minimumTtl: 255 });
+      const before = await b.call('kernelDrops');
       await a.call('dial', 'near', { ...peer, minimumTtl: 255 });
       await connected(b, 'bgp/0');
       await a.call('dial', 'far', { ...peer, ttl: 64 });
@@ -157,6 +158,7 @@ describe('the transport between two hosts', () => {
       await received(b, 'bgp/0', 'from next door');
       await sleep(silence);
       expect((await b.call('view', 'bgp/1'))?.received).toBe('');
+      expect((await b.call('kernelDrops'))?.belowMinimumTtl).toBeGreaterThan(before?.belowMinimumTtl ?? Number.NaN);
     });
 
     test('TTL security: whoever dials hears nothing of a peer that answers with TTL 64', async () => {

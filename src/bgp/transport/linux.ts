@@ -6,7 +6,7 @@ import { connectHost, linkLocalProblem } from './link-local.ts';
 import { loadLibc, type Libc } from './linux/libc.ts';
 import { LinuxListener } from './linux/listener.ts';
 import { passwordProblem, setSignatureKey } from './linux/md5.ts';
-import { readSignatureCounters } from './linux/signature-counters.ts';
+import { readKernelDrops } from './linux/kernel-drops.ts';
 import { RawSocket } from './linux/socket.ts';
 import { nodeTransport } from './node.ts';
 import type { DialOptions, Transport } from './transport.ts';
@@ -30,7 +30,7 @@ export function linuxTransport(): Transport {
       return connectSocket(socket, { host: connectHost(options), port: options.port }, events);
     },
     listen: (options, events) => new LinuxListener(libc, options, events),
-    signatureCounters: readSignatureCounters,
+    kernelDrops: readKernelDrops,
     discover: (networkInterface, events) => nodeTransport.discover(networkInterface, events),
   };
 }

@@ -114,7 +114,10 @@ export class MemoryEnd implements Connection {
   #receive(bytes: Uint8Array): void {
     // RFC 5082: hosts are neighbours here, so that what arrives has the TTL that it was sent with.
     const arrived = this.#other === undefined ? 255 : this.#other.#parts.options.ttl;
-    if (this.#closed || arrived < (this.#parts.options.minimumTtl ?? 0)) return;
+    if (arrived < (this.#parts.options.minimumTtl ?? 0)) {
+      this.#hosts?.mine.countDrop('belowMinimumTtl');
+      return;
+    }
     this.#whenAccepted((events) => {
       if (!this.#closed) events.data(bytes);
     });

@@ -7,11 +7,11 @@ import type {
   ConnectionEvents,
   DialOptions,
   DiscoveryEvents,
+  KernelDrops,
   Listener,
   ListenerEvents,
   ListenOptions,
   PeerKey,
-  SignatureCounters,
   Transport,
 } from './transport.ts';
 
@@ -92,7 +92,7 @@ export class MemoryHost implements Transport {
   readonly #listeners = new Set<MemoryListener>();
   readonly #ends = new Set<MemoryEnd>();
   readonly #discoveries = new Set<DiscoveryEvents>();
-  #signatures: SignatureCounters = { missing: 0, unexpected: 0, wrong: 0 };
+  #drops: KernelDrops = { missing: 0, unexpected: 0, wrong: 0, belowMinimumTtl: 0 };
 
   constructor(network: MemoryNetwork, addresses: readonly Address[], networkInterface: string) {
     this.#network = network;
@@ -143,8 +143,8 @@ export class MemoryHost implements Transport {
     };
   }
 
-  signatureCounters(): SignatureCounters {
-    return this.#signatures;
+  kernelDrops(): KernelDrops {
+    return this.#drops;
   }
 
   /** Every host on the network with a link-local address that discovers as well is found. */
@@ -160,6 +160,10 @@ export class MemoryHost implements Transport {
       other.#advertise(this);
     }
     return { close: () => void this.#discoveries.delete(events) };
+  }
+
+  countDrop(kind: keyof KernelDrops): void {
+    this.#drops = { ...this.#drops, [kind]: this.#drops[kind] + 1 };
   }
 
   /** The process dies: its connections and listeners go, and the peers see it. None of its events come any more. */
@@ -222,10 +226,7 @@ export class MemoryHost implements Transport {
   #signatureIsRight(keys: readonly PeerKey[], source: Address, password: string | undefined): boolean {
     const [key] = keys.filter(({ prefix }) => prefixContains(prefix, source)).sort((a, b) => b.prefix.length - a.prefix.length);
     if (key?.password === password) return true;
-    const { missing, unexpected, wrong } = this.#signatures;
-    if (password === undefined) this.#signatures = { missing: missing + 1, unexpected, wrong };
-    else if (key === undefined) this.#signatures = { missing, unexpected: unexpected + 1, wrong };
-    else this.#signatures = { missing, unexpected, wrong: wrong + 1 };
+    this.countDrop(password === undefined ? 'missing' : key === undefined ? 'unexpected' : 'wrong');
     return false;
   }
 

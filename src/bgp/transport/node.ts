@@ -21,7 +21,7 @@ export const nodeTransport: Transport = {
     return connectSocket(new Socket(), where, events);
   },
   listen,
-  signatureCounters: () => undefined,
+  kernelDrops: () => undefined,
   discover(_, events) {
     setImmediate(() => events.failed({ kind: 'unsupported', detail: `sending router advertisements ${needs}` }));
     return { close: () => {} };

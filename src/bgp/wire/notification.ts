@@ -27,6 +27,18 @@ export function ceaseNotification(subcode: number, message?: string): Notificati
   return { code: errorCode.cease, subcode, data };
 }
 
+/** RFC 8538 3: the peer is to forget our routes although it keeps them after other NOTIFICATIONs. */
+export function hardReset({ code, subcode, data }: Notification): Notification {
+  return { code: errorCode.cease, subcode: cease.hardReset, data: octets(code, subcode, data) };
+}
+
+/** What a Hard Reset carries; any other NOTIFICATION is its own. */
+export function innermost(notification: Notification): Notification {
+  const { code, subcode, data } = notification;
+  const carries = code === errorCode.cease && subcode === cease.hardReset && data.length >= 2;
+  return carries ? { code: data[0] ?? 0, subcode: data[1] ?? 0, data: data.subarray(2) } : notification;
+}
+
 /** The text of a received Cease for people: without control characters, never longer than what RFC 9003 allows. */
 export function shutdownMessageOf({ code, subcode, data }: Notification): string | undefined {
   if (!carriesText(code, subcode)) return undefined;
@@ -38,10 +50,12 @@ export function shutdownMessageOf({ code, subcode, data }: Notification): string
   return clean === '' ? undefined : clean;
 }
 
-/** "Cease: Administrative Shutdown (6/2): "maintenance"". */
+/** "Cease: Administrative Shutdown (6/2): "maintenance"", and what a Hard Reset carries. */
 export function describeNotification(notification: Notification): string {
-  const text = shutdownMessageOf(notification);
-  return `${errorName(notification.code, notification.subcode)}${text === undefined ? '' : `: ${JSON.stringify(text)}`}`;
+  const inner = innermost(notification);
+  const outer = inner === notification ? '' : `${errorName(notification.code, notification.subcode)} with `;
+  const text = shutdownMessageOf(inner);
+  return `${outer}${errorName(inner.code, inner.subcode)}${text === undefined ? '' : `: ${JSON.stringify(text)}`}`;
 }
 
 const carriesText = (code: number, subcode: number): boolean =>

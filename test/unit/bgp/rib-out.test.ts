@@ -8,22 +8,13 @@ import type { Negotiated } from '../../../src/bgp/negotiate.ts';
 import { outboundOf, type Outbound } from '../../../src/bgp/outbound.ts';
 import { RibOut } from '../../../src/bgp/rib-out.ts';
 import type { Community, Route } from '../../../src/bgp/route.ts';
+import { ordinary } from './negotiated.ts';
 import { readNlri } from '../../../src/bgp/wire/nlri.ts';
 import { decodeUpdate } from '../../../src/bgp/wire/update.ts';
 
-const negotiated: Negotiated = {
-  peerAsn: 65001,
-  peerRouterId: 1,
-  internal: false,
-  holdTime: 90,
-  families: [4, 6],
-  fourOctetAsn: true,
-  routeRefresh: true,
-  extendedNextHop: false,
-};
 const nextHops = { ipv4: address('10.0.0.2'), ipv6: address('2001:db8::2') };
 const outboundFor = (change: Partial<Negotiated> = {}): Outbound =>
-  outboundOf({ ...negotiated, ...change }, 4_200_000_000, undefined, nextHops);
+  outboundOf({ ...ordinary, ...change }, 4_200_000_000, undefined, nextHops);
 const outbound = outboundFor();
 
 /** A receiver that knows nothing but RFC 4271: what it holds is what a router would. */
@@ -280,7 +271,7 @@ describe('the RIB to a peer', () => {
     const receiver = new Receiver();
     rib.set([{ prefix: host(1) }, { prefix: host(1, 6) }]);
     receiver.drain(rib);
-    const without6 = outboundOf(negotiated, 1, address('10.0.0.2'), {});
+    const without6 = outboundOf(ordinary, 1, address('10.0.0.2'), {});
     receiver.drain(rib, without6);
     expect([...receiver.table.keys()]).toEqual(['10.0.0.1/32']);
     expect([...rib.notPossible(without6)].map(({ prefix }) => formatPrefix(prefix))).toEqual(['2001:db8::1/128']);
@@ -300,7 +291,7 @@ describe('next hops', () => {
     ['IPv6 not negotiated', 6, v6, { families: [4] as const }, {}, 'impossible'],
     ['an unknown local address', 4, undefined, {}, {}, 'impossible'],
   ] as const)('%s: %s', (_, family, local, change, hops, kind) => {
-    expect(outboundOf({ ...negotiated, ...change }, 1, local, hops).carriage[family].kind).toBe(kind);
+    expect(outboundOf({ ...ordinary, ...change }, 1, local, hops).carriage[family].kind).toBe(kind);
   });
 });
 

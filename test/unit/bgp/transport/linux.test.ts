@@ -3,7 +3,7 @@ import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { linuxTransport } from '../../../../src/bgp/transport/linux.ts';
-import { parseSignatureCounters } from '../../../../src/bgp/transport/linux/signature-counters.ts';
+import { parseKernelDrops } from '../../../../src/bgp/transport/linux/kernel-drops.ts';
 import { address } from '../../../../src/net/address.ts';
 import { hostPrefix, prefix } from '../../../../src/net/prefix.ts';
 import { describeTransport } from './compliance.ts';
@@ -144,17 +144,18 @@ describe.runIf(process.platform === 'linux')('sockets with options', () => {
     await until('the listeners are gone', () => descriptors() < before);
   });
 
-  test('the counters of signatures are numbers', () => {
-    const counters = transport.signatureCounters();
-    expect(Object.keys(counters ?? {}).toSorted()).toEqual(['missing', 'unexpected', 'wrong']);
+  test('the counters of what the kernel dropped are numbers', () => {
+    const drops = transport.kernelDrops();
+    expect(Object.keys(drops ?? {}).toSorted()).toEqual(['belowMinimumTtl', 'missing', 'unexpected', 'wrong']);
   });
 });
 
-test('the counters of signatures are found by name; a kernel without them has none', () => {
-  const text = 'TcpExt: SyncookiesSent TCPMD5NotFound TCPMD5Unexpected TCPMD5Failure Last\nTcpExt: 1 2 3 4 5\nIpExt: A\nIpExt: 9\n';
-  expect(parseSignatureCounters(text)).toEqual({ missing: 2, unexpected: 3, wrong: 4 });
-  expect(parseSignatureCounters('TcpExt: SyncookiesSent\nTcpExt: 1\n')).toBeUndefined();
-  expect(parseSignatureCounters('')).toBeUndefined();
+test('what the kernel dropped is found by name; a kernel that does not count has none', () => {
+  const names = 'SyncookiesSent TCPMD5NotFound TCPMD5Unexpected TCPMD5Failure TCPMinTTLDrop Last';
+  const text = `TcpExt: ${names}\nTcpExt: 1 2 3 4 5 6\nIpExt: A\nIpExt: 9\n`;
+  expect(parseKernelDrops(text)).toEqual({ missing: 2, unexpected: 3, wrong: 4, belowMinimumTtl: 5 });
+  expect(parseKernelDrops('TcpExt: SyncookiesSent\nTcpExt: 1\n')).toBeUndefined();
+  expect(parseKernelDrops('')).toBeUndefined();
 });
 
 function descriptors(): number {

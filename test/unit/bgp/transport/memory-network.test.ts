@@ -85,16 +85,17 @@ describe('a network in memory', () => {
     ]);
     for (const password of ['of many', undefined]) expect(dial(password === undefined ? {} : { password }).recorder.events).toEqual([]);
     expect(dial({ password: 'right' }).recorder.isConnected).toBe(true);
-    expect(right.signatureCounters()).toEqual({ missing: 1, unexpected: 1, wrong: 1 });
+    expect(right.kernelDrops()).toEqual({ missing: 1, unexpected: 1, wrong: 1, belowMinimumTtl: 0 });
   });
 
   test('RFC 5082: what arrives with a smaller TTL than demanded is dropped', () => {
-    const { listening, dial } = make();
+    const { right, listening, dial } = make();
     listening.socketOptions = { ttl: 255, minimumTtl: 255 };
     dial({ ttl: 64 }).connection.write(Buffer.from('far'));
     dial({ ttl: 255 }).connection.write(Buffer.from('near'));
     clock.advance(100);
     expect(listening.accepted.map(({ recorder }) => recorder.received.toString())).toEqual(['', 'near']);
+    expect(right.kernelDrops()).toMatchObject({ belowMinimumTtl: 1 });
   });
 
   test('a link-local peer comes with the interface', () => {

@@ -17,7 +17,9 @@ import { decodeUpdate, encodeEndOfRib, type UpdateSession } from '../../../../sr
 import { encodeAttributes, packAnnouncements, packWithdrawals } from '../../../../src/bgp/pack.ts';
 import { outboundOf } from '../../../../src/bgp/outbound.ts';
 import { attributeSetOf } from '../../../../src/bgp/attribute-set.ts';
-import { openOf, type Negotiated } from '../../../../src/bgp/negotiate.ts';
+import { openOf } from '../../../../src/bgp/identity.ts';
+import type { Negotiated } from '../../../../src/bgp/negotiate.ts';
+import { ordinary } from '../negotiated.ts';
 import { hex, marker, toHex } from '../hex.ts';
 
 const session: UpdateSession = { fourOctetAsn: true, internal: false, families: [4, 6] };
@@ -27,12 +29,12 @@ const openVectors: readonly { name: string; open: OpenMessage; bytes: string }[]
   {
     name: 'both families, refresh, 4-octet ASN',
     open: openOf(identity),
-    bytes: `${marker} 0033 01 04 fc00 005a 0a000001 16  02 14  0104 00010001  0104 00020001  0200  4104 0000fc00`,
+    bytes: `${marker} 0037 01 04 fc00 005a 0a000001 1a  02 18  0104 00010001  0104 00020001  0200  0600  4104 0000fc00  4600`,
   },
   {
     name: 'an ASN that needs four octets, over IPv6',
     open: openOf({ ...identity, localAsn: 4_200_000_000, families: [4], overIpv6: true }),
-    bytes: `${marker} 0035 01 04 5ba0 005a 0a000001 18  02 16  0104 00010001  0200  0506 0001 0001 0002  4104 fa56ea00`,
+    bytes: `${marker} 0039 01 04 5ba0 005a 0a000001 1c  02 1a  0104 00010001  0200  0506 0001 0001 0002  0600  4104 fa56ea00  4600`,
   },
   {
     name: 'no capabilities',
@@ -82,20 +84,10 @@ describe('OPEN', () => {
 });
 
 describe('UPDATE', () => {
-  const negotiated: Negotiated = {
-    peerAsn: 65001,
-    peerRouterId: 1,
-    internal: false,
-    holdTime: 90,
-    families: [4, 6],
-    fourOctetAsn: true,
-    routeRefresh: true,
-    extendedNextHop: false,
-  };
   const nextHops = { ipv4: address('10.0.0.2'), ipv6: address('2001:db8::2') };
   const keys = (...texts: string[]) => texts.map((text) => prefixKey(prefix(text)));
   const attributesFor = (change: Partial<Negotiated>, localAsn: number, family: 4 | 6, extra: object = {}) => {
-    const outbound = outboundOf({ ...negotiated, ...change }, localAsn, undefined, nextHops);
+    const outbound = outboundOf({ ...ordinary, ...change }, localAsn, undefined, nextHops);
     const set = attributeSetOf({ prefix: prefix('0.0.0.0/0'), ...extra });
     if (!set.ok) throw new Error(set.why);
     const carriage = outbound.carriage[family];
