@@ -38,7 +38,7 @@ answerCalls({
   async changes(count: number, pauseMilliseconds: number) {
     const times: string[] = [];
     const [route] = routes(1);
-    if (route === undefined) return;
+    if (route === undefined) return times;
     for (let n = 1; n <= count; n++) {
       await new Promise((resolve) => setTimeout(resolve, pauseMilliseconds + Math.random()));
       times.push(String(process.hrtime.bigint()));
