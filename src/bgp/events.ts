@@ -1,10 +1,10 @@
 import type { Family } from '../net/address.ts';
-import type { StateName } from './fsm.ts';
+import type { StateName } from './fsm-events.ts';
 import { maximumQueuedEvents } from './limits.ts';
-import type { NegotiatedStatus } from './peer.ts';
+import type { NegotiatedStatus } from './open-status.ts';
 import type { Problem } from './problem.ts';
 import { errorName } from './wire/codes.ts';
-import { shutdownMessageOf, type Notification } from './wire/notification.ts';
+import { innermost, shutdownMessageOf, type Notification } from './wire/notification.ts';
 
 /** What happens to a session, for the program that uses the speaker. Nothing comes per route or per UPDATE. */
 export type PeerEvent =
@@ -13,20 +13,20 @@ export type PeerEvent =
   | { readonly type: 'established'; readonly negotiated: NegotiatedStatus }
   /** The session ended, or could not be made for another reason than the last time; `reason` is `problem` in words. */
   | { readonly type: 'down'; readonly reason: string; readonly problem: Problem }
-  | NotificationEvent
+  | ({ readonly type: 'notification' } & NotificationStatus)
   /** The peer asked for all routes of the family again (RFC 2918). */
   | { readonly type: 'refresh'; readonly family: Family }
   /** The peer has sent all its routes of the family (RFC 4724 2). */
   | { readonly type: 'endOfRib'; readonly family: Family };
 
-export interface NotificationEvent {
-  readonly type: 'notification';
+export interface NotificationStatus {
   readonly direction: 'sent' | 'received';
+  /** Of a Hard Reset (RFC 8538 3) those that it carries. */
   readonly code: number;
   readonly subcode: number;
   /** "Cease: Administrative Shutdown (6/2)", in the words of the RFCs. */
   readonly name: string;
-  /** The shutdown communication (RFC 9003). */
+  /** The sender's own words (RFC 9003). */
   readonly text?: string;
 }
 
@@ -46,10 +46,11 @@ export class PeerClosedError extends Error {
   }
 }
 
-export function notificationEvent(direction: NotificationEvent['direction'], notification: Notification): NotificationEvent {
-  const { code, subcode } = notification;
-  const text = shutdownMessageOf(notification);
-  return { type: 'notification', direction, code, subcode, name: errorName(code, subcode), ...(text === undefined ? {} : { text }) };
+export function notificationStatus(direction: NotificationStatus['direction'], notification: Notification): NotificationStatus {
+  const inner = innermost(notification);
+  const text = shutdownMessageOf(inner);
+  const { code, subcode } = inner;
+  return { direction, code, subcode, name: errorName(code, subcode), ...(text === undefined ? {} : { text }) };
 }
 
 /** Hands the events of one peer to listeners, to streams, and to whoever waits for the session. */

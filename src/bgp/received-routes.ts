@@ -1,6 +1,9 @@
 import type { Family } from '../net/address.ts';
+import { cease, errorCode, safi } from './wire/codes.ts';
+import { fault, type Fault } from './wire/fault.ts';
 import { prefixKey, readNlri, type PrefixKey } from './wire/nlri.ts';
-import type { UpdateMessage } from './wire/update.ts';
+import { afiOf, type UpdateMessage } from './wire/update.ts';
+import { octets, u16, u32 } from './wire/writer.ts';
 
 /** Prefixes of a family that a peer may announce. */
 export interface MaximumPrefixes {
@@ -41,4 +44,10 @@ export class ReceivedRoutes {
     }
     return undefined;
   }
+}
+
+/** RFC 4486 4: the data is AFI, SAFI and the limit. */
+export function tooManyPrefixes({ family, maximum }: { readonly family: Family; readonly maximum: number }): Fault {
+  const data = octets(u16(afiOf(family)), safi.unicast, u32(maximum));
+  return fault('reset', errorCode.cease, cease.maximumPrefixes, `the peer announces more than ${maximum} IPv${family} prefixes`, data);
 }

@@ -4,6 +4,7 @@ import { ConnectionFsm, type Components, type Opens, type Owner } from './connec
 import { newCounters, type Counters } from './counters.ts';
 import { initialState, stateNames, type FsmConfig, type FsmEvent, type FsmState, type StateName } from './fsm-events.ts';
 import { admits } from './fsm.ts';
+import { notificationStatus, PeerEvents } from './events.ts';
 import type { Identity } from './identity.ts';
 import { collisionWindow, connectTimeout, historyLength, maximumBackoff, messagesPerTurn, openHoldTime } from './limits.ts';
 import { negotiate, type Negotiated } from './negotiate.ts';
@@ -11,15 +12,15 @@ import { Outbox } from './outbox.ts';
 import { outboundOf, type Outbound } from './outbound.ts';
 import type { ResolvedOptions } from './peer-options.ts';
 import { describeProblem, newDrops, type Problem, type ProblemContext } from './problem.ts';
-import { ReceivedRoutes } from './received-routes.ts';
+import { ReceivedRoutes, tooManyPrefixes } from './received-routes.ts';
+import { negotiatedStatus } from './open-status.ts';
 import type { RibOut } from './rib-out.ts';
 import { dialOptionsOf, identityOf, socketOptionsOf } from './session-options.ts';
 import type { DialOptions, Incoming, KernelDrops } from './transport/transport.ts';
-import { cease, errorCode } from './wire/codes.ts';
+import { cease } from './wire/codes.ts';
 import { ceaseNotification, hardReset, innermost, type Notification } from './wire/notification.ts';
 import type { OpenMessage } from './wire/open.ts';
-import { afiOf, type UpdateMessage } from './wire/update.ts';
-import { octets, u16, u32 } from './wire/writer.ts';
+import type { UpdateMessage } from './wire/update.ts';
 
 /** One step of a state machine, for the person who debugs it. */
 export interface HistoryEntry {
@@ -41,6 +42,7 @@ export interface Restart {
  */
 export class Session {
   readonly counters: Counters = newCounters();
+  readonly events = new PeerEvents();
   since: Date;
   lastProblem: Problem | undefined;
   lastError: string | undefined;
@@ -62,6 +64,8 @@ export class Session {
   /** A connection of the peer's beside ours. */
   #rival: ConnectionFsm | undefined;
   #establishedAt = -Infinity;
+  /** The state that was told last. */
+  #noted: StateName = 'Idle';
   #routesComplete = false;
   #drops: KernelDrops | undefined;
   #pumpScheduled = false;
@@ -196,10 +200,12 @@ export class Session {
       established: (fsm, negotiated) => this.#enterEstablished(fsm, negotiated),
       down: (fsm, problem, wasEstablished) => this.#down(fsm, problem, wasEstablished),
       readvertise: (_, family) => {
+        this.events.emit({ type: 'refresh', family });
         this.#outbox.refresh(family, this.negotiated?.enhancedRouteRefresh === true);
         this.ribChanged();
       },
       received: (fsm, update) => this.#receive(fsm, update),
+      notification: (direction, notification) => this.events.emit({ type: 'notification', ...notificationStatus(direction, notification) }),
       drained: () => this.#pump(),
       opened: (connection) => void this.#open.add(connection),
       closed: (connection) => {
@@ -257,9 +263,23 @@ export class Session {
       this.#history.push({ at: this.#components.clock.date(), connection: fsm.direction, event: event.type, from, to });
       if (this.#history.length > historyLength) this.#history.shift();
     }
-    if (from !== to && fsm === this.#foremost) this.since = this.#components.clock.date();
-    const over = to === 'Idle' || to === 'Active';
-    if (!over || this.#rival === undefined) return;
+    this.#dropIfOver(fsm);
+    this.#noteState();
+  }
+
+  /** The state of the session, when it is another one than the last time. */
+  #noteState(): void {
+    const [from, to] = [this.#noted, this.state];
+    if (from === to) return;
+    this.#noted = to;
+    this.since = this.#components.clock.date();
+    this.events.emit({ type: 'state', from, to, at: this.since });
+  }
+
+  /** Of two connections only one may begin anew. */
+  #dropIfOver(fsm: ConnectionFsm): void {
+    const { name } = fsm.state;
+    if ((name !== 'Idle' && name !== 'Active') || this.#rival === undefined) return;
     if (fsm === this.#primary) this.#primary = this.#rival;
     else if (fsm !== this.#rival) return;
     this.#rival = undefined;
@@ -270,6 +290,7 @@ export class Session {
     const { clock, log } = this.#components;
     const other = fsm === this.#primary ? this.#rival : this.#primary;
     if (other !== undefined) endCollision(other);
+    this.#noteState();
     this.#establishedAt = clock.now();
     this.counters.established++;
     this.received = new ReceivedRoutes(this.#options.maximumPrefixes);
@@ -277,6 +298,7 @@ export class Session {
     this.#outbox.begin(negotiated);
     log.info({ peer: this.#options.name, peerAsn: negotiated.peerAsn, families: negotiated.families }, 'session established');
     this.ribChanged();
+    this.events.emit({ type: 'established', negotiated: negotiatedStatus(negotiated) });
     this.#changed();
   }
 
@@ -303,6 +325,8 @@ export class Session {
     if (!wasEstablished && before === this.lastError) return; // the same again and again is no news
     const expected = problem.kind === 'stopped' || problem.kind === 'suspended';
     log[expected ? 'info' : 'warn']({ peer: this.#options.name, reason: this.lastError }, 'session down');
+    this.#noteState();
+    this.events.emit({ type: 'down', reason: this.lastError, problem });
     this.#changed();
   }
 
@@ -320,11 +344,8 @@ export class Session {
   #receive(fsm: ConnectionFsm, update: UpdateMessage): void {
     this.counters.toleratedFaults += update.faults.length;
     const exceeded = this.received.add(update);
-    if (exceeded === undefined) return;
-    // RFC 4486 4: AFI, SAFI and the limit.
-    const data = octets(u16(afiOf(exceeded.family)), 1, u32(exceeded.maximum));
-    const problem = `the peer announces more than ${exceeded.maximum} IPv${exceeded.family} prefixes`;
-    fsm.post({ type: 'fault', fault: { disposition: 'reset', code: errorCode.cease, subcode: cease.maximumPrefixes, data, problem } });
+    if (exceeded !== undefined) fsm.post({ type: 'fault', fault: tooManyPrefixes(exceeded) });
+    if (update.endOfRib !== undefined) this.events.emit({ type: 'endOfRib', family: update.endOfRib });
   }
 
   /** Sends until the peer does not keep up, or until it is somebody else's turn. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { notificationEvent, PeerClosedError, PeerEvents, type PeerEvent, type StreamedEvent } from '../../../src/bgp/events.ts';
+import { notificationStatus, PeerClosedError, PeerEvents, type PeerEvent, type StreamedEvent } from '../../../src/bgp/events.ts';
 import { maximumQueuedEvents } from '../../../src/bgp/limits.ts';
-import type { NegotiatedStatus } from '../../../src/bgp/peer.ts';
+import type { NegotiatedStatus } from '../../../src/bgp/open-status.ts';
 import { ceaseNotification } from '../../../src/bgp/wire/notification.ts';
 
 const negotiated = { peerRouterId: '192.0.2.1', holdTime: 9 } as NegotiatedStatus;
@@ -161,16 +161,14 @@ test('waiting for a session ends with the signal, or with the peer', async () =>
 });
 
 test('a NOTIFICATION has its numbers, its name and its text', () => {
-  expect(notificationEvent('received', ceaseNotification(2, 'maintenance'))).toEqual({
-    type: 'notification',
+  expect(notificationStatus('received', ceaseNotification(2, 'maintenance'))).toEqual({
     direction: 'received',
     code: 6,
     subcode: 2,
     name: 'Cease: Administrative Shutdown (6/2)',
     text: 'maintenance',
   });
-  expect(notificationEvent('sent', { code: 4, subcode: 0, data: new Uint8Array(0) })).toEqual({
-    type: 'notification',
+  expect(notificationStatus('sent', { code: 4, subcode: 0, data: new Uint8Array(0) })).toEqual({
     direction: 'sent',
     code: 4,
     subcode: 0,
