@@ -10,6 +10,7 @@ import { openOf, type Identity } from './identity.ts';
 import { lingerMilliseconds, minimumSendHoldTime } from './limits.ts';
 import type { Negotiated } from './negotiate.ts';
 import type { Problem } from './problem.ts';
+import type { RibStore } from './rib-store.ts';
 import { Timers } from './timers.ts';
 import type { Connection, ConnectionEvents, DialOptions, Incoming, SocketOptions, Transport } from './transport/transport.ts';
 import { messageType, refreshSubtype } from './wire/codes.ts';
@@ -25,6 +26,8 @@ export interface Components {
   readonly random: Random;
   readonly transport: Transport;
   readonly log: Log;
+  /** What the RIBs of all peers share. Default: each has its own. */
+  readonly store?: RibStore;
 }
 
 /** What a connection's state machine asks of the session that it belongs to, and tells it. */

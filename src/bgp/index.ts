@@ -18,6 +18,7 @@ export type { Problem, TransportFailure } from './problem.ts';
 export { changedFields, fieldClass, PeerOptionsError, resolveOptions, type PeerOptions, type ResolvedOptions } from './peer-options.ts';
 export type { NextHops } from './outbound.ts';
 export type { Community, Route } from './route.ts';
+export { BLACKHOLE, GRACEFUL_SHUTDOWN, LLGR_STALE, NO_ADVERTISE, NO_EXPORT, NO_EXPORT_SUBCONFED, NO_LLGR } from './communities.ts';
 export type { StateName } from './fsm-events.ts';
 export type { ListenAddress, ListeningStatus } from './listening.ts';
 export type { Role } from './identity.ts';

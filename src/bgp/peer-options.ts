@@ -29,7 +29,7 @@ export interface PeerOptions {
   readonly keepaliveTime?: number;
   /** Default 5. */
   readonly connectRetryTime?: number;
-  /** The pause after the peer said that it was shut down or that there were too many prefixes. It may connect before. Default 30. */
+  /** The pause after the peer said that it was shut down or that there were too many prefixes. It may connect before. Default 10. */
   readonly shutdownRetryTime?: number;
   /** Default: the family of `address`; both without an address. */
   readonly families?: readonly Family[];
@@ -145,7 +145,7 @@ export function resolveOptions(options: PeerOptions): ResolvedOptions {
     holdTime: options.holdTime ?? 90,
     minimumHoldTime: options.minimumHoldTime ?? 0,
     connectRetryTime: options.connectRetryTime ?? 5,
-    shutdownRetryTime: options.shutdownRetryTime ?? 30,
+    shutdownRetryTime: options.shutdownRetryTime ?? 10,
     families: sorted(options.families ?? (address === undefined ? [4, 6] : [address.family])),
     nextHop: options.nextHop ?? {},
     ebgpMultiHop: options.ebgpMultiHop ?? false,

@@ -76,7 +76,7 @@ export class Peer {
   readonly routes: PeerRoutes;
   readonly #components: Components;
   readonly #host: PeerHost;
-  readonly #rib = new RibOut();
+  readonly #rib: RibOut;
   readonly #session: Session;
   #options: ResolvedOptions;
   #discovery: { close(): void } | undefined;
@@ -88,6 +88,7 @@ export class Peer {
     this.name = options.name;
     this.#components = components;
     this.#host = host;
+    this.#rib = new RibOut(components.store);
     this.#session = new Session(components, this.#options, this.#rib, () => host.changed(this), host);
     this.routes = {
       set: (routes) => {
@@ -211,6 +212,7 @@ export class Peer {
     else this.#session.stop(notification);
     this.#session.events.close();
     await this.#session.closed();
+    this.#rib.close();
   }
 
   /** For the speaker: whether a connection from there would be this peer's. */

@@ -1,7 +1,8 @@
 import type { Family } from '../net/address.ts';
+import { formatPrefix } from '../net/prefix.ts';
 import { cease, errorCode, safi } from './wire/codes.ts';
 import { fault, type Fault } from './wire/fault.ts';
-import { prefixKey, readNlri, type PrefixKey } from './wire/nlri.ts';
+import { readNlri } from './wire/nlri.ts';
 import { afiOf, type UpdateMessage } from './wire/update.ts';
 import { octets, u16, u32 } from './wire/writer.ts';
 
@@ -19,7 +20,7 @@ export class ReceivedRoutes {
   /** Announcements since the session was established. */
   readonly announced: Record<Family, number> = { 4: 0, 6: 0 };
   readonly #maximum: Readonly<Record<Family, number>>;
-  readonly #present: Readonly<Record<Family, Set<PrefixKey>>> = { 4: new Set(), 6: new Set() };
+  readonly #present: Readonly<Record<Family, Set<string>>> = { 4: new Set(), 6: new Set() };
 
   constructor(maximum: MaximumPrefixes = {}) {
     this.#maximum = { 4: maximum.ipv4 ?? Infinity, 6: maximum.ipv6 ?? Infinity };
@@ -29,7 +30,7 @@ export class ReceivedRoutes {
   add(update: UpdateMessage): { readonly family: Family; readonly maximum: number } | undefined {
     for (const { family, bytes } of [...update.withdrawn, ...(update.treatAsWithdraw ? update.announced : [])]) {
       if (this.#maximum[family] === Infinity) continue;
-      for (const prefix of readNlri(family, bytes)) this.#present[family].delete(prefixKey(prefix));
+      for (const prefix of readNlri(family, bytes)) this.#present[family].delete(formatPrefix(prefix));
     }
     if (update.treatAsWithdraw) return undefined;
     for (const { family, bytes, count } of update.announced) {
@@ -38,7 +39,7 @@ export class ReceivedRoutes {
       if (maximum === Infinity) continue;
       const present = this.#present[family];
       for (const prefix of readNlri(family, bytes)) {
-        present.add(prefixKey(prefix));
+        present.add(formatPrefix(prefix));
         if (present.size > maximum) return { family, maximum };
       }
     }

@@ -6,6 +6,7 @@ import { maximumPeers } from './limits.ts';
 import { Listening, type ListenAddress, type ListeningStatus } from './listening.ts';
 import { PeerOptionsError, resolveOptions, type PeerOptions, type ResolvedOptions } from './peer-options.ts';
 import { Peer, type PeerHost } from './peer.ts';
+import { RibStore } from './rib-store.ts';
 import type { Incoming, PeerKey, Transport } from './transport/transport.ts';
 import { cease } from './wire/codes.ts';
 
@@ -66,7 +67,7 @@ export class Speaker {
   #stopped = false;
 
   constructor({ clock, random, transport, log = silentLog }: SpeakerComponents, options: SpeakerOptions = {}) {
-    this.#components = { clock, random, transport, log };
+    this.#components = { clock, random, transport, log, store: new RibStore() };
     this.#host = {
       restarted: options.restarted ?? false,
       resolve: (options) => this.#resolve(options),

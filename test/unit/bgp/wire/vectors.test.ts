@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { address, formatAddress, addressFromBytes } from '../../../../src/net/address.ts';
-import { formatPrefix, prefix } from '../../../../src/net/prefix.ts';
+import { formatAddress, addressFromBytes } from '../../../../src/net/address.ts';
+import { formatPrefix } from '../../../../src/net/prefix.ts';
 import { errorName, errorNumbers } from '../../../../src/bgp/wire/codes.ts';
 import { keepaliveMessage } from '../../../../src/bgp/wire/message.ts';
-import { readNlri, prefixKey, prefixOfKey } from '../../../../src/bgp/wire/nlri.ts';
+import { readNlri } from '../../../../src/bgp/wire/nlri.ts';
 import {
   ceaseNotification,
   decodeNotification,
@@ -14,12 +14,7 @@ import {
 import { decodeOpen, encodeOpen, type OpenMessage } from '../../../../src/bgp/wire/open.ts';
 import { decodeRouteRefresh, encodeRouteRefresh } from '../../../../src/bgp/wire/refresh.ts';
 import { decodeUpdate, encodeEndOfRib, type UpdateSession } from '../../../../src/bgp/wire/update.ts';
-import { encodeAttributes, packAnnouncements, packWithdrawals } from '../../../../src/bgp/pack.ts';
-import { outboundOf } from '../../../../src/bgp/outbound.ts';
-import { attributeSetOf } from '../../../../src/bgp/attribute-set.ts';
 import { openOf } from '../../../../src/bgp/identity.ts';
-import type { Negotiated } from '../../../../src/bgp/negotiate.ts';
-import { ordinary } from '../negotiated.ts';
 import { hex, marker, toHex } from '../hex.ts';
 
 const session: UpdateSession = { fourOctetAsn: true, internal: false, families: [4, 6] };
@@ -84,89 +79,6 @@ describe('OPEN', () => {
 });
 
 describe('UPDATE', () => {
-  const nextHops = { ipv4: address('10.0.0.2'), ipv6: address('2001:db8::2') };
-  const keys = (...texts: string[]) => texts.map((text) => prefixKey(prefix(text)));
-  const attributesFor = (change: Partial<Negotiated>, localAsn: number, family: 4 | 6, extra: object = {}) => {
-    const outbound = outboundOf({ ...ordinary, ...change }, localAsn, undefined, nextHops);
-    const set = attributeSetOf({ prefix: prefix('0.0.0.0/0'), ...extra });
-    if (!set.ok) throw new Error(set.why);
-    const carriage = outbound.carriage[family];
-    const classic = carriage.kind === 'classic' ? carriage.nextHop : undefined;
-    return encodeAttributes({ canonical: '', ...set.value }, outbound, classic);
-  };
-
-  test.each([
-    ['external, 4-octet', {}, 64512, {}, '400101 00  400206 0201 0000fc00  400304 0a000002'],
-    ['internal', { internal: true }, 64512, {}, '400101 00  400200  400304 0a000002  400504 00000064'],
-    [
-      'a MED and two prepends',
-      {},
-      64512,
-      { med: 5, asPathPrepend: 2 },
-      '40010100 40020e 0203 0000fc00 0000fc00 0000fc00 400304 0a000002 800404 00000005',
-    ],
-    ['a 2-octet peer', { fourOctetAsn: false }, 64512, {}, '40010100 400204 0201 fc00 400304 0a000002'],
-    [
-      'a 2-octet peer and an ASN that needs four',
-      { fourOctetAsn: false },
-      4_200_000_000,
-      {},
-      '40010100 400204 0201 5ba0 400304 0a000002 c01106 0201 fa56ea00',
-    ],
-    [
-      'communities, sorted and without duplicates',
-      {},
-      1,
-      {
-        communities: [
-          { kind: 'standard', value: 0xfde8_0002 },
-          { kind: 'large', globalAdministrator: 1, localData1: 2, localData2: 3 },
-          { kind: 'standard', value: 1 },
-          { kind: 'standard', value: 0xfde8_0002 },
-        ],
-      },
-      '40010100 400206 0201 00000001 400304 0a000002 c00808 00000001 fde80002 c0200c 000000010000000200000003',
-    ],
-  ] as const)('attributes: %s', (_, change, asn, extra, bytes) => {
-    expect(toHex(attributesFor(change, asn, 4, extra))).toBe(toHex(hex(bytes)));
-  });
-
-  test('announces IPv4 in the NLRI field', () => {
-    const { message, count } = packAnnouncements(
-      4,
-      attributesFor({}, 64512, 4),
-      undefined,
-      keys('192.0.2.1/32', '198.51.100.0/24', '0.0.0.0/0', '10.0.0.0/9'),
-    );
-    expect(toHex(message)).toBe(
-      toHex(hex(`${marker} 0038 02 0000 0014 40010100 40020602010000fc00 4003040a000002  20c0000201 18c63364 00 090a00`)),
-    );
-    expect(count).toBe(4);
-  });
-
-  test('announces IPv6 in MP_REACH_NLRI, which comes first', () => {
-    const { message } = packAnnouncements(
-      6,
-      attributesFor({}, 64512, 6),
-      { bytes: hex('20010db8000000000000000000000002') },
-      keys('2001:db8::/33', '::/0'),
-    );
-    expect(toHex(message)).toBe(
-      toHex(
-        hex(
-          `${marker} 0043 02 0000 002c  800e1c 0002 01 10 20010db8000000000000000000000002 00 2120010db800 00  40010100 40020602010000fc00`,
-        ),
-      ),
-    );
-  });
-
-  test('withdraws both families', () => {
-    expect(toHex(packWithdrawals(4, keys('192.0.2.1/32')).message)).toBe(toHex(hex(`${marker} 001c 02 0005 20c0000201 0000`)));
-    expect(toHex(packWithdrawals(6, keys('2001:db8::/32')).message)).toBe(
-      toHex(hex(`${marker} 0022 02 0000 000b 800f08 000201 2020010db8`)),
-    );
-  });
-
   test.each([
     [4, `${marker} 0017 02 0000 0000`],
     [6, `${marker} 001d 02 0000 0006 800f03 000201`],
@@ -311,10 +223,3 @@ test('KEEPALIVE and ROUTE-REFRESH', () => {
   expect(toHex(encodeRouteRefresh(refresh))).toBe(`${marker}00170500020001`);
   expect(decodeRouteRefresh(hex('00020001'))).toEqual(refresh);
 });
-
-test.each(['0.0.0.0/0', '255.255.255.255/32', '10.0.0.0/9', '::/0', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128', '2001:db8::/33'])(
-  'key of %s',
-  (text) => {
-    expect(formatPrefix(prefixOfKey(prefixKey(prefix(text))))).toBe(text);
-  },
-);
