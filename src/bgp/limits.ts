@@ -24,6 +24,9 @@ export const messagesPerTurn = 64;
 /** Milliseconds that a closing connection may take to hand its NOTIFICATION over. */
 export const lingerMilliseconds = 1_000;
 
+/** Milliseconds for which a connection that was half closed and then given up lives on until the peer has taken what was written. */
+export const drainMilliseconds = 5_000;
+
 /** Seconds that a connection attempt may take: the kernel alone would go on for two minutes. */
 export const connectTimeout = 10;
 
