@@ -44,6 +44,7 @@ export interface Owner {
   down(fsm: ConnectionFsm, problem: Problem, wasEstablished: boolean): void;
   readvertise(fsm: ConnectionFsm, family: Family): void;
   received(fsm: ConnectionFsm, update: UpdateMessage): void;
+  notification(direction: 'sent' | 'received', notification: Notification): void;
   /** What was written has left. */
   drained(fsm: ConnectionFsm): void;
   opened(connection: object): void;
@@ -276,7 +277,7 @@ export class ConnectionFsm {
         break;
       case messageType.notification:
         received.notification++;
-        this.post({ type: 'notification', notification: decodeNotification(body) });
+        this.#receiveNotification(decodeNotification(body));
         break;
       case messageType.keepalive:
         received.keepalive++;
@@ -289,6 +290,11 @@ export class ConnectionFsm {
         break;
       }
     }
+  }
+
+  #receiveNotification(notification: Notification): void {
+    this.#owner.notification('received', notification);
+    this.post({ type: 'notification', notification });
   }
 
   #receiveUpdate(body: Uint8Array): void {
@@ -327,6 +333,7 @@ export class ConnectionFsm {
     if (link === undefined || connection === undefined) return;
     if (notification !== undefined) {
       this.#owner.counters.sent.notification++;
+      this.#owner.notification('sent', notification);
       connection.write(encodeNotification(notification));
     }
     connection.end();

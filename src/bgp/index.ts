@@ -3,7 +3,18 @@
  * any time why a session is down or a route is not announced.
  */
 export { Speaker, SpeakerError, type PeerListener, type SpeakerComponents, type SpeakerOptions, type StopOptions } from './speaker.ts';
-export type { NegotiatedStatus, NotificationStatus, Peer, PeerRoutes, PeerStatus, PerFamily } from './peer.ts';
+export type { Peer, PeerRoutes, PeerStatus, PerFamily } from './peer.ts';
+export type { NegotiatedStatus } from './open-status.ts';
+export {
+  PeerClosedError,
+  type EventStream,
+  type NotificationStatus,
+  type PeerEvent,
+  type PeerEventOf,
+  type PeerEventType,
+  type StreamedEvent,
+} from './events.ts';
+export type { Problem, TransportFailure } from './problem.ts';
 export { changedFields, fieldClass, PeerOptionsError, resolveOptions, type PeerOptions, type ResolvedOptions } from './peer-options.ts';
 export type { NextHops } from './outbound.ts';
 export type { Community, Route } from './route.ts';

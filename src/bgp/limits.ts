@@ -68,3 +68,6 @@ export const maximumRestartTime = 4095;
 
 /** Seconds: the longest stale time that the capability has room for (RFC 9494 3: 24 bits). */
 export const maximumStaleTime = 0xff_ffff;
+
+/** Events of a peer that a stream keeps for a program that does not take them. */
+export const maximumQueuedEvents = 256;

@@ -1,7 +1,16 @@
+import { formatAddress } from '../net/address.ts';
 import { roles } from './identity.ts';
+import type { Negotiated } from './negotiate.ts';
 import type { Capability } from './wire/capability.ts';
 import { familyName } from './wire/codes.ts';
 import type { OpenMessage } from './wire/open.ts';
+
+/** What both agreed on. */
+export type NegotiatedStatus = Omit<Negotiated, 'peerRouterId'> & { readonly peerRouterId: string };
+
+export function negotiatedStatus(negotiated: Negotiated): NegotiatedStatus {
+  return { ...negotiated, peerRouterId: formatAddress({ family: 4, value: BigInt(negotiated.peerRouterId) }) };
+}
 
 /** The capabilities of an OPEN in words, in the order they came in: what an operator compares. */
 export function describeOpen(open: OpenMessage | undefined): string[] {

@@ -1,6 +1,8 @@
 import type { Family } from '../net/address.ts';
 import { formatPrefix } from '../net/prefix.ts';
+import { fault, type Fault } from './wire/fault.ts';
 import { readNlri } from './wire/nlri.ts';
+import { maximumPrefixesNotification } from './wire/notification.ts';
 import type { UpdateMessage } from './wire/update.ts';
 
 /** Prefixes of a family that a peer may announce. */
@@ -42,4 +44,9 @@ export class ReceivedRoutes {
     }
     return undefined;
   }
+}
+
+export function tooManyPrefixes({ family, maximum }: { readonly family: Family; readonly maximum: number }): Fault {
+  const { code, subcode, data } = maximumPrefixesNotification(family, maximum);
+  return fault('reset', code, subcode, `the peer announces more than ${maximum} IPv${family} prefixes`, data);
 }

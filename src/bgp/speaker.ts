@@ -74,6 +74,7 @@ export class Speaker {
       changed: (peer) => {
         for (const listener of this.#listeners) listener(peer);
       },
+      remove: (peer, reason) => this.#remove(peer, reason),
       keysChanged: () => this.#listening.keysChanged(),
     };
     if (options.onChange !== undefined) this.#listeners.add(options.onChange);
@@ -116,10 +117,7 @@ export class Speaker {
    */
   removePeer(name: string, reason?: string): void {
     const peer = this.#peers.get(name);
-    if (peer === undefined) return;
-    this.#peers.delete(name);
-    this.#listening.keysChanged();
-    this.#close(peer, { subcode: reason === undefined ? cease.peerDeconfigured : cease.administrativeShutdown, message: reason });
+    if (peer !== undefined) void this.#remove(peer, reason);
   }
 
   /** Calls the listener when a session was established, went down, or fails for another reason than before; not for the steps between. */
@@ -133,15 +131,30 @@ export class Speaker {
     this.#stopped = true;
     this.#listening.close();
     for (const peer of this.#peers.values()) {
-      this.#close(peer, { subcode: cease.administrativeShutdown, message, forRestart: mode === 'restart' });
+      void this.#close(peer, { subcode: cease.administrativeShutdown, message, forRestart: mode === 'restart' });
     }
     this.#peers.clear();
     await Promise.all(this.#closing);
   }
 
-  #close(peer: Peer, how: Parameters<Peer['close']>[0]): void {
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /** Also of a peer that was removed before: then it is only waited for. */
+  async #remove(peer: Peer, reason: string | undefined): Promise<void> {
+    if (this.#peers.get(peer.name) === peer) {
+      this.#peers.delete(peer.name);
+      this.#listening.keysChanged();
+    }
+    const subcode = reason === undefined ? cease.peerDeconfigured : cease.administrativeShutdown;
+    await this.#close(peer, { subcode, message: reason });
+  }
+
+  #close(peer: Peer, how: Parameters<Peer['close']>[0]): Promise<void> {
     const closed = peer.close(how).finally(() => this.#closing.delete(closed));
     this.#closing.add(closed);
+    return closed;
   }
 
   #resolve(options: PeerOptions): ResolvedOptions {
