@@ -33,7 +33,6 @@ export class DirectorySource implements Source {
   readonly #records = new RecordSet(this.#store);
   readonly #applied = new Map<string, readonly HeraldObject[]>();
   readonly #versions = new Map<string, string>();
-  readonly #emptySince = new Map<string, number>();
   readonly #changeListeners = new Set<(changes: readonly Change[]) => void>();
   readonly #problemListeners = new Set<(problems: readonly SourceProblem[]) => void>();
   readonly #ignored = new Map<string, number>();
@@ -134,32 +133,12 @@ export class DirectorySource implements Source {
     }
     if (content.kind === 'gone') {
       this.#ignored.delete(path);
-      this.#emptySince.delete(path);
       return this.#manifests.update(path, undefined);
     }
-    if (this.#isBeingWritten(path, content.text)) return [];
     const manifests = readManifests(path, content.text, content.version);
     if (manifests.ignored > 0) this.#ignored.set(path, manifests.ignored);
     else this.#ignored.delete(path);
     return this.#manifests.update(path, manifests);
-  }
-
-  /** Many programs truncate a file before they write it, and its objects must not vanish in between. */
-  #isBeingWritten(path: string, text: string): boolean {
-    if (text.trim() !== '' || !this.#manifests.has(path)) {
-      this.#emptySince.delete(path);
-      return false;
-    }
-    const since = this.#emptySince.get(path);
-    if (since !== undefined && this.#clock.now() - since >= limits.emptyMilliseconds) {
-      this.#emptySince.delete(path);
-      return false;
-    }
-    if (since === undefined) {
-      this.#emptySince.set(path, this.#clock.now());
-      this.#clock.after(limits.emptyMilliseconds, () => this.#batch.add(path));
-    }
-    return true;
   }
 
   #apply(id: string): Change[] {

@@ -16,7 +16,7 @@ interface Held {
 /**
  * The manifests of all files: which file an object comes from, and which version of it is in force. Of an object that
  * several files have, the first file by path is the one; of an object that was edited into something broken, the last good
- * version stays. Pure state: it reads nothing.
+ * version stays; a file that became empty says what it said before. Pure state: it reads nothing.
  */
 export class ManifestSet {
   readonly #files = new Map<string, ReadonlyMap<string, Held>>();
@@ -25,15 +25,12 @@ export class ManifestSet {
   readonly #contested = new Set<string>();
   readonly #problems = new Map<string, readonly SourceProblem[]>();
 
-  has(file: string): boolean {
-    return (this.#files.get(file)?.size ?? 0) > 0;
-  }
-
   /** Takes what a file says now (undefined: it is gone); returns the identities whose objects may differ. */
   update(file: string, manifests: Manifests | undefined): ReadonlySet<string> {
+    if (manifests?.empty !== undefined && this.#keepEmptied(file)) return new Set();
     const before = this.#files.get(file) ?? new Map<string, Held>();
     const after = new Map<string, Held>();
-    const problems: SourceProblem[] = [...(manifests?.problems ?? [])];
+    const problems: SourceProblem[] = [...(manifests?.problems ?? []), ...emptyProblem(file, manifests?.empty)];
     for (const { identity, usable, objects, at } of manifests?.entries ?? []) {
       const id = identityText(identity);
       const earlier = after.get(id);
@@ -86,6 +83,20 @@ export class ManifestSet {
     return all.sort(compareProblems).slice(0, limits.problems);
   }
 
+  /**
+   * Many programs truncate a file before they write it (`kubectl get -o yaml > file`), and may take long or fail in between: that
+   * a file is empty does not say that its objects are to go. Deleting the file does.
+   */
+  #keepEmptied(file: string): boolean {
+    if ((this.#files.get(file)?.size ?? 0) === 0) return false;
+    // What was broken still is: an address that is reserved because of it must stay so.
+    const broken = this.#problems.get(file)?.some((problem) => problem.severity === 'error') ?? false;
+    const severity = broken ? 'error' : 'warning';
+    const message = 'has become empty: what it said before stays in force until this process ends';
+    this.keep(file, { severity, file, message, fix: 'write its manifests again, or delete the file to remove its objects' });
+    return true;
+  }
+
   #claimants(id: string): string[] {
     return [...(this.#claims.get(id) ?? [])].sort();
   }
@@ -106,6 +117,14 @@ export class ManifestSet {
 export function compareProblems(a: SourceProblem, b: SourceProblem): number {
   const byFile = (a.file ?? '') < (b.file ?? '') ? -1 : Number((a.file ?? '') > (b.file ?? ''));
   return byFile || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+}
+
+/** Nothing is known of what an empty file held before this process started; something was meant to be in one without a comment. */
+function emptyProblem(file: string, empty: Manifests['empty']): SourceProblem[] {
+  if (empty === undefined) return [];
+  const fix = 'write its manifests again, or delete the file';
+  if (empty === 'blank') return [{ severity: 'error', file, message: 'is empty: nothing is read from it', fix }];
+  return [{ severity: 'warning', file, message: 'holds only comments: nothing is read from it', fix }];
 }
 
 function problemAt(file: string, { line, column }: Position, object: string, message: string, fix: string): SourceProblem {

@@ -15,6 +15,8 @@ export interface Entry {
 
 /** What one file says. */
 export interface Manifests {
+  /** Why there is nothing to say; undefined: there are documents. */
+  readonly empty: 'blank' | 'comments' | undefined;
   readonly entries: readonly Entry[];
   readonly problems: readonly SourceProblem[];
   /** Something is broken that does not say which object it is: any earlier object that is missing may be it. */
@@ -29,7 +31,9 @@ export function readManifests(file: string, text: string, resourceVersion: strin
   const problems: SourceProblem[] = [];
   let unidentified = false;
   let ignored = 0;
-  for (const document of decodeDocuments(text, file.endsWith('.json'))) {
+  const documents = decodeDocuments(text, file.endsWith('.json'));
+  const empty = documents.length > 0 ? undefined : text.trim() === '' ? 'blank' : 'comments';
+  for (const document of documents) {
     for (const error of document.errors) {
       problems.push({ severity: 'error', file, line: error.line, column: error.column, message: error.message, fix: '' });
     }
@@ -50,7 +54,7 @@ export function readManifests(file: string, text: string, resourceVersion: strin
       for (const warning of result.warnings) problems.push(locate('warning', file, object, warning, document, path));
     }
   }
-  return { entries, problems, unidentified, ignored };
+  return { empty, entries, problems, unidentified, ignored };
 }
 
 function locate(

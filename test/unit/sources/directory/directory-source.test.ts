@@ -134,14 +134,52 @@ describe('a directory as a source', () => {
     expect(bench.problems[0]).toContain('line 1 came first');
   });
 
-  test('does not take a file that is being written for an empty one', async () => {
+  test.each([
+    ['nothing', ''],
+    ['comments', '# apiVersion: v1\n---\n# nothing\n'],
+  ])('keeps what a file said that now holds %s, until it is deleted', async (_, text) => {
     await using bench = await Workbench.started({ 'a.yaml': poolYaml('a'), 'b.yaml': poolYaml('b', '198.51.100.0/24') });
     bench.batches.length = 0;
-    await bench.write('a.yaml', '');
+    await bench.write('a.yaml', text);
+    await bench.until(() => bench.problems.length > 0);
+    expect(bench.source.problems()).toMatchObject([
+      { severity: 'warning', file: 'a.yaml', message: expect.stringContaining('become empty') },
+    ]);
+    await bench.write('a.yaml', `${text}\n`);
     await bench.write('b.yaml', poolYaml('b', '203.0.113.0/24'));
     await bench.until(() => bench.batches.length > 0);
+    expect(bench.keys).toEqual(['IPAddressPool b']);
     expect(bench.source.snapshot.pools.has('a')).toBe(true);
+    await bench.remove('a.yaml');
     await bench.until(() => !bench.source.snapshot.pools.has('a'));
+    expect(bench.problems).toEqual([]);
+  });
+
+  test('a file that was emptied can be written anew with other objects', async () => {
+    await using bench = await Workbench.started({ 'a.yaml': poolYaml('a') });
+    await bench.write('a.yaml', '');
+    await bench.until(() => bench.problems.length > 0);
+    await bench.write('a.yaml', poolYaml('b'));
+    await bench.until(() => bench.problems.length === 0);
+    expect([...bench.source.snapshot.pools.keys()]).toEqual(['b']);
+  });
+
+  test('a broken file that is emptied is still an error', async () => {
+    await using bench = await Workbench.started({ 'a.yaml': poolYaml('a', '192.0.2.300') });
+    await bench.write('a.yaml', '');
+    await bench.until(() => bench.problems[0]?.includes('become empty') ?? false);
+    expect(bench.source.problems()).toMatchObject([{ severity: 'error' }]);
+  });
+
+  test('says at the start that a file is empty: an error, unless comments show that it is meant so', async () => {
+    await using bench = await Workbench.started({ 'a.yaml': '\n', 'b.yaml': '# later\n' });
+    expect(bench.source.problems()).toMatchObject([
+      { severity: 'error', file: 'a.yaml', message: 'is empty: nothing is read from it' },
+      { severity: 'warning', file: 'b.yaml', message: 'holds only comments: nothing is read from it' },
+    ]);
+    await bench.write('a.yaml', poolYaml('a'));
+    await bench.until(() => bench.source.snapshot.pools.has('a'));
+    expect(bench.source.problems()).toHaveLength(1);
   });
 
   test('never shows what a broken Secret holds', async () => {
