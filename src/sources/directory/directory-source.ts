@@ -143,7 +143,7 @@ export class DirectorySource implements Source {
 
   #apply(id: string): Change[] {
     const before = this.#applied.get(id) ?? [];
-    const after = this.#manifests.objects(id);
+    const after = this.#manifests.settle(id);
     if (before === after) return [];
     if (after.length === 0) this.#applied.delete(id);
     else this.#applied.set(id, after);

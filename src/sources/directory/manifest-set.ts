@@ -14,8 +14,8 @@ interface Held {
 }
 
 /**
- * The manifests of all files: which file an object comes from, and which version of it is in force. Of an object that
- * several files have, the first file by path is the one; of an object that was edited into something broken, the last good
+ * The manifests of all files: which file an object comes from, and which version of it is in force. An object that several
+ * files have stays that of the file that had it first; where none did, as at a start, it is the first file by path. Of an object that was edited into something broken, the last good
  * version stays; a file that became empty says what it said before. Pure state: it reads nothing.
  */
 export class ManifestSet {
@@ -23,6 +23,8 @@ export class ManifestSet {
   /** Files that claim an object, by its identity. */
   readonly #claims = new Map<string, Set<string>>();
   readonly #contested = new Set<string>();
+  /** The file that an object is taken from, by identity. */
+  readonly #inForce = new Map<string, string>();
   readonly #problems = new Map<string, readonly SourceProblem[]>();
 
   /** Takes what a file says now (undefined: it is gone); returns the identities whose objects may differ. */
@@ -62,22 +64,30 @@ export class ManifestSet {
     this.#problems.set(file, [problem]);
   }
 
-  /** What is in force of one identity. */
-  objects(id: string): readonly HeraldObject[] {
-    for (const file of this.#claimants(id)) {
-      const held = this.#files.get(file)?.get(id);
-      if (held !== undefined && held.objects.length > 0) return held.objects;
-    }
-    return [];
+  /**
+   * Decides which file an object is taken from, and returns what that file holds. To be called when all files that changed
+   * together were read: a copy that was saved beside the original must not take over, whatever its path.
+   */
+  settle(id: string): readonly HeraldObject[] {
+    const held = (file: string | undefined): readonly HeraldObject[] =>
+      file === undefined ? [] : (this.#files.get(file)?.get(id)?.objects ?? []);
+    const last = this.#inForce.get(id);
+    const file = held(last).length > 0 ? last : this.#claimants(id).find((claimant) => held(claimant).length > 0);
+    if (file === undefined) this.#inForce.delete(id);
+    else this.#inForce.set(id, file);
+    return held(file);
   }
 
   problems(): SourceProblem[] {
     const all = [...this.#problems.values()].flat();
     for (const id of this.#contested) {
-      const [first, ...others] = this.#claimants(id);
-      for (const file of others) {
+      const claimants = this.#claimants(id);
+      const inForce = this.#inForce.get(id);
+      const message = inForce === undefined ? `is in ${claimants.join(' and ')}` : `is ignored: ${inForce} has the same object, in force`;
+      for (const file of claimants) {
+        if (file === (inForce ?? claimants[0])) continue;
         const at = this.#files.get(file)?.get(id)?.at ?? { line: 1, column: 1 };
-        all.push(problemAt(file, at, id, `is also in ${first ?? ''}, which comes first and is used`, 'remove one of the two'));
+        all.push(problemAt(file, at, id, message, 'remove one of the two: the next start takes the first by path'));
       }
     }
     return all.sort(compareProblems).slice(0, limits.problems);

@@ -117,15 +117,46 @@ describe('a directory as a source', () => {
     expect(bench.problems).toEqual([]);
   });
 
-  test('takes an object that two files have from the first by path', async () => {
+  test('takes an object that two files have at the start from the first by path', async () => {
     await using bench = await Workbench.started({ 'b.yaml': poolYaml('same', '198.51.100.0/24'), 'a.yaml': poolYaml('same') });
     expect(rangesOf(bench, 'same')).toEqual(['192.0.2.0/24']);
     expect(bench.problems).toEqual([
-      'b.yaml:1:1: IPAddressPool/same: is also in a.yaml, which comes first and is used (remove one of the two)',
+      'b.yaml:1:1: IPAddressPool/same: is ignored: a.yaml has the same object, in force (remove one of the two: the next start takes the first by path)',
     ]);
     await bench.remove('a.yaml');
     await bench.until(() => rangesOf(bench, 'same')?.[0] === '198.51.100.0/24');
     expect(bench.problems).toEqual([]);
+  });
+
+  test('an object stays that of its file when a copy appears whose path sorts first', async () => {
+    await using bench = await Workbench.started({ 'b.yaml': poolYaml('same', '198.51.100.0/24') });
+    bench.batches.length = 0;
+    await bench.write('a.yaml', poolYaml('same'));
+    await bench.until(() => bench.problems.length > 0);
+    expect(bench.batches).toEqual([]);
+    expect(bench.source.problems()).toMatchObject([{ file: 'a.yaml', message: 'is ignored: b.yaml has the same object, in force' }]);
+    await bench.write('b.yaml', poolYaml('same', '203.0.113.0/24'));
+    await bench.until(() => rangesOf(bench, 'same')?.[0] === '203.0.113.0/24');
+    await bench.remove('b.yaml');
+    await bench.until(() => rangesOf(bench, 'same')?.[0] === '192.0.2.0/24');
+    expect(bench.problems).toEqual([]);
+  });
+
+  test('the file in force stays so while its object is broken', async () => {
+    await using bench = await Workbench.started({ 'b.yaml': poolYaml('same', '198.51.100.0/24') });
+    await bench.write('b.yaml', poolYaml('same', '192.0.2.300/32'));
+    await bench.until(() => bench.problems.length > 0);
+    await bench.write('a.yaml', poolYaml('same'));
+    await bench.until(() => bench.problems.some((problem) => problem.startsWith('a.yaml')));
+    expect(rangesOf(bench, 'same')).toEqual(['198.51.100.0/24']);
+  });
+
+  test('an object that is broken in two files at the start is used as soon as one is mended', async () => {
+    await using bench = await Workbench.started({ 'a.yaml': poolYaml('same', '192.0.2.300'), 'b.yaml': poolYaml('same', '192.0.2.300') });
+    expect(bench.problems.join('\n')).toContain('b.yaml:1:1: IPAddressPool/same: is in a.yaml and b.yaml');
+    await bench.write('b.yaml', poolYaml('same'));
+    await bench.until(() => bench.source.snapshot.pools.has('same'));
+    expect(bench.problems.join('\n')).toContain('a.yaml:1:1: IPAddressPool/same: is ignored: b.yaml has the same object, in force');
   });
 
   test('takes an object that one file has twice from the first document', async () => {
