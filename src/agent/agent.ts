@@ -201,7 +201,7 @@ export class Agent {
   #waitingFor(services: readonly ServiceKey[]): ServiceKey[] {
     const owners = new Set<string>(services);
     const waiting = [...this.#quarantined.values()].filter(({ owner }) => owner !== undefined && owners.has(owner));
-    return waiting.map(({ service }) => service as ServiceKey);
+    return waiting.flatMap(({ services }) => services as readonly ServiceKey[]);
   }
 
   /** Takes the new plan for a Service, withdraws what is not in it, and returns what the kernel should do for it. */
@@ -242,11 +242,9 @@ export class Agent {
     this.#quarantined = result.quarantined;
     // A frontend that went into quarantine or came out of it changes what its Services may announce.
     for (const frontend of new Set([...before.keys(), ...result.quarantined.keys()])) {
-      const [then, now] = [before.get(frontend), result.quarantined.get(frontend)];
-      if (then?.service === now?.service && then?.owner === now?.owner) continue;
-      for (const service of [then?.service, then?.owner, now?.service, now?.owner]) {
-        if (service !== undefined) this.#toAnnounce.add(service as ServiceKey);
-      }
+      const [then, now] = [concerned(before.get(frontend)), concerned(result.quarantined.get(frontend))];
+      if (then.join() === now.join()) continue;
+      for (const service of [...then, ...now]) this.#toAnnounce.add(service);
     }
   }
 
@@ -294,10 +292,10 @@ export class Agent {
 
   #differing(): NodeState['differing'] {
     const differing: NodeState['differing'][number][] = [];
-    for (const [frontend, { service, error, owner }] of this.#quarantined) {
+    for (const [frontend, { services, error, owner }] of this.#quarantined) {
       const because =
         owner === undefined ? reason('FrontendQuarantined', { frontend, error }) : reason('FrontendTaken', { frontend, by: owner });
-      differing.push({ service: service as ServiceKey, aspect: 'Programmed', reason: because });
+      for (const service of services) differing.push({ service: service as ServiceKey, aspect: 'Programmed', reason: because });
     }
     for (const [service, [held]] of this.#held) if (held !== undefined) differing.push({ service, aspect: 'Announced', reason: held });
     for (const { peer, prefix, why } of this.#sessions.notPossible()) {
@@ -311,4 +309,9 @@ export class Agent {
     if (this.#stopped) return reason('AgentStopped', { node: this.#node });
     return this.#dataplaneError === undefined ? undefined : reason('DataPlaneFailed', { error: this.#dataplaneError });
   }
+}
+
+/** The Services whose announcements depend on a frontend in quarantine: its owner, and those that have not got it. */
+function concerned(entry: QuarantinedFrontend | undefined): readonly ServiceKey[] {
+  return [entry?.owner ?? [], entry?.services ?? []].flat() as readonly ServiceKey[];
 }

@@ -37,10 +37,11 @@ export interface ApplyResult {
 }
 
 export interface QuarantinedFrontend {
-  readonly service: string;
+  /** Whose latest form the kernel has not. Empty: the frontend is to go, and cannot. */
+  readonly services: readonly string[];
   /** The kernel's or the backend's own words. */
   readonly error: string;
-  /** Several services ask for the frontend: `service` is the first that waits, and the kernel has the form of this one. */
+  /** Several services ask for the frontend: `services` wait, and the kernel has the form of this one. */
   readonly owner?: string;
 }
 

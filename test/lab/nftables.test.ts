@@ -367,7 +367,7 @@ describe('faults', () => {
     });
     const batch: Promise<ApplyResult>[] = [30, 31, 32, 33].map((host) => other.apply(new Map([[`s${host}`, forwarding(host)]])));
     const [result] = await Promise.all(batch);
-    expect([...(result?.quarantined ?? [])].map(([key, { service }]) => [key, service])).toEqual([['192.0.2.31 TCP 80', 's31']]);
+    expect([...(result?.quarantined ?? [])].map(([key, { services }]) => [key, services])).toEqual([['192.0.2.31 TCP 80', ['s31']]]);
     expect(result?.quarantined.get('192.0.2.31 TCP 80')?.error).toContain('No such file');
     for (const host of [30, 32, 33]) {
       const outcome = await lab.request('client', { protocol: 'TCP', address: external(4, host), port: 80, count: 4 });

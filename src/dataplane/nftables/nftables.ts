@@ -234,12 +234,12 @@ export class NftablesDataplane implements Dataplane {
 
   #quarantined(): ReadonlyMap<string, QuarantinedFrontend> {
     const quarantined = new Map<string, QuarantinedFrontend>();
-    for (const { key, service, owner } of this.#desired.conflicts())
-      quarantined.set(key, { service, error: `already belongs to ${owner}`, owner });
+    for (const { key, services, owner } of this.#desired.conflicts())
+      quarantined.set(key, { services, error: `belongs to ${owner}`, owner });
     for (const [key, error] of this.#refused) {
       const service = this.#desired.get(key)?.service;
       // A frontend that is to go and cannot has no service any more.
-      quarantined.set(key, { service: service ?? '', error });
+      quarantined.set(key, { services: service === undefined ? [] : [service], error });
     }
     return quarantined;
   }

@@ -118,8 +118,11 @@ export class FakeDataplane implements Dataplane {
       }
     }
     const quarantined = new Map<string, QuarantinedFrontend>();
-    for (const { key, service, owner } of this.#claims.conflicts()) quarantined.set(key, { service, error: 'taken', owner });
-    for (const [key, error] of this.#quarantined) quarantined.set(key, { service: this.#claims.get(key)?.service ?? '', error });
+    for (const { key, services, owner } of this.#claims.conflicts()) quarantined.set(key, { services, error: 'taken', owner });
+    for (const [key, error] of this.#quarantined) {
+      const service = this.#claims.get(key)?.service;
+      quarantined.set(key, { services: service === undefined ? [] : [service], error });
+    }
     return { quarantined };
   }
 }
