@@ -41,12 +41,20 @@ export interface NodeExplanation {
   readonly addresses: readonly AddressExplanation[];
 }
 
+export interface PeerExplanation {
+  readonly peer: string;
+  readonly prefixes: readonly string[];
+  readonly reason?: Reason;
+  /** What is wrong with a session that runs all the same. */
+  readonly warning?: Reason;
+}
+
 export interface AddressExplanation {
   readonly address: string;
   readonly type: AddressAnnouncement['type'];
   readonly reason?: Reason;
   /** By name of the peer: the prefixes that go out, or why none does. */
-  readonly peers: readonly { readonly peer: string; readonly prefixes: readonly string[]; readonly reason?: Reason }[];
+  readonly peers: readonly PeerExplanation[];
   readonly refused: readonly RefusedAdvertisement[];
 }
 
@@ -92,11 +100,12 @@ function explainAddress(
   { address, type, result, refused }: AddressAnnouncement,
   obstacleTo: (peer: string) => Reason | undefined,
 ): AddressExplanation {
-  const peers = (result.peers ?? []).map(({ peer, result: toPeer }) => {
+  const peers = (result.peers ?? []).map(({ peer, result: toPeer }): PeerExplanation => {
     if (!('routes' in toPeer)) return { peer, prefixes: [], reason: toPeer.reason };
     const prefixes = toPeer.routes.map(({ prefix }) => formatPrefix(prefix));
     const obstacle = obstacleTo(peer);
-    return { peer, prefixes, ...(obstacle === undefined ? {} : { reason: obstacle }) };
+    const { warning } = toPeer;
+    return { peer, prefixes, ...(obstacle === undefined ? {} : { reason: obstacle }), ...(warning === undefined ? {} : { warning }) };
   });
   return { address: formatAddress(address), type, ...(result.announce ? {} : { reason: result.reason }), peers, refused };
 }

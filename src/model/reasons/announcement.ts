@@ -112,6 +112,13 @@ export const announcementReasons = {
       `BGPPeer "${d.peer}" needs Secret ${d.secret}: ${d.why}`,
     fix: (d) => `create Secret ${d.secret} of type kubernetes.io/basic-auth with the key password`,
   }),
+  PeerPasswordGone: entry({
+    brief: 'The Secret with the session password is gone; the session runs on',
+    says: (d: { readonly peer: string; readonly secret: string; readonly why: string }) =>
+      `the session with "${d.peer}" runs on with its last password, as Secret ${d.secret} cannot be used: ${d.why}`,
+    fix: (d) =>
+      `create Secret ${d.secret} of type kubernetes.io/basic-auth with the key password: an agent that restarts has no session without it`,
+  }),
   PeerNotPossible: entry({
     brief: 'The BGPPeer asks for what the speaker cannot do',
     says: (d: { readonly peer: string; readonly problem: string }) => `no session with "${d.peer}" is possible: ${d.problem}`,

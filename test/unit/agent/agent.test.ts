@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { DataplaneError } from '../../../src/dataplane/dataplane.ts';
-import { advertisement, config, node, peer, pool, service } from '../decisions/fixtures.ts';
+import { advertisement, config, metadata, node, peer, pool, service } from '../decisions/fixtures.ts';
 import { basics, changed, gate, testbed, web, type Testbed } from './testbed.ts';
 
 let bed: Testbed | undefined;
@@ -460,6 +460,21 @@ describe('peers', () => {
     const log = bed.takeLog();
     expect(log.indexOf('withdraw 192.0.2.1/32 to tor1')).toBeLessThan(log.indexOf('close tor1'));
     expect([...bed.peers.tables.keys()]).toEqual(['tor2']);
+  });
+
+  test('one with the address of a running one and a name that sorts first changes nothing', async () => {
+    const { source, states, takeLog, advance } = await started(...web('a', ['192.0.2.1']));
+    await advance(100);
+    const [report] = states.slice(-1);
+    if (report === undefined) throw new Error('no report');
+    source.put({ ...report, metadata: metadata('n1') });
+    source.put(peer({ name: 'a-copy' }));
+    await advance(100);
+    expect(takeLog().filter((line) => /^(open|close|withdraw|announce)/.test(line))).toEqual([]);
+    expect(states.at(-1)?.sessions).toMatchObject([
+      { peer: 'a-copy', state: 'Idle', since: '' },
+      { peer: 'tor1', state: 'Established' },
+    ]);
   });
 
   test('a pool that goes takes its routes along', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { renderService } from '../../../src/explain/render-service.ts';
 import { explainService, type NodeExplanation, type ServiceExplanation } from '../../../src/explain/service.ts';
 import type { NodeState, SessionStatus } from '../../../src/model/node-state.ts';
 import { reason } from '../../../src/model/reasons.ts';
@@ -112,6 +113,25 @@ describe('explainService', () => {
       reason: reason('SessionDown', { peer: 'tor4', state: 'Active', lastError: 'the peer refused: bad peer AS' }),
     });
     expect(matrix(onNode(explanation, 'n1'))).toMatchObject({ '2001:db8::1 tor6': '2001:db8::1/128' });
+  });
+
+  test('a session that runs although its Secret is gone has a warning', () => {
+    const [, tor6] = fabric.peers ?? [];
+    const peers = [{ name: 'tor4', passwordSecret: { namespace: 'herald', name: 'bgp' } }, ...(tor6 === undefined ? [] : [tor6])];
+    const since = '2026-01-01T00:00:00Z';
+    const explanation = explain({ ...fabric, peers }, [
+      state(
+        'n1',
+        up.map((session) => ({ ...session, since })),
+      ),
+      state('n2', up),
+    ]);
+    expect(onNode(explanation, 'n1').addresses[0]?.peers[0]).toMatchObject({
+      prefixes: ['192.0.2.1/32'],
+      warning: { code: 'PeerPasswordGone' },
+    });
+    expect(renderService(explanation).join('\n')).toContain('    warning: the session with "tor4" runs on with its last password');
+    expect(onNode(explanation, 'n2').addresses[0]?.peers[0]).toMatchObject({ reason: { code: 'PeerPasswordMissing' } });
   });
 
   test('a session that the agent does not know of yet is down', () => {
