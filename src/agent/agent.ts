@@ -1,5 +1,6 @@
 import type { Speaker } from '../bgp/index.ts';
 import { DataplaneError, type ApplyResult, type Dataplane, type QuarantinedFrontend } from '../dataplane/dataplane.ts';
+import { livingBackends } from '../decisions/forwarding/living.ts';
 import { nodeForwarding } from '../decisions/forwarding/node.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import type { NodeState } from '../model/node-state.ts';
@@ -212,7 +213,7 @@ export class Agent {
     if (plan.forwarding.frontends.length === 0 && plan.routes.length === 0) this.#plans.delete(key);
     else this.#plans.set(key, plan);
     this.#routes.narrow(key, routesOfPlan(plan));
-    const kept = this.#drain.keep(key, plan.forwarding);
+    const kept = this.#drain.keep(key, plan.forwarding, livingBackends(snapshot, key));
     return kept.frontends.length === 0 ? undefined : kept;
   }
 

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { DataplaneError } from '../../../src/dataplane/dataplane.ts';
-import { advertisement, config, metadata, node, peer, pool, service } from '../decisions/fixtures.ts';
+import { formatAddress } from '../../../src/net/address.ts';
+import { advertisement, config, metadata, node, peer, pool, service, slice } from '../decisions/fixtures.ts';
 import { basics, changed, gate, testbed, web, type Testbed } from './testbed.ts';
 
 let bed: Testbed | undefined;
@@ -251,6 +252,24 @@ describe('draining', () => {
   test('keeps the backends that they had', async () => {
     const bed = await gone();
     expect(bed.dataplane.kernel.get('192.0.2.1 TCP 80')?.frontend.backends).toHaveLength(1);
+  });
+
+  test('takes away a backend that ends meanwhile, and keeps those that are there', async () => {
+    const ends = (...endpoints: string[]) => slice({ service: 'a', name: 'a-4', ports: ['80'], endpoints });
+    const [web4] = web('a', ['192.0.2.1']);
+    if (web4 === undefined) throw new Error('no Service');
+    const bed = await started(web4, ends('10.1.0.1', '10.1.0.2'), config({ drainSeconds: 10 }));
+    const backends = (): string[] | undefined =>
+      bed.dataplane.kernel.get('192.0.2.1 TCP 80')?.frontend.backends.map(({ address }) => formatAddress(address));
+    bed.source.put(changed(web4, { ingress: [] }));
+    await bed.settle();
+    expect(backends()).toEqual(['10.1.0.1', '10.1.0.2']);
+    bed.source.put(ends('10.1.0.2'));
+    await bed.settle();
+    expect(backends()).toEqual(['10.1.0.2']);
+    bed.source.put(ends('10.1.0.2 notready'));
+    await bed.settle();
+    expect(backends()).toEqual([]);
   });
 
   test('a Service that comes back is announced again and stays', async () => {
