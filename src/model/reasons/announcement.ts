@@ -130,6 +130,12 @@ export const announcementReasons = {
       `${d.prefix} cannot be announced to "${d.peer}": ${d.why}`,
     fix: (d) => `see BGPPeer "${d.peer}"`,
   }),
+  UnreachableRouteMissing: entry({
+    brief: 'The aggregate has no unreachable route on the node',
+    says: (d: { readonly prefix: string; readonly error: string }) =>
+      `the unreachable route for the aggregate ${d.prefix} cannot be set (${d.error}), and without it packets to its unused addresses would loop`,
+    fix: () => 'it is retried; check that no other program uses routing table 152',
+  }),
   NotProgrammed: entry({
     brief: 'The forwarding rules are not in the kernel',
     says: (d: { readonly frontend: string }) => `the rules for ${d.frontend} are not in the kernel yet, and a route follows its rules`,

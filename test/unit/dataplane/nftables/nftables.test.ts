@@ -45,7 +45,7 @@ function setup(kernel = new FakeKernel()) {
     log: silentLog,
     conntrack: { delete: (flows) => Promise.resolve(void deleted.push(flows)) },
     routes: {
-      list: () => Promise.resolve(routes.present),
+      list: () => Promise.resolve({ prefixes: routes.present }),
       change: (add, remove) => {
         routes.writes.push(...add.map((each) => `+${formatPrefix(each)}`), ...remove.map((each) => `-${formatPrefix(each)}`));
         return Promise.resolve();
