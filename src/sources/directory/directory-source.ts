@@ -25,7 +25,7 @@ export interface DirectorySourceComponents {
  * file deserves a look, and what the file then holds is compared with what is in force.
  */
 export class DirectorySource implements Source {
-  readonly #root: string;
+  #root: string;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #store = new Store();
@@ -65,16 +65,26 @@ export class DirectorySource implements Source {
     const found = await stat(this.#root).catch((error: unknown) => error as NodeJS.ErrnoException);
     if (found instanceof Error) throw new SourceError('unreadable', `the directory cannot be read: ${found.code ?? ''}`, { cause: found });
     if (!found.isDirectory()) throw new SourceError('unreadable', 'the source is not a directory');
-    this.#watch = new FolderWatch(
-      this.#root,
-      (path) => this.#look(path),
-      (error) => this.#log.error({ error: String((error as NodeJS.ErrnoException).code ?? error) }, 'the directory cannot be watched'),
-    );
+    this.#watch = new FolderWatch(this.#root, (path) => this.#look(path), this.#onWatchError);
     await Promise.race([this.#watch.start(), aborted(signal)]);
     if (!this.#closed) await this.#batch.begin();
     if (signal?.aborted === true) await this.close();
     if (!this.#closed) this.#scheduleRescan();
     signal?.throwIfAborted();
+  }
+
+  /**
+   * For a preview: reads another directory once, as if all its files took the place of those of this one at the same moment.
+   * What is broken there is as an edit would leave it. Changes of either directory are no longer followed.
+   */
+  async replaceBy(root: string): Promise<void> {
+    this.#cancelRescan?.();
+    this.#batch.close();
+    await this.#watch?.close();
+    this.#root = resolve(root);
+    const files = new Set(this.#versions.keys());
+    await listFiles(this.#root, files, this.#onWatchError);
+    await this.#take(files);
   }
 
   onChange(listener: (changes: readonly Change[]) => void): () => void {
@@ -99,6 +109,10 @@ export class DirectorySource implements Source {
     this.#problemListeners.clear();
     await this.#watch?.close();
   }
+
+  readonly #onWatchError = (error: unknown): void => {
+    this.#log.error({ error: String((error as NodeJS.ErrnoException).code ?? error) }, 'the directory cannot be watched');
+  };
 
   /** A folder, which ends in "/", stands for the files that were in it. */
   #look(path: string): void {
@@ -184,6 +198,12 @@ export class DirectorySource implements Source {
     );
     for (const [index, path] of paths.entries()) if (versions[index] !== this.#versions.get(path)) this.#batch.add(path);
   }
+}
+
+async function listFiles(root: string, files: Set<string>, onError: (error: unknown) => void): Promise<void> {
+  const watch = new FolderWatch(root, (path) => void files.add(path), onError);
+  await watch.start();
+  await watch.close();
 }
 
 function aborted(signal: AbortSignal | undefined): Promise<void> {

@@ -19,12 +19,12 @@ interface Held {
  * version stays; a file that became empty says what it said before. Pure state: it reads nothing.
  */
 export class ManifestSet {
-  readonly #files = new Map<string, ReadonlyMap<string, Held>>();
+  readonly #files = new Map<string, Map<string, Held>>();
   /** Files that claim an object, by its identity. */
   readonly #claims = new Map<string, Set<string>>();
   readonly #contested = new Set<string>();
-  /** The file that an object is taken from, by identity. */
-  readonly #inForce = new Map<string, string>();
+  /** The file that an object is taken from, and what it says, by identity. */
+  readonly #inForce = new Map<string, { readonly file: string; readonly objects: readonly HeraldObject[] }>();
   readonly #problems = new Map<string, readonly SourceProblem[]>();
 
   /** Takes what a file says now (undefined: it is gone); returns the identities whose objects may differ. */
@@ -69,20 +69,32 @@ export class ManifestSet {
    * together were read: a copy that was saved beside the original must not take over, whatever its path.
    */
   settle(id: string): readonly HeraldObject[] {
-    const held = (file: string | undefined): readonly HeraldObject[] =>
-      file === undefined ? [] : (this.#files.get(file)?.get(id)?.objects ?? []);
     const last = this.#inForce.get(id);
-    const file = held(last).length > 0 ? last : this.#claimants(id).find((claimant) => held(claimant).length > 0);
-    if (file === undefined) this.#inForce.delete(id);
-    else this.#inForce.set(id, file);
-    return held(file);
+    const claimants = this.#claimants(id).flatMap((file) => {
+      const held = this.#files.get(file)?.get(id);
+      return held === undefined ? [] : [{ file, held }];
+    });
+    const usable = claimants.filter(({ held }) => held.objects.length > 0);
+    const chosen = usable.find(({ file }) => file === last?.file) ?? usable[0] ?? this.#adopt(id, claimants, last?.objects ?? []);
+    if (chosen === undefined) this.#inForce.delete(id);
+    else this.#inForce.set(id, { file: chosen.file, objects: chosen.held.objects });
+    return chosen?.held.objects ?? [];
+  }
+
+  /** An object that went to another file and broke on the way: the last good version goes along. */
+  #adopt(id: string, claimants: readonly { readonly file: string; readonly held: Held }[], objects: readonly HeraldObject[]) {
+    const [first] = claimants;
+    if (first === undefined || first.held.good || objects.length === 0) return undefined;
+    const held = { ...first.held, objects };
+    this.#files.get(first.file)?.set(id, held);
+    return { file: first.file, held };
   }
 
   problems(): SourceProblem[] {
     const all = [...this.#problems.values()].flat();
     for (const id of this.#contested) {
       const claimants = this.#claimants(id);
-      const inForce = this.#inForce.get(id);
+      const inForce = this.#inForce.get(id)?.file;
       const message = inForce === undefined ? `is in ${claimants.join(' and ')}` : `is ignored: ${inForce} has the same object, in force`;
       for (const file of claimants) {
         if (file === (inForce ?? claimants[0])) continue;

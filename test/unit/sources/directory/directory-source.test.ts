@@ -159,6 +159,19 @@ describe('a directory as a source', () => {
     expect(bench.problems.join('\n')).toContain('a.yaml:1:1: IPAddressPool/same: is ignored: b.yaml has the same object, in force');
   });
 
+  test('keeps the last good version of an object that goes to another file and breaks on the way', async () => {
+    await using bench = await Workbench.started({ 'a.yaml': poolYaml('same') });
+    const earlier = bench.source.snapshot.pools.get('same');
+    await Promise.all([bench.write('b.yaml', poolYaml('same', '192.0.2.300')), bench.remove('a.yaml')]);
+    await bench.until(() => bench.problems.length > 0);
+    expect(bench.source.snapshot.pools.get('same')).toBe(earlier);
+    await bench.write('b.yaml', poolYaml('same', '192.0.2.301'));
+    await bench.until(() => bench.problems.some((problem) => problem.includes('the last good version stays')));
+    expect(bench.source.snapshot.pools.get('same')).toBe(earlier);
+    await bench.remove('b.yaml');
+    await bench.until(() => bench.source.snapshot.pools.size === 0);
+  });
+
   test('takes an object that one file has twice from the first document', async () => {
     await using bench = await Workbench.started({ 'a.yaml': `${poolYaml('same')}---\n${poolYaml('same', '198.51.100.0/24')}` });
     expect(rangesOf(bench, 'same')).toEqual(['192.0.2.0/24']);
