@@ -133,14 +133,14 @@ export class DirectorySource implements Source {
       else this.#versions.set(path, content.version);
       const role = roleOf(path);
       if (role?.kind === 'record') changes.push(...this.#records.update(path, role, content));
-      else for (const id of this.#readFile(path, content)) affected.add(id);
+      else if (role !== undefined) for (const id of this.#readFile(path, role.kind, content)) affected.add(id);
     }
     // Only after all files were read: an object that moved from one file to another was never away.
     for (const id of affected) changes.push(...this.#apply(id));
     this.#tell(changes);
   }
 
-  #readFile(path: string, content: FileContent): Iterable<string> {
+  #readFile(path: string, role: 'manifest' | 'nodeState', content: FileContent): Iterable<string> {
     if (content.kind === 'unreadable') {
       this.#manifests.keep(path, { severity: 'error', file: path, message: content.message, fix: 'what it said before stays in force' });
       return [];
@@ -149,7 +149,7 @@ export class DirectorySource implements Source {
       this.#ignored.delete(path);
       return this.#manifests.update(path, undefined);
     }
-    const manifests = readManifests(path, content.text, content.version);
+    const manifests = readManifests(path, role, content.text, content.version);
     if (manifests.ignored > 0) this.#ignored.set(path, manifests.ignored);
     else this.#ignored.delete(path);
     return this.#manifests.update(path, manifests);

@@ -87,6 +87,13 @@ describe('over a copy of examples/fabric', () => {
     expect(stdout).toMatch(/2 addresses, 12 sessions, \d+ routes and \d+ rules would change\./);
   });
 
+  test('plan of examples/one-host: nothing is wrong, and the first address is one that every client can use', async () => {
+    const { code, stdout } = await herald('plan', '-f', join(root, 'examples/one-host'));
+    expect(code).toBe(2);
+    expect(stdout).toContain('default/web: none -> 198.51.100.1\n');
+    expect(stdout).not.toMatch(/problem|warning/);
+  });
+
   test('plan -o json is one object, whoever stops reading', async () => {
     const { stdout } = await herald('plan', '-f', directory, '-o', 'json');
     const { addresses, sessions, problems } = JSON.parse(stdout) as Record<string, unknown[]>;

@@ -237,6 +237,21 @@ describe('a directory as a source', () => {
     expect(bench.problems.join('\n')).not.toContain('hunter2');
   });
 
+  test('reads a NodeState only where agents write it, and nothing else there', async () => {
+    const state = (name: string): string => `apiVersion: herald.dev/v1alpha1\nkind: NodeState\nmetadata: {name: ${name}}\n`;
+    await using bench = await Workbench.started({
+      'a.yaml': `${poolYaml('a')}---\n${state('n1')}`,
+      '.herald/nodes/n2.yaml': state('n2'),
+      '.herald/nodes/n3.yaml': poolYaml('b'),
+    });
+    expect([...bench.source.snapshot.nodeStates.keys()]).toEqual(['n2']);
+    expect([...bench.source.snapshot.pools.keys()]).toEqual(['a']);
+    expect(bench.problems).toEqual([
+      '.herald/nodes/n3.yaml:1:1: IPAddressPool/b: is no NodeState, and only those are read from .herald/nodes (move the object out of .herald)',
+      'a.yaml:9:1: NodeState/n1: is what an agent reports, and is read only from .herald/nodes (remove the object)',
+    ]);
+  });
+
   test('survives nesting without end', async () => {
     const deep = '['.repeat(200_000);
     await using bench = await Workbench.started({ 'deep.yaml': `a: ${deep}`, 'deep.json': `{"a": ${deep}`, 'a.yaml': poolYaml('a') });
