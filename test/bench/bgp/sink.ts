@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { openOf } from '../../../src/bgp/negotiate.ts';
+import { openOf } from '../../../src/bgp/identity.ts';
 import { messageType } from '../../../src/bgp/wire/codes.ts';
 import { Framer } from '../../../src/bgp/wire/framer.ts';
 import { keepaliveMessage } from '../../../src/bgp/wire/message.ts';

@@ -1,82 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { formatAddress, addressFromBytes } from '../../../../src/net/address.ts';
 import { formatPrefix } from '../../../../src/net/prefix.ts';
-import { errorName, errorNumbers } from '../../../../src/bgp/wire/codes.ts';
 import { keepaliveMessage } from '../../../../src/bgp/wire/message.ts';
 import { readNlri } from '../../../../src/bgp/wire/nlri.ts';
-import {
-  ceaseNotification,
-  decodeNotification,
-  describeNotification,
-  encodeNotification,
-  shutdownMessageOf,
-} from '../../../../src/bgp/wire/notification.ts';
-import { decodeOpen, encodeOpen, type OpenMessage } from '../../../../src/bgp/wire/open.ts';
 import { decodeRouteRefresh, encodeRouteRefresh } from '../../../../src/bgp/wire/refresh.ts';
 import { decodeUpdate, encodeEndOfRib, type UpdateSession } from '../../../../src/bgp/wire/update.ts';
-import { openOf } from '../../../../src/bgp/negotiate.ts';
 import { hex, marker, toHex } from '../hex.ts';
 
 const session: UpdateSession = { fourOctetAsn: true, internal: false, families: [4, 6] };
-
-const identity = { localAsn: 64512, peerAsn: 65001, routerId: 0x0a000001, holdTime: 90, families: [4, 6] as const, overIpv6: false };
-const openVectors: readonly { name: string; open: OpenMessage; bytes: string }[] = [
-  {
-    name: 'both families, refresh, 4-octet ASN',
-    open: openOf(identity),
-    bytes: `${marker} 0033 01 04 fc00 005a 0a000001 16  02 14  0104 00010001  0104 00020001  0200  4104 0000fc00`,
-  },
-  {
-    name: 'an ASN that needs four octets, over IPv6',
-    open: openOf({ ...identity, localAsn: 4_200_000_000, families: [4], overIpv6: true }),
-    bytes: `${marker} 0035 01 04 5ba0 005a 0a000001 18  02 16  0104 00010001  0200  0506 0001 0001 0002  4104 fa56ea00`,
-  },
-  {
-    name: 'no capabilities',
-    open: { version: 4, asn: 1, holdTime: 0, routerId: 1, capabilities: [] },
-    bytes: `${marker} 001d 01 04 0001 0000 00000001 00`,
-  },
-];
-
-describe('OPEN', () => {
-  test.each(openVectors)('$name, both ways', ({ open, bytes }) => {
-    expect(toHex(encodeOpen(open))).toBe(toHex(hex(bytes)));
-    expect(decodeOpen(hex(bytes).subarray(19))).toEqual({ ok: true, value: open });
-  });
-
-  test('more than 255 octets of capabilities use the form of RFC 9072, both ways', () => {
-    const capabilities = [1, 2].map((code) => ({ kind: 'other' as const, code: 200 + code, data: new Uint8Array(150).fill(code) }));
-    const open: OpenMessage = { version: 4, asn: 1, holdTime: 90, routerId: 1, capabilities };
-    const bytes = encodeOpen(open);
-    expect(toHex(bytes.subarray(28, 35))).toBe('ffff0133020130');
-    expect(decodeOpen(bytes.subarray(19))).toEqual({ ok: true, value: open });
-  });
-
-  test.each([
-    ['version 3', '03 0001 005a 0a000001 00', 1, '0004'],
-    ['an optional parameter of type 1', '04 0001 005a 0a000001 02 0100', 4, ''],
-    ['an optional parameter of type 77', '04 0001 005a 0a000001 02 4d00', 4, ''],
-    ['parameters longer than the message', '04 0001 005a 0a000001 09 0200', 0, ''],
-    ['parameters shorter than the message', '04 0001 005a 0a000001 00 0200', 0, ''],
-    ['a parameter that overruns', '04 0001 005a 0a000001 02 0205', 0, ''],
-    ['a capability that overruns', '04 0001 005a 0a000001 04 0202 0104', 0, ''],
-    ['a multiprotocol capability of three octets', '04 0001 005a 0a000001 07 0205 0103 000100', 0, ''],
-    ['a 4-octet ASN capability of two octets', '04 0001 005a 0a000001 06 0204 4102 0001', 0, ''],
-  ])('%s is a fault', (_, bytes, subcode, data) => {
-    const result = decodeOpen(hex(bytes));
-    expect(result).toMatchObject({ ok: false, fault: { disposition: 'reset', code: 2, subcode, data: hex(data) } });
-  });
-
-  test.each([
-    ['several capabilities in one parameter', '04 0001 005a 0a000001 0a 0208 0104 00010001 0200'],
-    ['one capability a parameter', '04 0001 005a 0a000001 0c 0206 0104 00010001 0202 0200'],
-    ['duplicates', '04 0001 005a 0a000001 0e 020c 0104 00010001 0104 00010001'],
-    ['an unknown capability', '04 0001 005a 0a000001 06 0204 f002 abcd'],
-    ['the form of RFC 9072', '04 0001 005a 0a000001 ff ff 0005 02 0002 0200'],
-  ])('%s is accepted', (_, bytes) => {
-    expect(decodeOpen(hex(bytes))).toMatchObject({ ok: true });
-  });
-});
 
 describe('UPDATE', () => {
   test.each([
@@ -171,49 +102,6 @@ describe('errors in an UPDATE', () => {
     const result = decodeUpdate(update(attributes), session);
     expect(result).toMatchObject({ ok: true, value: { treatAsWithdraw: false, announced: [{ count: 1 }] } });
     expect(result.ok && result.value.faults.length).toBe(faults);
-  });
-});
-
-describe('NOTIFICATION', () => {
-  test('shutdown text, both ways', () => {
-    const bytes = encodeNotification(ceaseNotification(2, 'Wartung: Köln'));
-    expect(toHex(bytes)).toBe(toHex(hex(`${marker} 0024 03 06 02 0e 57617274756e673a204bc3b66c6e`)));
-    expect(describeNotification(decodeNotification(bytes.subarray(19)))).toBe('Cease: Administrative Shutdown (6/2): "Wartung: Köln"');
-  });
-
-  test('a long text is cut between characters at 255 octets', () => {
-    const { data } = ceaseNotification(2, 'ö'.repeat(300));
-    expect(data.length).toBe(255);
-    expect(shutdownMessageOf({ code: 6, subcode: 2, data })).toBe('ö'.repeat(127));
-  });
-
-  test.each([
-    ['no data', '', undefined],
-    ['a length beyond the data', '09 6162', undefined],
-    ['invalid UTF-8', '03 61ff62', 'a\ufffdb'],
-    ['control characters', '05 611b5b0a62', 'a [ b'],
-    ['text with another code', undefined, undefined],
-  ])('%s does no harm', (_, data, text) => {
-    const notification = data === undefined ? { code: 6, subcode: 4 + 1, data: hex('0161') } : { code: 6, subcode: 2, data: hex(data) };
-    expect(shutdownMessageOf(notification)).toBe(text);
-  });
-
-  test('a NOTIFICATION with de-configured carries no text', () => {
-    expect(ceaseNotification(3, 'text').data).toHaveLength(0);
-  });
-
-  test('names both ways', () => {
-    for (const [code, subcode] of [
-      [1, 2],
-      [2, 2],
-      [4, 0],
-      [5, 3],
-      [6, 10],
-      [8, 0],
-    ] as const) {
-      expect(errorNumbers(errorName(code, subcode))).toEqual({ code, subcode });
-    }
-    expect(errorName(99, 7)).toBe('Unknown Error (99/7)');
   });
 });
 
