@@ -1,5 +1,6 @@
 /** Values of every kind that the codec knows, for property tests. */
 import * as fc from 'fast-check';
+import type { AsPathSegment } from '../../../../src/bgp/wire/as-path.ts';
 import type { Capability } from '../../../../src/bgp/wire/capability.ts';
 
 export const u8 = fc.nat(0xff);
@@ -40,4 +41,14 @@ export const capability: fc.Arbitrary<Capability> = fc.oneof(
   fc.record({ kind: fc.constant('fqdn' as const), hostName: text, domainName: text }),
   fc.record({ kind: fc.constant('softwareVersion' as const), version: text }),
   fc.record({ kind: fc.constant('other' as const), code: fc.integer({ min: 76, max: 255 }), data: fc.uint8Array({ maxLength: 255 }) }),
+);
+
+const asn = fc.integer({ min: 1, max: 0xffff_ffff });
+
+export const asPath: fc.Arbitrary<AsPathSegment[]> = fc.array(
+  fc.record({
+    kind: fc.constantFrom('set' as const, 'sequence' as const, 'confederationSequence' as const, 'confederationSet' as const),
+    asns: fc.array(asn, { minLength: 1, maxLength: 12 }),
+  }),
+  { maxLength: 5 },
 );

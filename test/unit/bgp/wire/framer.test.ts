@@ -176,7 +176,7 @@ function work(stream: Uint8Array, maximum: number): { copied: number; allocated:
     pending = Math.max(pending, framer.pending);
   }
   const copied = spy.mock.calls.reduce((sum, [source]) => sum + source.length, 0);
-  const allocated = [...new Set(spy.mock.contexts)].reduce((sum, target) => sum + target.length, 0);
+  const allocated = [...new Set(spy.mock.contexts as Uint8Array[])].reduce((sum, target) => sum + target.length, 0);
   spy.mockRestore();
   return { copied, allocated, pending };
 }
