@@ -1,6 +1,6 @@
 import { asTrans } from './codes.ts';
 import { Reader } from './reader.ts';
-import { octets, u16, u32 } from './writer.ts';
+import { concat, octets, u16, u32 } from './writer.ts';
 
 /** A segment of AS_PATH, RFC 4271 4.3 b and RFC 5065 3: type (1) | number of ASNs (1) | ASNs (2 or 4 octets each). */
 export interface AsPathSegment {
@@ -40,7 +40,7 @@ export function encodeAsPath(segments: readonly AsPathSegment[], fourOctets: boo
       blocks.push(octets(kinds.indexOf(kind), some.length, ...some.map(encodeAsn)));
     }
   }
-  return octets(...blocks);
+  return concat(blocks);
 }
 
 export const isConfederation = ({ kind }: AsPathSegment): boolean => kind === 'confederationSequence' || kind === 'confederationSet';

@@ -55,7 +55,7 @@ export interface PathAttributes {
   readonly as4Aggregator?: Aggregator;
   /** RFC 9234 5: the AS number in ONLY_TO_CUSTOMER. */
   readonly onlyToCustomer?: number;
-  /** Optional attributes that this codec does not read, in the order in which they came, one a type. */
+  /** Optional attributes that this codec does not read, one a type, in ascending order of type. */
   readonly other?: readonly RawAttribute[];
 }
 
@@ -138,7 +138,7 @@ function isAcceptable({ flags, type, value }: RawAttribute, session: AttributeSe
   if ((flags & flagsThatMatter) !== attributeFlags[rule.flags]) {
     // RFC 7606 3 c. The prefixes of a multiprotocol attribute are needed all the same, to withdraw them.
     faults.add('withdraw', updateError.attributeFlags, () => `the flags of ${rule.name} are wrong`, data);
-    return isMultiprotocol(type) && rule.lengthRule(value.length, session);
+    if (!isMultiprotocol(type)) return false;
   }
   if (!rule.lengthRule(value.length, session)) {
     const subcode = rule.lengthError ?? updateError.attributeLength;
@@ -219,6 +219,7 @@ function readValue(raw: RawAttribute, session: AttributeSession, into: Draft): b
 }
 
 function finish({ standard, extended, large, ...attributes }: Draft): PathAttributes {
+  attributes.other?.sort((a, b) => a.type - b.type);
   const lists = [standard, extended, large].filter((list) => list !== undefined);
   return lists.length === 0 ? attributes : { ...attributes, communities: lists.flat() };
 }

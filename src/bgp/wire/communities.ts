@@ -1,6 +1,6 @@
 import type { Community } from '../route.ts';
 import { Reader } from './reader.ts';
-import { octets, u16, u32 } from './writer.ts';
+import { concat, octets, u16, u32 } from './writer.ts';
 
 type StandardCommunity = Extract<Community, { readonly kind: 'standard' }>;
 type LargeCommunity = Extract<Community, { readonly kind: 'large' }>;
@@ -37,7 +37,7 @@ export function decodeExtendedCommunities(value: Uint8Array): ExtendedCommunity[
 
 /** The value of the attribute that carries communities of this kind, in the order given; other kinds are left out. */
 export function encodeCommunities(kind: Community['kind'], communities: readonly Community[]): Uint8Array {
-  return octets(...communities.filter((community) => community.kind === kind).map(encodeCommunity));
+  return concat(communities.filter((community) => community.kind === kind).map(encodeCommunity));
 }
 
 function encodeCommunity(community: Community): Uint8Array {

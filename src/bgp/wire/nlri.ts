@@ -2,7 +2,7 @@ import assert from 'node:assert';
 import { addressBytes, addressFromBytes, bitsOf, type Family } from '../../net/address.ts';
 import { maskedPrefix, type Prefix } from '../../net/prefix.ts';
 import { Reader } from './reader.ts';
-import { octets, u32 } from './writer.ts';
+import { concat, octets, u32 } from './writer.ts';
 
 /** Prefixes of one family as they came, or as they go: nothing is allocated for each. `readPaths` reads them. */
 export interface Nlri {
@@ -68,7 +68,7 @@ export function* readPaths({ family, bytes, pathIds }: Pick<Nlri, 'family' | 'by
  */
 export function nlriOf(family: Family, paths: readonly Path[], nextHop?: Uint8Array): Nlri {
   const pathIds = paths.some(({ pathId }) => pathId !== undefined);
-  const bytes = octets(...paths.map(({ prefix, pathId = 0 }) => octets(pathIds ? u32(pathId) : [], encodePrefix(family, prefix))));
+  const bytes = concat(paths.map(({ prefix, pathId = 0 }) => octets(pathIds ? u32(pathId) : [], encodePrefix(family, prefix))));
   const multiprotocol = family === 6 || (nextHop !== undefined && nextHop.length !== 4);
   return { family, bytes, count: paths.length, multiprotocol, pathIds, ...(nextHop === undefined ? {} : { nextHop }) };
 }

@@ -3,7 +3,7 @@ import { attributeFlags as flags, attributeRules, type AttributeSession } from '
 import { encodeAttribute, type Aggregator, type PathAttributes, type RawAttribute } from './attributes.ts';
 import { asTrans, attributeType as t } from './codes.ts';
 import { encodeCommunities } from './communities.ts';
-import { octets, u16, u32 } from './writer.ts';
+import { concat, octets, u16, u32 } from './writer.ts';
 
 /**
  * The attribute block of an UPDATE, in ascending order of type (RFC 4271 5), without the two multiprotocol attributes. For
@@ -24,7 +24,7 @@ export function encodePathAttributes(attributes: PathAttributes, { fourOctetAsn 
     [t.aggregator, aggregator && encodeAggregator(aggregator, fourOctetAsn)],
     [t.communities, list(encodeCommunities('standard', communities))],
     [t.originatorId, number(attributes.originatorId)],
-    [t.clusterList, attributes.clusterList && list(octets(...attributes.clusterList.map(u32)))],
+    [t.clusterList, attributes.clusterList && list(concat(attributes.clusterList.map(u32)))],
     [t.extendedCommunities, list(encodeCommunities('extended', communities))],
     [t.as4Path, as4Path && encodeAsPath(as4Path, true)],
     [t.as4Aggregator, as4Aggregator && encodeAggregator(as4Aggregator, true)],
@@ -33,7 +33,7 @@ export function encodePathAttributes(attributes: PathAttributes, { fourOctetAsn 
   ];
   const known = values.flatMap(([type, value]): RawAttribute[] => (value === undefined ? [] : [{ flags: flagsOf(type), type, value }]));
   const all = [...known, ...other].sort((a, b) => a.type - b.type);
-  return octets(...all.map(({ flags, type, value }) => encodeAttribute(flags, type, value)));
+  return concat(all.map(({ flags, type, value }) => encodeAttribute(flags, type, value)));
 }
 
 const flagsOf = (type: number): number => flags[attributeRules[type]?.flags ?? 'optionalTransitive'];

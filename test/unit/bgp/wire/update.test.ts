@@ -281,6 +281,7 @@ describe('errors in an UPDATE', () => {
     ['BGP-067 MP_REACH_NLRI of four octets', body(`${good} 800e04 000201 00`), 9, '800e04 000201 00'],
     ['BGP-067 MP_REACH_NLRI that overruns the attributes', body(`${good} 800e20 000201`), 1, ''],
     ['BGP-068 MP_UNREACH_NLRI with a prefix that is cut off', body('800f05 000201 2020', ''), 9, '800f05 000201 2020'],
+    ['BGP-067 MP_REACH_NLRI of four octets and with wrong flags', body(`${good} c00e04 000201 00`), 9, 'c00e04 000201 00'],
     ['BGP-068 MP_UNREACH_NLRI of two octets', body('800f02 0002', ''), 9, '800f02 0002'],
     ['BGP-068 MP_UNREACH_NLRI that overruns the attributes', body('800f09 000201', ''), 1, ''],
     ['BGP-069 ORIGIN 9 where there are no routes', body('40010109', ''), 6, '40010109'],
