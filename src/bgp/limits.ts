@@ -27,6 +27,9 @@ export const messagesPerTurn = 64;
 /** Milliseconds that a closing connection may take to hand its NOTIFICATION over. */
 export const lingerMilliseconds = 1_000;
 
+/** Milliseconds for which a connection that was half closed and then given up lives on until the peer has taken what was written. */
+export const drainMilliseconds = 5_000;
+
 /** Seconds that a connection attempt may take: the kernel alone would go on for two minutes. */
 export const connectTimeout = 10;
 
@@ -53,3 +56,21 @@ export const historyLength = 64;
 
 /** Peers of one speaker. */
 export const maximumPeers = 256;
+
+/** Seconds within which a second connection of an established peer counts as one that was on its way, not as a restart. */
+export const collisionWindow = 1;
+
+/** Seconds between attempts to listen after one that failed. */
+export const listenRetryTime = 5;
+
+/** Seconds between two log lines about connections from addresses that are no peers. */
+export const strangerLogInterval = 60;
+
+/** Seconds: the longest restart time that the capability has room for (RFC 4724 3: 12 bits). */
+export const maximumRestartTime = 4095;
+
+/** Seconds: the longest stale time that the capability has room for (RFC 9494 3: 24 bits). */
+export const maximumStaleTime = 0xff_ffff;
+
+/** Events of a peer that a stream keeps for a program that does not take them. */
+export const maximumQueuedEvents = 256;

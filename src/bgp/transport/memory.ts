@@ -6,11 +6,11 @@ import type {
   ConnectionEvents,
   DialOptions,
   DiscoveryEvents,
+  KernelDrops,
   Listener,
   ListenerEvents,
   ListenOptions,
   PeerKey,
-  SignatureCounters,
   Transport,
 } from './transport.ts';
 
@@ -43,7 +43,7 @@ export class MemoryTransport implements Transport {
   localAddress: Address | undefined;
   incapable: string | undefined;
   onAccept: ((remote: RemoteEnd) => void) | undefined;
-  signatures: SignatureCounters | undefined;
+  drops: KernelDrops | undefined;
   /** What the listeners were told last. */
   keys: readonly PeerKey[] = [];
   readonly listening: ListenOptions[] = [];
@@ -119,8 +119,8 @@ export class MemoryTransport implements Transport {
     return accepted;
   }
 
-  signatureCounters(): SignatureCounters | undefined {
-    return this.signatures;
+  kernelDrops(): KernelDrops | undefined {
+    return this.drops;
   }
 
   discover(networkInterface: string, events: DiscoveryEvents): { close(): void } {

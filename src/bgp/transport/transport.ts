@@ -85,11 +85,15 @@ export interface Listener {
   close(): void;
 }
 
-/** TCP segments with a wrong signature, none where one is expected, or one where none is, since the kernel started: they look like silence. */
-export interface SignatureCounters {
+/** TCP segments that the kernel has dropped since it started, of whatever connection: to us they look like silence. */
+export interface KernelDrops {
+  /** Without an MD5 signature where one is expected. */
   readonly missing: number;
+  /** With one where none is. */
   readonly unexpected: number;
   readonly wrong: number;
+  /** RFC 5082. */
+  readonly belowMinimumTtl: number;
 }
 
 /** The router on an interface that advertises itself (RFC 4861 4.2), for peering without addresses. */
@@ -106,7 +110,7 @@ export interface Transport {
   dial(options: DialOptions, events: ConnectionEvents): Connection;
   listen(options: ListenOptions, events: ListenerEvents): Listener;
   /** Undefined where they cannot be read. */
-  signatureCounters(): SignatureCounters | undefined;
+  kernelDrops(): KernelDrops | undefined;
   /**
    * Sends router advertisements with lifetime 0 on the interface, so that the peer finds us, and reports the link-local address
    * of the router there. The result ends both.

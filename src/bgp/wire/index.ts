@@ -38,17 +38,20 @@ export { linkBandwidthCommunity, linkBandwidthOf, type ExtendedCommunity, type L
 export type { Community } from '../route.ts';
 export type { Decoded, Disposition, Fault } from './fault.ts';
 export { nlriOf, readPaths, type Nlri, type Path } from './nlri.ts';
+export { keepaliveMessage } from './message.ts';
 export {
   ceaseNotification,
+  decodeNotification,
   describeNotification,
+  encodeNotification,
   hardReset,
   innermost,
   maximumPrefixesNotification,
   shutdownMessageOf,
   type Notification,
 } from './notification.ts';
-export type { OpenMessage } from './open.ts';
-export type { RouteRefresh } from './refresh.ts';
-export { encodeEndOfRib, type UpdateContent, type UpdateMessage } from './update.ts';
+export { decodeOpen, encodeOpen, type OpenMessage } from './open.ts';
+export { decodeRouteRefresh, encodeRouteRefresh, type RouteRefresh } from './refresh.ts';
+export { decodeUpdate, encodeEndOfRib, encodeUpdate, type UpdateContent, type UpdateMessage, type UpdateSession } from './update.ts';
 export { address, addressBytes, addressFromBytes, formatAddress, parseAddress, type Address, type Family } from '../../net/address.ts';
 export { formatPrefix, parsePrefix, prefix, type Prefix } from '../../net/prefix.ts';

@@ -8,7 +8,7 @@ import { peersOfNode, type SessionIntent } from '../../../src/decisions/announce
 import { prefix } from '../../../src/net/prefix.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
-import { cluster, type PeerLiteral } from '../decisions/fixtures.ts';
+import { cluster, type ClusterLiteral, type PeerLiteral } from '../decisions/fixtures.ts';
 import { Routers } from './routers.ts';
 import { basics, testbed, web } from './testbed.ts';
 
@@ -129,6 +129,38 @@ describe('sessions', () => {
   });
 });
 
+describe('a session whose Secret is deleted', () => {
+  const locked = { ...tor1, passwordSecret: { namespace: 'herald', name: 'bgp' } };
+  const nodes = [{ name: 'n1' }];
+  const password = 'correct horse';
+  const running = { n1: { tor1: '10.0.0.254' } };
+  const start = (literal: ClusterLiteral): void => {
+    sessions.start(cluster({ nodes, peers: [locked], ...literal }), 'n1');
+    routers.exchange();
+  };
+
+  test('runs on with its last password, also through a change, and says that the Secret is gone', () => {
+    start({ secrets: [{ name: 'herald/bgp', password }] });
+    start({ running });
+    start({ running, peers: [{ ...locked, keepaliveTimeSeconds: 10 }] });
+    expect(routers.notifications).toEqual([]);
+    expect(routers.transport.dialed).toHaveLength(1);
+    expect(statuses()).toEqual([
+      'tor1 Established: the session with "tor1" runs on with its last password, as Secret herald/bgp cannot be used: it does not exist',
+    ]);
+    start({ running, secrets: [{ name: 'herald/bgp', password }] });
+    expect(statuses()).toEqual(['tor1 Established']);
+  });
+
+  test('does not come back after a restart of the agent, nor without a password', () => {
+    start({ running });
+    expect(statuses()).toEqual(['tor1 Idle: BGPPeer "tor1" needs Secret herald/bgp: it does not exist']);
+    start({ peers: [tor1] });
+    start({ running });
+    expect(statuses()).toEqual(['tor1 Idle: BGPPeer "tor1" needs Secret herald/bgp: it does not exist']);
+  });
+});
+
 describe('a peer that is not possible', () => {
   test.each<[string, PeerLiteral]>([
     ['a link-local address', { name: 'bad', peerAddress: 'fe80::1' }],
@@ -147,7 +179,7 @@ describe('a peer that is not possible', () => {
   test('where the change of a running one is refused, the session runs on and is listed once', () => {
     reconcile(tor1);
     reconcile({ ...tor1, peerAddress: 'fe80::1' });
-    expect(statuses()).toEqual([expect.stringContaining('tor1 Established: no session with "tor1" is possible: address: a link-local')]);
+    expect(statuses()).toEqual([expect.stringContaining('tor1 Established: no session with "tor1" is possible: interface: a link-local')]);
     reconcile(tor1);
     expect(statuses()).toEqual(['tor1 Established']);
   });
@@ -179,7 +211,7 @@ describe('how a session takes a change of its settings', () => {
     ['another keepalive time', possible, intent({ keepaliveTimeSeconds: 7 }), { change: 'live', fields: ['keepaliveTime'] }],
     ['adminDown', possible, intent({ adminDown: true }), { change: 'reset', fields: ['adminDown'] }],
     ['to what is refused: it runs on', possible, impossible, undefined],
-    ['from what is refused', impossible, possible, { change: 'reset', fields: ['address'] }],
+    ['from what is refused', impossible, possible, { change: 'reset', fields: ['interface'] }],
   ] as const)('%s', (_, before, after, expected) => {
     expect(sessionChange(before, after)).toEqual(expected);
   });

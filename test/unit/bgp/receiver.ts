@@ -8,18 +8,9 @@ import type { Community, Route } from '../../../src/bgp/route.ts';
 import { readNlri } from '../../../src/bgp/wire/nlri.ts';
 import { decodeUpdate } from '../../../src/bgp/wire/update.ts';
 import { toHex } from './hex.ts';
+import { ordinary } from './negotiated.ts';
 
-export const negotiated: Negotiated = {
-  peerAsn: 65001,
-  peerRouterId: 1,
-  internal: false,
-  holdTime: 90,
-  families: [4, 6],
-  fourOctetAsn: true,
-  routeRefresh: true,
-  extendedNextHop: false,
-  extendedMessages: false,
-};
+export const negotiated: Negotiated = ordinary;
 
 export const nextHops: NextHops = { ipv4: address('10.0.0.2'), ipv6: address('2001:db8::2') };
 
