@@ -3,11 +3,20 @@
 /** Octets of a message without RFC 8654, header included (RFC 4271 4.1). */
 export const maximumMessageLength = 4096;
 
+/** Octets of a message where both sides have RFC 8654, header included. */
+export const maximumExtendedMessageLength = 65_535;
+
 /** Octets of path attributes of one route, counted at their worst: they and one IPv6 prefix must fit into one UPDATE. */
 export const maximumAttributeLength = 3900;
 
+/** The same on a session with extended messages. */
+export const maximumExtendedAttributeLength = 65_000;
+
 /** Own AS numbers that a route may add to its AS_PATH: a longer path is filtered by many routers. */
 export const maximumPrepend = 32;
+
+/** Packed UPDATEs of one kind of session and one family that are kept for the other peers of that kind. */
+export const maximumSharedUpdates = 256;
 
 /** UPDATEs written in one turn of the event loop, so that timers and other sessions get their turn in a long burst. */
 export const messagesPerTurn = 64;
@@ -80,3 +89,6 @@ export const discoveryPackets = 32;
 
 /** Octets of a router message: a longer one is ignored. */
 export const routerMessageLength = 4_096;
+
+/** Events of a peer that a stream keeps for a program that does not take them. */
+export const maximumQueuedEvents = 256;
