@@ -3,7 +3,7 @@
  *
  *   node scripts/test.ts quick   what `npm test` runs: types, build, lint, format, import graph, unit and property tests, a lab smoke run
  *   node scripts/test.ts lab     every lab suite, one after the other
- *   node scripts/test.ts quick -t 'BGP-'   further arguments: only vitest, with them
+ *   node scripts/test.ts quick -t 'BGP-'   further arguments: only vitest, with them; by name (-t) the tests are listed
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -64,12 +64,18 @@ function vitest(title: string, args: readonly string[]): Outcome {
   const folder = mkdtempSync(join(tmpdir(), 'herald-test-'));
   try {
     const report = join(folder, 'report.json');
-    const { status } = execute(title, 'vitest', ['run', ...args, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]);
+    const { status } = execute(title, 'vitest', ['run', ...args, ...listing(args), '--reporter=json', `--outputFile.json=${report}`]);
     const { numPassedTests, numFailedTests } = readReport(report);
     return { passed: numPassedTests, failed: status === 0 ? numFailedTests : Math.max(1, numFailedTests) };
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** Whoever asks for tests by name wants to see which they are, and not the thousand others. */
+function listing(args: readonly string[]): readonly string[] {
+  const byName = args.some((arg) => arg === '-t' || arg.startsWith('--testNamePattern'));
+  return byName ? ['--reporter=verbose', '--hideSkippedTests'] : ['--reporter=default'];
 }
 
 function readReport(file: string): { numPassedTests: number; numFailedTests: number } {

@@ -1,90 +1,36 @@
 import assert from 'node:assert';
-import type { Family } from '../net/address.ts';
-import { negotiate, type Identity, type Negotiated } from './negotiate.ts';
-import type { Problem, TransportFailure } from './problem.ts';
-import { errorCode } from './wire/codes.ts';
+import {
+  initialState,
+  type Effect,
+  type EventOf,
+  type EventType,
+  type FsmConfig,
+  type FsmEvent,
+  type FsmState,
+  type StateName,
+  type Step,
+  type TimerName,
+} from './fsm-events.ts';
+import type { Identity } from './identity.ts';
+import { negotiate, type Negotiated } from './negotiate.ts';
+import type { Problem } from './problem.ts';
+import { cease, errorCode, openError } from './wire/codes.ts';
 import { noData, type Fault } from './wire/fault.ts';
-import type { Notification } from './wire/notification.ts';
-import type { OpenMessage } from './wire/open.ts';
+import { innermost, type Notification } from './wire/notification.ts';
 
 /**
- * The state machine of RFC 4271 section 8 as a pure function. Timers and sockets only post events; what is to be done
- * comes out as effects, in order. One connection at a time: we dial, and nobody dials us.
- *
- * Idle: stopped, or pausing after a session ended (the connectRetry timer runs). Connect: dialing. Active: pausing after
- * a dial that failed.
+ * The state machine of RFC 4271 section 8 as a pure function, for one connection. Timers and sockets only post events; what
+ * is to be done comes out as effects, in order. While the peer connects to us and we to it there are two of these machines,
+ * until collision detection has ended one.
  */
-export const stateNames = ['Idle', 'Connect', 'Active', 'OpenSent', 'OpenConfirm', 'Established'] as const;
-export type StateName = (typeof stateNames)[number];
-
-export interface FsmState {
-  readonly name: StateName;
-  /** Protocol errors in a row: they lengthen the pause before the next attempt. */
-  readonly failures: number;
-  /** In OpenConfirm and Established. */
-  readonly negotiated?: Negotiated;
-}
-
-export const initialState: FsmState = { name: 'Idle', failures: 0 };
-
-/** `stable` runs since the session was established; when it expires, earlier failures are forgotten. */
-export type TimerName = 'connectRetry' | 'connect' | 'hold' | 'keepalive' | 'sendHold' | 'stable';
-
-export type FsmEvent =
-  | { readonly type: 'start' }
-  | { readonly type: 'stop'; readonly notification: Notification }
-  | { readonly type: 'connectRetryExpired' }
-  | { readonly type: 'connectExpired' }
-  | { readonly type: 'holdExpired' }
-  | { readonly type: 'keepaliveExpired' }
-  | { readonly type: 'sendHoldExpired' }
-  | { readonly type: 'stableExpired' }
-  | { readonly type: 'connected' }
-  | { readonly type: 'connectFailed'; readonly failure: TransportFailure }
-  | { readonly type: 'closed'; readonly failure: TransportFailure | undefined }
-  | { readonly type: 'open'; readonly open: OpenMessage }
-  | { readonly type: 'keepalive' }
-  | { readonly type: 'update' }
-  | { readonly type: 'routeRefresh'; readonly family: Family | undefined }
-  | { readonly type: 'notification'; readonly notification: Notification }
-  | { readonly type: 'fault'; readonly fault: Fault };
-
-export type EventType = FsmEvent['type'];
-type EventOf<T extends EventType> = Extract<FsmEvent, { readonly type: T }>;
-
-export type Effect =
-  | { readonly type: 'dial' }
-  | { readonly type: 'send'; readonly message: 'open' | 'keepalive' }
-  /** Sends it, half closes, and destroys the connection when the peer has read it or after a bounded time. */
-  | { readonly type: 'notify'; readonly notification: Notification }
-  /** Destroys the connection, or gives up the attempt to make it. */
-  | { readonly type: 'close' }
-  /** A jittered timer runs for 0.75 to 1 times as long (RFC 4271 10). */
-  | { readonly type: 'arm'; readonly timer: TimerName; readonly milliseconds: number; readonly jitter: boolean }
-  | { readonly type: 'cancel'; readonly timers: readonly TimerName[] }
-  | { readonly type: 'established'; readonly negotiated: Negotiated }
-  | { readonly type: 'down'; readonly problem: Problem }
-  | { readonly type: 'readvertise'; readonly family: Family };
-
-/** All times in seconds. */
-export interface FsmConfig {
-  readonly identity: Identity;
-  readonly connectRetryTime: number;
-  readonly connectTimeout: number;
-  readonly openHoldTime: number;
-  readonly maximumBackoff: number;
-  /** Absent: a third of the negotiated hold time, which also is the most (RFC 4271 4.4). */
-  readonly keepaliveTime: number | undefined;
-}
-
-export interface Step {
-  readonly state: FsmState;
-  readonly effects: readonly Effect[];
-}
-
 export function step(state: FsmState, event: FsmEvent, config: FsmConfig): Step {
   const cell = table[state.name][event.type] as (state: FsmState, event: FsmEvent, config: FsmConfig) => Step;
   return cell(state, event, config);
+}
+
+/** Whether a connection that the peer opens now may become the machine's own. */
+export function admits(state: FsmState): boolean {
+  return state.name === 'Active' || (state.name === 'Idle' && state.pause === 'admitting');
 }
 
 type Cell<T extends EventType> = (state: FsmState, event: EventOf<T>, config: FsmConfig) => Step;
@@ -93,28 +39,36 @@ type Row = { readonly [T in EventType]: Cell<T> };
 const ignore = (state: FsmState): Step => ({ state, effects: [] });
 
 /** Nothing is open, so there is nothing to say. */
-const stopQuietly: Cell<'stop'> = (_, { notification }) => ({
+const stopQuietly: Cell<'stop'> = (_, { problem }) => ({
   state: initialState,
-  effects: [cancelAll, { type: 'close' }, { type: 'down', problem: { kind: 'stopped', notification } }],
+  effects: [cancelAll, { type: 'close' }, { type: 'down', problem }],
 });
 
-const stopWithNotification: Cell<'stop'> = (_, { notification }) => ({
+const stopConnection: Cell<'stop'> = (_, { notification, problem }) => ({
   state: initialState,
-  effects: [cancelAll, { type: 'notify', notification }, { type: 'down', problem: { kind: 'stopped', notification } }],
+  effects: [cancelAll, { type: 'finish', notification }, { type: 'down', problem }],
 });
 
 /** A stray event from a connection that is no longer ours, closed for safety. */
 const drop: (state: FsmState) => Step = (state) => ({ state, effects: [{ type: 'close' }] });
 
-const dial = (state: FsmState, _: unknown, config: FsmConfig): Step => ({
-  state: { name: 'Connect', failures: state.failures },
-  effects: [{ type: 'dial' }, arm('connect', config.connectTimeout)],
+/** Start, or start again: a passive peer is waited for, for as long as it takes. */
+const begin = (state: FsmState, _: unknown, config: FsmConfig): Step =>
+  config.passive
+    ? { state: enter(state, 'Active'), effects: [cancelAll] }
+    : { state: enter(state, 'Connect'), effects: [{ type: 'dial' }, arm('connect', config.connectTimeout)] };
+
+const startHandshake = (state: FsmState, _: unknown, config: FsmConfig): Step => ({
+  state: enter(state, 'OpenSent'),
+  effects: [
+    { type: 'cancel', timers: ['connect', 'connectRetry'] },
+    { type: 'sendOpen', identity: identityOf(state, config) },
+    arm('hold', config.openHoldTime),
+  ],
 });
 
-const sendOpen: Cell<'connected'> = (state, _, config) => ({
-  state: { name: 'OpenSent', failures: state.failures },
-  effects: [{ type: 'cancel', timers: ['connect'] }, { type: 'send', message: 'open' }, arm('hold', config.openHoldTime)],
-});
+/** While the pause lasts that an error of the peer's has earned, it is turned away. */
+const acceptInIdle: Cell<'accepted'> = (state, event, config) => (admits(state) ? startHandshake(state, event, config) : drop(state));
 
 const dialFailed: Cell<'connectFailed'> = (state, { failure }, config) => pause(state, { kind: 'connectFailed', failure }, config);
 
@@ -125,17 +79,17 @@ const dialTimedOut: Cell<'connectExpired'> = (state, _, config) =>
 const lostEarly: Cell<'closed'> = (state, { failure }, config) => pause(state, { kind: 'lost', failure }, config);
 
 const lost: Cell<'closed'> = (state, { failure }, config) => ({
-  state: { name: 'Idle', failures: state.failures },
+  state: { ...enter(state, 'Idle'), pause: 'admitting' },
   effects: [cancelAll, { type: 'close' }, retryLater(config.connectRetryTime), { type: 'down', problem: { kind: 'lost', failure } }],
 });
 
 const acceptOpen: Cell<'open'> = (state, { open }, config) => {
-  const result = negotiate(open, config.identity);
+  const result = negotiate(open, identityOf(state, config));
   if (!result.ok) return refuse(state, result.fault, config);
   const negotiated = result.value;
   return {
-    state: { name: 'OpenConfirm', failures: state.failures, negotiated },
-    effects: [{ type: 'send', message: 'keepalive' }, ...runSessionTimers(negotiated, config)],
+    state: { ...enter(state, 'OpenConfirm'), negotiated },
+    effects: [{ type: 'sendKeepalive' }, ...runSessionTimers(negotiated, config)],
   };
 };
 
@@ -156,7 +110,7 @@ const readvertise: Cell<'routeRefresh'> = (state, { family }) => {
 
 const sendKeepalive: Cell<'keepaliveExpired'> = (state, _, config) => ({
   state,
-  effects: [{ type: 'send', message: 'keepalive' }, ...keepaliveTimer(negotiatedOf(state), config)],
+  effects: [{ type: 'sendKeepalive' }, ...keepaliveTimer(negotiatedOf(state), config)],
 });
 
 /** A peer that fell silent is no protocol error: the next attempt follows after the usual pause. */
@@ -173,15 +127,22 @@ const sendHoldExpired: Cell<'sendHoldExpired'> = (state, _, config) => {
 
 const forget: Cell<'stableExpired'> = (state) => ({ state: { ...state, failures: 0 }, effects: [] });
 
-const received: Cell<'notification'> = (state, { notification }, config) => ({
-  state: { name: 'Idle', failures: state.failures + 1 },
-  effects: [
-    cancelAll,
-    { type: 'close' },
-    retryLater(backoff(state, config)),
-    { type: 'down', problem: { kind: 'received', notification } },
-  ],
-});
+/** The peer may come back whenever it wants after a Cease. After anything else it does not like us, and would not the next time. */
+const received: Cell<'notification'> = (state, { notification }, config) => {
+  const { code, subcode } = innermost(notification);
+  const isCease = code === errorCode.cease;
+  const shutDown = isCease && (subcode === cease.administrativeShutdown || subcode === cease.maximumPrefixes);
+  const seconds = Math.max(backoff(state, config), shutDown ? config.shutdownRetryTime : 0);
+  return {
+    state: {
+      name: 'Idle',
+      failures: state.failures + 1,
+      pause: isCease ? 'admitting' : 'refusing',
+      ...(wantsPlainOpen(state, notification, config) ? { plainOpen: true } : {}),
+    },
+    effects: [cancelAll, { type: 'close' }, retryLater(seconds), { type: 'down', problem: { kind: 'received', notification } }],
+  };
+};
 
 const faulty: Cell<'fault'> = (state, { fault }, config) => refuse(state, fault, config);
 
@@ -197,15 +158,16 @@ const unexpected =
 /** Every state x event pair is here on purpose. Timers that a state never runs are ignored: they may fire while being cancelled. */
 const table: { readonly [S in StateName]: Row } = {
   Idle: {
-    start: dial,
+    start: begin,
     stop: stopQuietly,
-    connectRetryExpired: dial,
+    connectRetryExpired: begin,
     connectExpired: ignore,
     holdExpired: ignore,
     keepaliveExpired: ignore,
     sendHoldExpired: ignore,
     stableExpired: ignore,
     connected: drop,
+    accepted: acceptInIdle,
     connectFailed: ignore,
     closed: ignore,
     open: drop,
@@ -224,7 +186,9 @@ const table: { readonly [S in StateName]: Row } = {
     keepaliveExpired: ignore,
     sendHoldExpired: ignore,
     stableExpired: ignore,
-    connected: sendOpen,
+    connected: startHandshake,
+    // While we dial, a connection of the peer's has a machine of its own.
+    accepted: ignore,
     connectFailed: dialFailed,
     closed: lostEarly,
     // No connection, so no message can come.
@@ -238,13 +202,14 @@ const table: { readonly [S in StateName]: Row } = {
   Active: {
     start: ignore,
     stop: stopQuietly,
-    connectRetryExpired: dial,
+    connectRetryExpired: begin,
     connectExpired: ignore,
     holdExpired: ignore,
     keepaliveExpired: ignore,
     sendHoldExpired: ignore,
     stableExpired: ignore,
     connected: drop,
+    accepted: startHandshake,
     connectFailed: ignore,
     closed: ignore,
     open: drop,
@@ -256,7 +221,7 @@ const table: { readonly [S in StateName]: Row } = {
   },
   OpenSent: {
     start: ignore,
-    stop: stopWithNotification,
+    stop: stopConnection,
     connectRetryExpired: ignore,
     connectExpired: ignore,
     holdExpired,
@@ -264,6 +229,7 @@ const table: { readonly [S in StateName]: Row } = {
     sendHoldExpired,
     stableExpired: ignore,
     connected: ignore,
+    accepted: ignore,
     connectFailed: ignore,
     closed: lostEarly,
     open: acceptOpen,
@@ -275,7 +241,7 @@ const table: { readonly [S in StateName]: Row } = {
   },
   OpenConfirm: {
     start: ignore,
-    stop: stopWithNotification,
+    stop: stopConnection,
     connectRetryExpired: ignore,
     connectExpired: ignore,
     holdExpired,
@@ -283,6 +249,7 @@ const table: { readonly [S in StateName]: Row } = {
     sendHoldExpired,
     stableExpired: ignore,
     connected: ignore,
+    accepted: ignore,
     connectFailed: ignore,
     closed: lost,
     open: unexpected(2),
@@ -294,7 +261,7 @@ const table: { readonly [S in StateName]: Row } = {
   },
   Established: {
     start: ignore,
-    stop: stopWithNotification,
+    stop: stopConnection,
     connectRetryExpired: ignore,
     connectExpired: ignore,
     holdExpired,
@@ -302,6 +269,7 @@ const table: { readonly [S in StateName]: Row } = {
     sendHoldExpired,
     stableExpired: forget,
     connected: ignore,
+    accepted: ignore,
     connectFailed: ignore,
     closed: lost,
     open: unexpected(3),
@@ -343,12 +311,26 @@ function keepaliveTimer({ holdTime }: Negotiated, config: FsmConfig): Effect[] {
   return [arm('keepalive', Math.min(config.keepaliveTime ?? Infinity, holdTime / 3))];
 }
 
+/** What lasts from one connection to the next. */
+function enter({ failures, plainOpen }: FsmState, name: StateName): FsmState {
+  return { name, failures, ...(plainOpen === undefined ? {} : { plainOpen }) };
+}
+
+/** Who we say we are: without optional parameters where the peer did not take them. */
+function identityOf({ plainOpen }: FsmState, { identity }: FsmConfig): Identity {
+  return plainOpen === true ? { ...identity, plainOpen } : identity;
+}
+
+/** RFC 5492 3. What is left without capabilities is IPv4 unicast and AS numbers of two octets. */
+function wantsPlainOpen(state: FsmState, { code, subcode }: Notification, { identity }: FsmConfig): boolean {
+  const refused = code === errorCode.open && subcode === openError.optionalParameter && state.name === 'OpenSent';
+  return refused && state.plainOpen === undefined && identity.capabilityFallback === true && identity.families.includes(4);
+}
+
 /** The pause stays the same however often the peer is not there: it must be found soon after it comes back. */
 function pause(state: FsmState, problem: Problem, config: FsmConfig): Step {
-  return {
-    state: { name: 'Active', failures: state.failures },
-    effects: [cancelAll, { type: 'close' }, retryLater(config.connectRetryTime), { type: 'down', problem }],
-  };
+  const retry = config.passive ? [] : [retryLater(config.connectRetryTime)];
+  return { state: enter(state, 'Active'), effects: [cancelAll, { type: 'close' }, ...retry, { type: 'down', problem }] };
 }
 
 /** Two speakers that disagree would do so every few seconds for ever, so the pause doubles (RFC 4271 8.1.1, DampPeerOscillations). */
@@ -362,12 +344,12 @@ function refuse(state: FsmState, { code, subcode, data, problem }: Fault, config
 
 function protocolError(state: FsmState, notification: Notification, detail: string, config: FsmConfig): Step {
   const next = closeWith(state, notification, { kind: 'sent', notification, detail }, backoff(state, config));
-  return { ...next, state: { ...next.state, failures: state.failures + 1 } };
+  return { ...next, state: { ...next.state, failures: state.failures + 1, pause: 'refusing' } };
 }
 
 function closeWith(state: FsmState, notification: Notification, problem: Problem, pauseSeconds: number): Step {
   return {
-    state: { name: 'Idle', failures: state.failures },
-    effects: [cancelAll, { type: 'notify', notification }, retryLater(pauseSeconds), { type: 'down', problem }],
+    state: { ...enter(state, 'Idle'), pause: 'admitting' },
+    effects: [cancelAll, { type: 'finish', notification }, retryLater(pauseSeconds), { type: 'down', problem }],
   };
 }

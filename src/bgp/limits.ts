@@ -3,17 +3,29 @@
 /** Octets of a message without RFC 8654, header included (RFC 4271 4.1). */
 export const maximumMessageLength = 4096;
 
+/** Octets of a message where both sides have RFC 8654, header included. */
+export const maximumExtendedMessageLength = 65_535;
+
 /** Octets of path attributes of one route, counted at their worst: they and one IPv6 prefix must fit into one UPDATE. */
 export const maximumAttributeLength = 3900;
 
+/** The same on a session with extended messages. */
+export const maximumExtendedAttributeLength = 65_000;
+
 /** Own AS numbers that a route may add to its AS_PATH: a longer path is filtered by many routers. */
 export const maximumPrepend = 32;
+
+/** Packed UPDATEs of one kind of session and one family that are kept for the other peers of that kind. */
+export const maximumSharedUpdates = 256;
 
 /** UPDATEs written in one turn of the event loop, so that timers and other sessions get their turn in a long burst. */
 export const messagesPerTurn = 64;
 
 /** Milliseconds that a closing connection may take to hand its NOTIFICATION over. */
 export const lingerMilliseconds = 1_000;
+
+/** Milliseconds for which a connection that was half closed and then given up lives on until the peer has taken what was written. */
+export const drainMilliseconds = 5_000;
 
 /** Seconds that a connection attempt may take: the kernel alone would go on for two minutes. */
 export const connectTimeout = 10;
@@ -41,3 +53,21 @@ export const historyLength = 64;
 
 /** Peers of one speaker. */
 export const maximumPeers = 256;
+
+/** Seconds within which a second connection of an established peer counts as one that was on its way, not as a restart. */
+export const collisionWindow = 1;
+
+/** Seconds between attempts to listen after one that failed. */
+export const listenRetryTime = 5;
+
+/** Seconds between two log lines about connections from addresses that are no peers. */
+export const strangerLogInterval = 60;
+
+/** Seconds: the longest restart time that the capability has room for (RFC 4724 3: 12 bits). */
+export const maximumRestartTime = 4095;
+
+/** Seconds: the longest stale time that the capability has room for (RFC 9494 3: 24 bits). */
+export const maximumStaleTime = 0xff_ffff;
+
+/** Events of a peer that a stream keeps for a program that does not take them. */
+export const maximumQueuedEvents = 256;

@@ -1,28 +1,37 @@
 import { formatAddress, isLinkLocal, type Address, type Family } from '../net/address.ts';
-import { maximumPassword } from './limits.ts';
+import { roles, type Role } from './identity.ts';
+import { maximumPassword, maximumRestartTime, maximumStaleTime } from './limits.ts';
 import type { NextHops } from './outbound.ts';
+import type { MaximumPrefixes } from './received-routes.ts';
 
 /** All times in seconds. */
 export interface PeerOptions {
   /** Unique in a speaker. */
   readonly name: string;
-  readonly address: Address;
+  /** Absent: the one router on `interface` that advertises itself (unnumbered peering). */
+  readonly address?: Address;
+  /** The session uses this network interface only. A link-local address needs it. */
+  readonly interface?: string;
   /** Default 179. */
   readonly port?: number;
   readonly localAsn: number;
-  /** A number, or whatever the peer says as long as it is ours (internal) or not ours (external). */
-  readonly peerAsn: number | 'internal' | 'external';
+  /** A number, or whatever the peer says as long as it is ours (internal) or not ours (external), or either (auto). */
+  readonly peerAsn: number | 'internal' | 'external' | 'auto';
   /** Default: the kernel chooses. */
   readonly sourceAddress?: Address;
   /** An IPv4 address other than 0.0.0.0, unique in the AS. */
   readonly routerId: Address;
   /** 0 (none) or 3 to 65535. Default 90. */
   readonly holdTime?: number;
+  /** A peer that insists on less is refused. Default 0: whatever RFC 4271 allows. */
+  readonly minimumHoldTime?: number;
   /** Default, and at most, a third of the negotiated hold time. */
   readonly keepaliveTime?: number;
   /** Default 5. */
   readonly connectRetryTime?: number;
-  /** Default: the family of `address`. */
+  /** The pause after the peer said that it was shut down or that there were too many prefixes. It may connect before. Default 10. */
+  readonly shutdownRetryTime?: number;
+  /** Default: the family of `address`; both without an address. */
   readonly families?: readonly Family[];
   /** Default: the local address of the session, for its own family. */
   readonly nextHop?: NextHops;
@@ -30,8 +39,30 @@ export interface PeerOptions {
   readonly password?: string;
   /** The external peer is more than one hop away. Internal peers always may be. */
   readonly ebgpMultiHop?: boolean;
-  /** Only wait for the peer to connect: refused, this speaker does not listen. */
+  /**
+   * RFC 5082: the peer is this many hops away at most, 1 for a neighbour, and both send with TTL 255: segments that have come
+   * further are dropped by the kernel. The peer must do the same. 1 to 254.
+   */
+  readonly ttlSecurityHops?: number;
+  /** Only wait for the peer to connect. The speaker must listen. */
   readonly passive?: boolean;
+  /**
+   * RFC 4724: the peer keeps our routes while this process restarts, and after a NOTIFICATION too (RFC 8538). A node that dies
+   * keeps its routes as long, unless BFD or the link going down tells the peer. Absent: off.
+   */
+  readonly gracefulRestart?: { readonly restartTime?: number };
+  /** RFC 9494, offered with graceful restart only: seconds that the peer may keep our routes after the restart time. */
+  readonly longLivedStaleTime?: number;
+  /** RFC 9234: our role towards the peer. One that says a role that does not match is refused. */
+  readonly role?: Role;
+  /** A peer that says no role is refused, too. */
+  readonly strictRole?: boolean;
+  /** RFC 7911: families of which the peer may send several paths for a prefix. Default: none. */
+  readonly addPathReceive?: readonly Family[];
+  /** More announcements than these end the session (Cease 6/1). Applies from the next session on. Default: no maximum. */
+  readonly maximumPrefixes?: MaximumPrefixes;
+  /** Try once more without capabilities when the peer refuses them (RFC 5492 3), for IPv4. Default true. */
+  readonly capabilityFallback?: boolean;
   /** Keep the session closed, and tell the peer so. */
   readonly adminDown?: boolean;
   /** RFC 9003: told to the peer when the session is shut down. At most 255 octets of UTF-8 are sent. */
@@ -42,10 +73,17 @@ export interface PeerOptions {
 export interface ResolvedOptions extends PeerOptions {
   readonly port: number;
   readonly holdTime: number;
+  readonly minimumHoldTime: number;
   readonly connectRetryTime: number;
+  readonly shutdownRetryTime: number;
   readonly families: readonly Family[];
   readonly nextHop: NextHops;
   readonly ebgpMultiHop: boolean;
+  readonly passive: boolean;
+  readonly gracefulRestart?: { readonly restartTime: number };
+  readonly strictRole: boolean;
+  readonly addPathReceive: readonly Family[];
+  readonly capabilityFallback: boolean;
   readonly adminDown: boolean;
 }
 
@@ -69,38 +107,60 @@ export class PeerOptionsError extends Error {
 export const fieldClass: { readonly [F in keyof Required<PeerOptions>]: 'identity' | 'live' | 'soft' | 'reset' | 'start' } = {
   name: 'identity',
   address: 'reset',
+  interface: 'reset',
   port: 'reset',
   localAsn: 'reset',
   peerAsn: 'reset',
   sourceAddress: 'reset',
   routerId: 'reset',
   holdTime: 'reset',
+  minimumHoldTime: 'live',
   keepaliveTime: 'live',
   connectRetryTime: 'live',
+  shutdownRetryTime: 'live',
   families: 'reset',
   nextHop: 'soft',
   password: 'reset',
   ebgpMultiHop: 'reset',
+  ttlSecurityHops: 'reset',
   passive: 'reset',
+  gracefulRestart: 'reset',
+  longLivedStaleTime: 'reset',
+  role: 'reset',
+  strictRole: 'live',
+  addPathReceive: 'reset',
+  maximumPrefixes: 'live',
+  capabilityFallback: 'live',
   adminDown: 'start',
   shutdownMessage: 'live',
 };
 
 /** Fills in defaults. Throws PeerOptionsError. */
 export function resolveOptions(options: PeerOptions): ResolvedOptions {
+  const { gracefulRestart, address, ...rest } = options;
   const resolved: ResolvedOptions = {
-    ...options,
+    ...rest,
+    ...(address === undefined ? {} : { address }),
     port: options.port ?? 179,
     holdTime: options.holdTime ?? 90,
+    minimumHoldTime: options.minimumHoldTime ?? 0,
     connectRetryTime: options.connectRetryTime ?? 5,
-    families: [...new Set(options.families ?? [options.address.family])].sort((a, b) => a - b),
+    shutdownRetryTime: options.shutdownRetryTime ?? 10,
+    families: sorted(options.families ?? (address === undefined ? [4, 6] : [address.family])),
     nextHop: options.nextHop ?? {},
     ebgpMultiHop: options.ebgpMultiHop ?? false,
+    passive: options.passive ?? false,
+    ...(gracefulRestart === undefined ? {} : { gracefulRestart: { restartTime: gracefulRestart.restartTime ?? 120 } }),
+    strictRole: options.strictRole ?? false,
+    addPathReceive: sorted(options.addPathReceive ?? []),
+    capabilityFallback: options.capabilityFallback ?? true,
     adminDown: options.adminDown ?? false,
   };
   check(resolved);
   return resolved;
 }
+
+const sorted = (families: readonly Family[]): Family[] => [...new Set(families)].sort((a, b) => a - b);
 
 /** The fields in which two sets of options differ. */
 export function changedFields(before: ResolvedOptions, after: ResolvedOptions): (keyof PeerOptions)[] {
@@ -114,25 +174,70 @@ function check(options: ResolvedOptions): void {
   const demand = (field: keyof PeerOptions, holds: boolean, message: string): void => {
     if (!holds) throw new PeerOptionsError(field, message);
   };
-  const { address, peerAsn, sourceAddress, routerId, holdTime, keepaliveTime, password, nextHop } = options;
-  if (options.passive === true) {
-    throw new PeerOptionsError('passive', 'this speaker only connects, it does not listen: leave it out', 'ERR_BGP_PASSIVE_UNSUPPORTED');
-  }
+  const { address, peerAsn, sourceAddress, routerId, nextHop, ttlSecurityHops, gracefulRestart, role } = options;
+  const { interface: networkInterface, longLivedStaleTime, maximumPrefixes } = options;
   demand('name', options.name !== '', 'a peer needs a name');
-  demand('address', !isLinkLocal(address), 'a link-local address needs an interface, which is not supported: use a global address');
+  demand('address', address !== undefined || networkInterface !== undefined, 'a peer needs an address, or an interface to be found on');
+  demand(
+    'interface',
+    address === undefined || !isLinkLocal(address) || networkInterface !== undefined,
+    'a link-local address needs the interface that it is on',
+  );
+  demand('interface', networkInterface === undefined || isInterfaceName(networkInterface), 'is no name of a network interface');
   demand('port', wholeNumber(options.port, 1, 65535), 'a port is a number from 1 to 65535');
-  demand('localAsn', isAsn(options.localAsn), 'an AS number is from 1 to 4294967295, but not 23456 (AS_TRANS)');
-  demand('peerAsn', typeof peerAsn === 'string' || isAsn(peerAsn), 'an AS number is from 1 to 4294967295, but not 23456 (AS_TRANS)');
-  demand('sourceAddress', sourceAddress === undefined || sourceAddress.family === address.family, 'is not of the family of address');
+  demand('localAsn', isAsn(options.localAsn), asnRule);
+  demand('peerAsn', typeof peerAsn === 'string' || isAsn(peerAsn), asnRule);
+  demand(
+    'sourceAddress',
+    sourceAddress === undefined || sourceAddress.family === (address?.family ?? 6),
+    'is not of the family of address',
+  );
   demand('routerId', routerId.family === 4 && routerId.value !== 0n, 'a router ID is an IPv4 address other than 0.0.0.0');
-  demand('holdTime', holdTime === 0 || wholeNumber(holdTime, 3, 65535), 'a hold time is 0 or from 3 to 65535 seconds');
-  demand('keepaliveTime', keepaliveTime === undefined || keepaliveTime > 0, 'a keepalive time is above 0 seconds: for none use holdTime 0');
-  demand('connectRetryTime', options.connectRetryTime >= 0.1 && options.connectRetryTime <= 65535, 'is from 0.1 to 65535 seconds');
+  checkTimes(options, demand);
   demand('families', options.families.length > 0, 'a session carries at least one address family');
   demand('nextHop', nextHop.ipv6 === undefined || nextHop.ipv6.family === 6, 'the next hop of IPv6 routes is an IPv6 address');
-  const octets = password === undefined ? 1 : new TextEncoder().encode(password).length;
+  const octets = options.password === undefined ? 1 : new TextEncoder().encode(options.password).length;
   demand('password', octets >= 1 && octets <= maximumPassword, `a password has 1 to ${maximumPassword} octets`);
+  demand('ttlSecurityHops', ttlSecurityHops === undefined || wholeNumber(ttlSecurityHops, 1, 254), 'is from 1 to 254 hops');
+  demand(
+    'ttlSecurityHops',
+    ttlSecurityHops === undefined || !options.ebgpMultiHop,
+    'excludes ebgpMultiHop: a peer that is further away has more ttlSecurityHops',
+  );
+  demand('role', role === undefined || role in roles, `is one of ${Object.keys(roles).join(', ')}`);
+  demand('strictRole', !options.strictRole || role !== undefined, 'needs a role of our own');
+  demand('longLivedStaleTime', longLivedStaleTime === undefined || gracefulRestart !== undefined, 'needs gracefulRestart');
+  for (const count of [maximumPrefixes?.ipv4, maximumPrefixes?.ipv6]) {
+    demand('maximumPrefixes', count === undefined || wholeNumber(count, 0, 0xffff_ffff), 'is a number of prefixes');
+  }
 }
+
+type Demand = (field: keyof PeerOptions, holds: boolean, message: string) => void;
+
+function checkTimes(options: ResolvedOptions, demand: Demand): void {
+  const { holdTime, minimumHoldTime, keepaliveTime, connectRetryTime, shutdownRetryTime, gracefulRestart, longLivedStaleTime } = options;
+  demand('holdTime', holdTime === 0 || wholeNumber(holdTime, 3, 65535), 'a hold time is 0 or from 3 to 65535 seconds');
+  demand('minimumHoldTime', minimumHoldTime === 0 || wholeNumber(minimumHoldTime, 3, 65535), 'is 0 or from 3 to 65535 seconds');
+  demand('minimumHoldTime', holdTime >= minimumHoldTime, 'is above our own hold time');
+  demand('keepaliveTime', keepaliveTime === undefined || keepaliveTime > 0, 'a keepalive time is above 0 seconds: for none use holdTime 0');
+  demand('connectRetryTime', connectRetryTime >= 0.1 && connectRetryTime <= 65535, 'is from 0.1 to 65535 seconds');
+  demand('shutdownRetryTime', shutdownRetryTime >= 0 && shutdownRetryTime <= 65535, 'is from 0 to 65535 seconds');
+  demand(
+    'gracefulRestart',
+    gracefulRestart === undefined || wholeNumber(gracefulRestart.restartTime, 1, maximumRestartTime),
+    `a restart time is from 1 to ${maximumRestartTime} seconds`,
+  );
+  demand(
+    'longLivedStaleTime',
+    longLivedStaleTime === undefined || wholeNumber(longLivedStaleTime, 1, maximumStaleTime),
+    `is from 1 to ${maximumStaleTime} seconds`,
+  );
+}
+
+const asnRule = 'an AS number is from 1 to 4294967295, but not 23456 (AS_TRANS)';
+
+/** What Linux takes (dev_valid_name): up to 15 octets without space, colon and slash. */
+const isInterfaceName = (name: string): boolean => /^[^\s:/]{1,15}$/.test(name) && name !== '.' && name !== '..';
 
 const isAsn = (asn: number): boolean => wholeNumber(asn, 1, 0xffff_ffff) && asn !== 23456;
 

@@ -1,13 +1,17 @@
-import { formatAddress, type Family } from '../net/address.ts';
-import { formatPrefix, type Prefix } from '../net/prefix.ts';
+import { formatAddress, isLinkLocal } from '../net/address.ts';
+import { formatPrefix, hostPrefix, prefix, type Prefix } from '../net/prefix.ts';
 import { copyOfCounters, type Counters } from './counters.ts';
-import type { StateName } from './fsm.ts';
+import type { StateName } from './fsm-events.ts';
 import { maximumNotPossible } from './limits.ts';
-import type { Negotiated } from './negotiate.ts';
-import { changedFields, fieldClass, PeerOptionsError, resolveOptions, type PeerOptions, type ResolvedOptions } from './peer-options.ts';
+import { changedFields, fieldClass, PeerOptionsError, type PeerOptions, type ResolvedOptions } from './peer-options.ts';
+import type { Problem } from './problem.ts';
 import { RibOut } from './rib-out.ts';
 import type { Route } from './route.ts';
-import { Session, type Components, type HistoryEntry } from './session.ts';
+import { describeOpen, negotiatedStatus, type NegotiatedStatus } from './open-status.ts';
+import { notificationStatus, type EventStream, type NotificationStatus, type PeerEventOf, type PeerEventType } from './events.ts';
+import type { Components } from './connection-fsm.ts';
+import { Session, type HistoryEntry, type Restart } from './session.ts';
+import type { Incoming, PeerKey } from './transport/transport.ts';
 import { cease } from './wire/codes.ts';
 import { ceaseNotification } from './wire/notification.ts';
 
@@ -19,7 +23,9 @@ export interface PerFamily {
 /** Plain values: as JSON, `since` becomes RFC 3339. Never contains the password. */
 export interface PeerStatus {
   readonly name: string;
+  /** Empty where the peer has none configured and was not found yet. */
   readonly address: string;
+  readonly interface?: string;
   readonly port: number;
   readonly state: StateName;
   /** When `state` was entered. */
@@ -31,34 +37,37 @@ export interface PeerStatus {
   readonly routerId: string;
   /** What both agreed on, while the session is up. */
   readonly negotiated?: NegotiatedStatus;
+  /** The capabilities in the OPEN of each side, in words, as far as they were exchanged. */
+  readonly capabilities: { readonly sent: readonly string[]; readonly received: readonly string[] };
   readonly prefixesAdvertised: PerFamily;
   /** Announcements received in this session: counted, not stored, so withdrawn ones are in it. */
   readonly prefixesReceived: PerFamily;
   /** Why the session is down, or why it was the last time, in words. */
   readonly lastError?: string;
+  /** The NOTIFICATION that ended it. */
+  readonly lastNotification?: NotificationStatus;
   /** Desired routes that this session cannot carry: the first of them, and how many there are. */
   readonly notPossible: readonly { readonly prefix: string; readonly why: string }[];
   readonly notPossibleCount: number;
   readonly counters: Counters;
 }
 
-export interface NegotiatedStatus {
-  readonly peerRouterId: string;
-  readonly internal: boolean;
-  /** Seconds. */
-  readonly holdTime: number;
-  readonly families: readonly Family[];
-  readonly fourOctetAsn: boolean;
-  readonly routeRefresh: boolean;
-  readonly extendedNextHop: boolean;
-}
-
 /** What a peer should have. Changes made in one turn of the event loop are sent together; the same again sends nothing. */
 export interface PeerRoutes {
-  /** Exactly these; of two with the same prefix the last counts. */
+  /** Exactly these, and that is all there is: with graceful restart, End-of-RIB waits for this. Of two with one prefix the last counts. */
   set(routes: Iterable<Route>): void;
   /** These more, or with other attributes, and those no longer. Withdrawing what was not announced is no error. */
   update(change: { readonly announce?: Iterable<Route>; readonly withdraw?: Iterable<Prefix> }): void;
+}
+
+/** What a peer asks of its speaker, and tells it. */
+export interface PeerHost extends Restart {
+  /** Throws PeerOptionsError. */
+  resolve(options: PeerOptions): ResolvedOptions;
+  changed(peer: Peer): void;
+  remove(peer: Peer, reason: string | undefined): Promise<void>;
+  /** The peer may have another address or password than before. */
+  keysChanged(): void;
 }
 
 /** One configured peer, made by `Speaker.addPeer`. */
@@ -66,26 +75,30 @@ export class Peer {
   readonly name: string;
   readonly routes: PeerRoutes;
   readonly #components: Components;
-  readonly #rib = new RibOut();
+  readonly #host: PeerHost;
+  readonly #rib: RibOut;
   readonly #session: Session;
   #options: ResolvedOptions;
+  #discovery: { close(): void } | undefined;
   #removed = false;
 
   /** Throws PeerOptionsError. The session starts in a later turn of the event loop, so its first burst can be complete. */
-  constructor(components: Components, options: PeerOptions, changed: (peer: Peer) => void) {
-    this.#options = resolveOptions(options);
+  constructor(components: Components, host: PeerHost, options: PeerOptions) {
+    this.#options = host.resolve(options);
     this.name = options.name;
     this.#components = components;
-    this.#session = new Session(components, this.#options, this.#rib, () => changed(this));
+    this.#host = host;
+    this.#rib = new RibOut(components.store);
+    this.#session = new Session(components, this.#options, this.#rib, () => host.changed(this), host);
     this.routes = {
       set: (routes) => {
         this.#rib.set(routes);
-        this.#session.ribChanged();
+        this.#session.outbox.completeRoutes();
       },
       update: ({ announce = [], withdraw = [] }) => {
         for (const prefix of withdraw) this.#rib.withdraw(prefix);
         for (const route of announce) this.#rib.announce(route);
-        this.#session.ribChanged();
+        this.#session.outbox.ribChanged();
       },
     };
     components.clock.after(0, () => this.#start());
@@ -96,12 +109,13 @@ export class Peer {
    * demands it (`fieldClass`). Throws PeerOptionsError, and then nothing has changed.
    */
   reconfigure(options: PeerOptions): void {
-    const next = resolveOptions(options);
-    if (next.name !== this.name) throw new PeerOptionsError('name', 'a peer keeps its name: remove it and add another');
+    if (options.name !== this.name) throw new PeerOptionsError('name', 'a peer keeps its name: remove it and add another');
+    const next = this.#host.resolve(options);
     const before = this.#options;
     const changed = changedFields(before, next);
     const classes = new Set(changed.map((field) => fieldClass[field]));
     this.#options = next;
+    this.#host.keysChanged();
     if (next.adminDown) {
       if (!before.adminDown) this.#stop(cease.administrativeShutdown, next.shutdownMessage);
       this.#session.configure(next);
@@ -110,7 +124,9 @@ export class Peer {
       this.#start();
     } else if (classes.has('reset')) {
       this.#components.log.info({ peer: this.name, fields: changed }, 'session is reset because options changed');
-      this.#stop(cease.configurationChange);
+      // Where the peer keeps our routes it is not told, or it would drop them.
+      this.#session.suspend(ceaseNotification(cease.configurationChange));
+      this.#discovery?.close();
       this.#session.configure(next);
       // The peer has seen the end of the old connection before the new one begins.
       void this.#session.closed().then(() => this.#start());
@@ -121,25 +137,29 @@ export class Peer {
   }
 
   status(): PeerStatus {
-    const { address, port, localAsn, peerAsn, routerId, adminDown } = this.#options;
-    const { negotiated, lastError } = this.#session;
-    const notPossible = [...this.#rib.notPossible(this.#session.outbound).take(maximumNotPossible)];
+    const { interface: networkInterface, port, localAsn, peerAsn, routerId, adminDown } = this.#options;
+    const { negotiated, lastError, peerAddress, opens, received } = this.#session;
+    const notPossible = [...this.#rib.notPossible(this.#session.outbox.outbound).take(maximumNotPossible)];
     const error = adminDown ? 'administratively down' : lastError;
+    const lastNotification = notificationOf(this.#session.lastProblem);
     return {
       name: this.name,
-      address: formatAddress(address),
+      address: peerAddress === undefined ? '' : formatAddress(peerAddress),
+      ...(networkInterface === undefined ? {} : { interface: networkInterface }),
       port,
       state: this.#session.state,
       since: this.#session.since,
       localAsn,
-      peerAsn: negotiated?.peerAsn ?? (peerAsn === 'internal' ? localAsn : peerAsn === 'external' ? 0 : peerAsn),
+      peerAsn: negotiated?.peerAsn ?? (peerAsn === 'internal' ? localAsn : typeof peerAsn === 'number' ? peerAsn : 0),
       routerId: formatAddress(routerId),
-      ...(negotiated === undefined ? {} : { negotiated: statusOf(negotiated) }),
+      ...(negotiated === undefined ? {} : { negotiated: negotiatedStatus(negotiated) }),
+      capabilities: { sent: describeOpen(opens.sent), received: describeOpen(opens.received) },
       prefixesAdvertised: { ipv4: this.#rib.advertised(4), ipv6: this.#rib.advertised(6) },
-      prefixesReceived: { ipv4: this.#session.received[4], ipv6: this.#session.received[6] },
+      prefixesReceived: { ipv4: received.announced[4], ipv6: received.announced[6] },
       ...(error === undefined ? {} : { lastError: error }),
+      ...(lastNotification === undefined ? {} : { lastNotification }),
       notPossible: notPossible.map(({ prefix, why }) => ({ prefix: formatPrefix(prefix), why })),
-      notPossibleCount: this.#rib.notPossibleCount(this.#session.outbound),
+      notPossibleCount: this.#rib.notPossibleCount(this.#session.outbox.outbound),
       counters: copyOfCounters(this.#session.counters),
     };
   }
@@ -149,32 +169,100 @@ export class Peer {
     return [...this.#session.history];
   }
 
+  /**
+   * Calls the listener with every event of the type, in the same turn; the result takes it off again. What it throws does not
+   * disturb the session: it is an uncaught exception of the process.
+   */
+  on<T extends PeerEventType>(type: T, listener: (event: PeerEventOf<T>) => void): () => void {
+    return this.#session.events.on(type, listener);
+  }
+
+  /**
+   * Everything that happens from now on, until the peer is removed. Of events that nobody takes the latest 256 are kept, and `lost`
+   * says how many are missing. When the signal aborts, the iteration throws its reason.
+   */
+  events(options: { readonly signal?: AbortSignal } = {}): EventStream {
+    return this.#session.events.events(options);
+  }
+
+  /**
+   * Resolves with what was negotiated as soon as the session is established, at once if it is. Rejects with the reason of the signal, or
+   * with PeerClosedError when the peer is removed; a session that fails is no error, because it is tried again.
+   */
+  established(options: { readonly signal?: AbortSignal } = {}): Promise<NegotiatedStatus> {
+    return this.#session.events.established(options);
+  }
+
+  /** Ends the session and forgets the peer, as `Speaker.removePeer` does. Resolves when its connections are closed. */
+  remove(reason?: string): Promise<void> {
+    return this.#host.remove(this, reason);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.remove();
+  }
+
   /** For the speaker: ends the session for good. Resolves when its connections are closed. */
-  async close(subcode: number, message?: string): Promise<void> {
+  async close(how: { readonly subcode: number; readonly message?: string | undefined; readonly forRestart?: boolean }): Promise<void> {
+    if (this.#removed) return await this.#session.closed();
     this.#removed = true;
-    this.#stop(subcode, message ?? this.#options.shutdownMessage);
+    this.#discovery?.close();
+    const notification = ceaseNotification(how.subcode, how.message ?? this.#options.shutdownMessage);
+    if (how.forRestart === true) this.#session.suspend(notification);
+    else this.#session.stop(notification);
+    this.#session.events.close();
     await this.#session.closed();
+    this.#rib.close();
+  }
+
+  /** For the speaker: whether a connection from there would be this peer's. */
+  isFrom({ remoteAddress, interface: networkInterface }: Incoming): boolean {
+    const { address, interface: own } = this.#options;
+    if (address === undefined) return networkInterface === own && isLinkLocal(remoteAddress);
+    if (address.family !== remoteAddress.family || address.value !== remoteAddress.value) return false;
+    return own === undefined || networkInterface === undefined || networkInterface === own;
+  }
+
+  /** For the speaker: the peer has connected. False: not now. */
+  accept(incoming: Incoming): boolean {
+    if (this.#removed || this.#options.adminDown) return false;
+    if (this.#options.address === undefined) this.#session.discovered(incoming.remoteAddress);
+    return this.#session.accept(incoming);
+  }
+
+  /** For the speaker: the key that the peer must use when it connects. */
+  key(): PeerKey | undefined {
+    const { password, address, interface: networkInterface } = this.#options;
+    if (password === undefined) return undefined;
+    const prefix = address === undefined ? linkLocal : hostPrefix(address);
+    return { prefix, password, ...(networkInterface === undefined ? {} : { interface: networkInterface }) };
   }
 
   #start(): void {
-    if (!this.#removed && !this.#options.adminDown) this.#session.start();
+    if (this.#removed || this.#options.adminDown) return;
+    this.#discover();
+    this.#session.start();
+  }
+
+  #discover(): void {
+    const { address, interface: networkInterface } = this.#options;
+    if (address !== undefined || networkInterface === undefined) return;
+    const { transport, log } = this.#components;
+    this.#discovery = transport.discover(networkInterface, {
+      found: (found) => this.#session.discovered(found),
+      failed: ({ detail }) => log.warn({ peer: this.name, interface: networkInterface, reason: detail }, 'cannot look for the peer'),
+    });
   }
 
   #stop(subcode: number, message?: string): void {
+    this.#discovery?.close();
     this.#session.stop(ceaseNotification(subcode, message));
   }
 }
 
-const formatRouterId = (routerId: number): string => formatAddress({ family: 4, value: BigInt(routerId) });
+const linkLocal = prefix('fe80::/10');
 
-function statusOf({
-  peerRouterId,
-  internal,
-  holdTime,
-  families,
-  fourOctetAsn,
-  routeRefresh,
-  extendedNextHop,
-}: Negotiated): NegotiatedStatus {
-  return { peerRouterId: formatRouterId(peerRouterId), internal, holdTime, families, fourOctetAsn, routeRefresh, extendedNextHop };
+function notificationOf(problem: Problem | undefined): NotificationStatus | undefined {
+  if (problem === undefined || !('notification' in problem)) return undefined;
+  return notificationStatus(problem.kind === 'received' ? 'received' : 'sent', problem.notification);
 }

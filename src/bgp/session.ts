@@ -1,115 +1,149 @@
-import type { Address, Family } from '../net/address.ts';
-import { formatAddress } from '../net/address.ts';
-import type { Clock } from '../system/clock.ts';
-import type { Log } from '../system/log.ts';
-import type { Random } from '../system/random.ts';
-import { initialState, step, type Effect, type FsmConfig, type FsmEvent, type FsmState, type StateName } from './fsm.ts';
-import {
-  historyLength,
-  connectTimeout,
-  lingerMilliseconds,
-  maximumBackoff,
-  messagesPerTurn,
-  minimumSendHoldTime,
-  openHoldTime,
-} from './limits.ts';
-import { openOf, type Identity, type Negotiated } from './negotiate.ts';
+import { formatAddress, type Address } from '../net/address.ts';
+import { saysRestarted, survivor, type Direction } from './collision.ts';
+import { ConnectionFsm, type Components, type Opens, type Owner } from './connection-fsm.ts';
+import { newCounters, type Counters } from './counters.ts';
+import { initialState, stateNames, type FsmConfig, type FsmEvent, type FsmState, type StateName } from './fsm-events.ts';
+import { admits } from './fsm.ts';
+import { notificationStatus, PeerEvents } from './events.ts';
+import type { Identity } from './identity.ts';
+import { collisionWindow, connectTimeout, historyLength, maximumBackoff, openHoldTime } from './limits.ts';
+import { negotiate, type Negotiated } from './negotiate.ts';
+import { Outbox } from './outbox.ts';
 import { outboundOf, type Outbound } from './outbound.ts';
 import type { ResolvedOptions } from './peer-options.ts';
-import { describeProblem, type Problem } from './problem.ts';
-import { newCounters, type Counters } from './counters.ts';
+import { describeProblem, newDrops, type Problem, type ProblemContext } from './problem.ts';
+import { ReceivedRoutes, tooManyPrefixes } from './received-routes.ts';
+import { negotiatedStatus } from './open-status.ts';
 import type { RibOut } from './rib-out.ts';
-import { Timers } from './timers.ts';
-import type { Connection, DialOptions, Transport } from './transport/transport.ts';
-import { messageType } from './wire/codes.ts';
-import { Framer } from './wire/framer.ts';
-import { keepaliveMessage } from './wire/message.ts';
-import { decodeNotification, encodeNotification, type Notification } from './wire/notification.ts';
-import { decodeOpen, encodeOpen } from './wire/open.ts';
-import { decodeRouteRefresh } from './wire/refresh.ts';
-import { decodeUpdate, encodeEndOfRib, familyOfAfi } from './wire/update.ts';
+import { dialOptionsOf, identityOf, socketOptionsOf } from './session-options.ts';
+import type { DialOptions, Incoming, KernelDrops } from './transport/transport.ts';
+import { cease } from './wire/codes.ts';
+import { ceaseNotification, hardReset, innermost, type Notification } from './wire/notification.ts';
+import type { OpenMessage } from './wire/open.ts';
+import type { UpdateMessage } from './wire/update.ts';
 
-export interface Components {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly transport: Transport;
-  readonly log: Log;
-}
-
-/** One step of the state machine, for the person who debugs it. */
+/** One step of a state machine, for the person who debugs it. */
 export interface HistoryEntry {
   readonly at: Date;
+  readonly connection: Direction;
   readonly event: FsmEvent['type'];
   readonly from: StateName;
   readonly to: StateName;
 }
 
-/** One connection, current or on its way out. */
-interface Link {
-  readonly framer: Framer;
-  connection: Connection | undefined;
-  cancelLinger: (() => void) | undefined;
+/** The process follows another that announced the same, and forwarding went on meanwhile (RFC 4724 4.1). */
+export interface Restart {
+  readonly restarted: boolean;
 }
 
-/** The session with one peer: carries out what the state machine decides, and sends what the RIB has to say. */
+/**
+ * The session with one peer. Usually there is one connection; while both sides have connected to each other there are two,
+ * each with a state machine, until collision detection has chosen (RFC 4271 6.8).
+ */
 export class Session {
   readonly counters: Counters = newCounters();
-  /** Announcements received since the session was established. They are counted, not stored. */
-  readonly received: Record<Family, number> = { 4: 0, 6: 0 };
+  readonly events = new PeerEvents();
   since: Date;
+  lastProblem: Problem | undefined;
   lastError: string | undefined;
-  outbound: Outbound | undefined;
+  received = new ReceivedRoutes();
   readonly #components: Components;
-  readonly #rib: RibOut;
+  readonly outbox: Outbox;
   readonly #changed: () => void;
-  readonly #timers: Timers;
-  readonly #events: FsmEvent[] = [];
+  readonly #owner: Owner;
   readonly #history: HistoryEntry[] = [];
-  readonly #open = new Set<Link>();
-  readonly #endOfRibDue = new Set<Family>();
+  readonly #open = new Set<object>();
+  readonly #created: number;
+  readonly #restarted: boolean;
   #options: ResolvedOptions;
-  #state: FsmState = initialState;
-  #link: Link | undefined;
-  #localAddress: Address | undefined;
-  #blocked = false;
-  #pumpScheduled = false;
-  #processing = false;
+  /** Of a peer without an address: the one that it was discovered by. */
+  #discovered: Address | undefined;
+  #primary: ConnectionFsm;
+  /** A connection of the peer's beside ours. */
+  #rival: ConnectionFsm | undefined;
+  #establishedAt = -Infinity;
+  /** The state that was told last. */
+  #noted: StateName = 'Idle';
+  #drops: KernelDrops | undefined;
   #whenClosed: (() => void)[] = [];
 
   /** `changed` is called when the session was established, went down, or fails for another reason than before. */
-  constructor(components: Components, options: ResolvedOptions, rib: RibOut, changed: () => void) {
+  constructor(
+    components: Components,
+    options: ResolvedOptions,
+    rib: RibOut,
+    changed: () => void,
+    { restarted }: Restart = { restarted: false },
+  ) {
     this.#components = components;
     this.#options = options;
-    this.#rib = rib;
     this.#changed = changed;
+    this.#restarted = restarted;
+    this.#created = components.clock.now();
     this.since = components.clock.date();
-    this.#timers = new Timers(components.clock, (timer) => this.#post({ type: `${timer}Expired` }));
+    this.outbox = new Outbox({ clock: components.clock, rib, counters: this.counters, established: () => this.#established });
+    this.#owner = this.#makeOwner();
+    this.#primary = new ConnectionFsm(this.#owner, initialState);
   }
 
+  /** The one of the connection that has come furthest. */
   get state(): StateName {
-    return this.#state.name;
+    return this.#foremost.state.name;
   }
 
   /** In OpenConfirm and Established. */
   get negotiated(): Negotiated | undefined {
-    return this.#state.negotiated;
+    return this.#foremost.state.negotiated;
+  }
+
+  get opens(): Opens {
+    return this.#foremost.opens;
   }
 
   get history(): readonly HistoryEntry[] {
     return this.#history;
   }
 
-  start(): void {
-    this.#post({ type: 'start' });
+  get peerAddress(): Address | undefined {
+    return this.#options.address ?? this.#discovered;
   }
 
+  start(): void {
+    this.#primary.post({ type: 'start' });
+  }
+
+  /** Ends the session with a NOTIFICATION that makes the peer forget our routes, also one that keeps them after others. */
   stop(notification: Notification): void {
-    this.#post({ type: 'stop', notification });
+    const final = this.negotiated?.gracefulRestart?.notification === true ? hardReset(notification) : notification;
+    this.#stopAll(final, { kind: 'stopped', notification });
+  }
+
+  /** Ends the session so that the peer keeps our routes until we are back; where it would not, with the NOTIFICATION (RFC 4724 4). */
+  suspend(notification: Notification): void {
+    const kept = this.state === 'Established' && this.negotiated?.gracefulRestart !== undefined;
+    this.#stopAll(kept ? undefined : notification, kept ? { kind: 'suspended' } : { kind: 'stopped', notification });
   }
 
   /** Resolves when no connection is left, neither a current one nor one that is still handing over its NOTIFICATION. */
   async closed(): Promise<void> {
     if (this.#open.size > 0) await new Promise<void>((resolve) => this.#whenClosed.push(resolve));
+  }
+
+  /** The peer has connected. False: not now. */
+  accept(incoming: Incoming): boolean {
+    const { state } = this.#primary;
+    if (state.name === 'Idle' && !admits(state)) return false;
+    const target = admits(state) ? this.#primary : this.#newRival(state);
+    target.accept(incoming, socketOptionsOf(this.#options));
+    return true;
+  }
+
+  /** A peer without an address has shown itself. */
+  discovered(address: Address): void {
+    if (this.#discovered?.value === address.value) return;
+    this.#discovered = address;
+    const { name, pause } = this.#primary.state;
+    if (name === 'Active' || (name === 'Idle' && pause === 'admitting')) this.#primary.post({ type: 'connectRetryExpired' });
   }
 
   /** Takes options that apply to a running session. Others take effect with the next connection. */
@@ -119,303 +153,205 @@ export class Session {
 
   /** The next hops changed: everything is sent again with the new ones. */
   renewNextHops(): void {
-    if (this.#state.name !== 'Established') return;
-    this.#findOutbound();
-    for (const family of this.#negotiatedFamilies()) this.#rib.readvertise(family);
-    this.ribChanged();
+    const fsm = this.#established;
+    if (fsm?.state.negotiated === undefined) return;
+    this.outbox.outbound = this.#outboundOf(fsm, fsm.state.negotiated);
+    for (const family of fsm.state.negotiated.families) this.outbox.refresh(family, false);
   }
 
-  /** There is something to send, or there was and no longer is: changes of one turn are sent together. */
-  ribChanged(): void {
-    if (this.#pumpScheduled || this.#state.name !== 'Established') return;
-    this.#pumpScheduled = true;
-    this.#components.clock.after(0, () => {
-      this.#pumpScheduled = false;
-      this.#pump();
-    });
+  get #foremost(): ConnectionFsm {
+    const rival = this.#rival;
+    return rival !== undefined && rank(rival.state) > rank(this.#primary.state) ? rival : this.#primary;
   }
 
-  /** Events may cause events; they are handled one after the other. */
-  #post(event: FsmEvent): void {
-    this.#events.push(event);
-    if (this.#processing) return;
-    this.#processing = true;
-    try {
-      for (let next = this.#events.shift(); next !== undefined; next = this.#events.shift()) this.#handle(next);
-    } finally {
-      this.#processing = false;
-    }
+  get #established(): ConnectionFsm | undefined {
+    return this.state === 'Established' ? this.#foremost : undefined;
   }
 
-  #handle(event: FsmEvent): void {
-    const from = this.#state.name;
-    const { state, effects } = step(this.#state, event, this.#fsmConfig());
-    this.#state = state;
-    if (event.type !== 'update' && (event.type !== 'keepalive' || from !== state.name)) this.#remember(event.type, from, state.name);
-    if (from !== state.name) this.since = this.#components.clock.date();
-    const wasEstablished = from === 'Established' && state.name !== 'Established';
-    if (wasEstablished) this.#leaveEstablished();
-    for (const effect of effects) this.#carryOut(effect, wasEstablished);
-  }
-
-  #carryOut(effect: Effect, wasEstablished: boolean): void {
-    switch (effect.type) {
-      case 'dial':
-        this.#dial();
-        break;
-      case 'send':
-        this.#sendControl(effect.message);
-        break;
-      case 'notify':
-        this.#notify(effect.notification);
-        break;
-      case 'close':
-        this.#dropLink()?.connection?.destroy();
-        break;
-      case 'arm': {
-        const factor = effect.jitter ? 0.75 + this.#components.random() / 4 : 1;
-        this.#timers.arm(effect.timer, effect.milliseconds * factor);
-        break;
-      }
-      case 'cancel':
-        for (const timer of effect.timers) this.#timers.cancel(timer);
-        break;
-      case 'established':
-        this.#enterEstablished(effect.negotiated);
-        break;
-      case 'down':
-        this.#report(effect.problem, wasEstablished);
-        break;
-      case 'readvertise':
-        this.#rib.readvertise(effect.family);
-        this.#endOfRibDue.add(effect.family);
-        this.ribChanged();
-        break;
-    }
-  }
-
-  #dial(): void {
-    const options = this.#dialOptions();
-    this.counters.connectAttempts++;
-    const incapable = this.#components.transport.cannot(options);
-    if (incapable !== undefined) {
-      this.#post({ type: 'connectFailed', failure: { kind: 'unsupported', detail: incapable } });
-      return;
-    }
-    const link: Link = { framer: new Framer(), connection: undefined, cancelLinger: undefined };
-    this.#link = link;
-    this.#open.add(link);
-    const isCurrent = (): boolean => this.#link === link;
-    link.connection = this.#components.transport.dial(options, {
-      connected: (localAddress) => {
-        if (!isCurrent()) return;
-        this.#localAddress = localAddress;
-        this.#post({ type: 'connected' });
+  #makeOwner(): Owner {
+    return {
+      components: this.#components,
+      counters: this.counters,
+      fsmConfig: () => this.#fsmConfig(),
+      dialOptions: () => this.#dialOptions(),
+      judge: (fsm, open) => this.#judge(fsm, open),
+      stepped: (fsm, event, from) => this.#stepped(fsm, event, from),
+      established: (fsm, negotiated) => this.#enterEstablished(fsm, negotiated),
+      down: (fsm, problem, wasEstablished) => this.#down(fsm, problem, wasEstablished),
+      readvertise: (_, family) => {
+        this.events.emit({ type: 'refresh', family });
+        this.outbox.refresh(family, this.negotiated?.enhancedRouteRefresh === true);
       },
-      data: (bytes) => this.#receive(link, bytes),
-      drain: () => {
-        if (!isCurrent()) return;
-        this.#blocked = false;
-        this.#timers.cancel('sendHold');
-        this.#pump();
-      },
-      closed: (failure) => {
-        link.cancelLinger?.();
-        this.#open.delete(link);
-        if (isCurrent()) {
-          this.#dropLink();
-          const dialing = this.#state.name === 'Connect' && failure !== undefined;
-          this.#post(dialing ? { type: 'connectFailed', failure } : { type: 'closed', failure });
-        }
+      received: (fsm, update) => this.#receive(fsm, update),
+      notification: (direction, notification) => this.events.emit({ type: 'notification', ...notificationStatus(direction, notification) }),
+      drained: () => this.outbox.send(),
+      opened: (connection) => void this.#open.add(connection),
+      closed: (connection) => {
+        this.#open.delete(connection);
         if (this.#open.size === 0) for (const resolve of this.#whenClosed.splice(0)) resolve();
       },
-    });
-  }
-
-  #dialOptions(): DialOptions {
-    const { address, port, sourceAddress, password, holdTime, ebgpMultiHop, peerAsn, localAsn } = this.#options;
-    const external = peerAsn !== 'internal' && peerAsn !== localAsn;
-    return {
-      address,
-      port,
-      ttl: external && !ebgpMultiHop ? 1 : 255,
-      ...(sourceAddress === undefined ? {} : { sourceAddress }),
-      ...(password === undefined ? {} : { password }),
-      ...(holdTime === 0 ? {} : { userTimeout: holdTime * 1000 }),
     };
   }
 
-  /** The bytes after a message that ends the session are never looked at. */
-  #receive(link: Link, bytes: Uint8Array): void {
-    if (this.#link !== link) return;
-    link.framer.push(bytes);
-    while (this.#link === link) {
-      const framing = link.framer.next();
-      if (framing.kind === 'needMore') return;
-      if (framing.kind === 'fault') {
-        this.#post({ type: 'fault', fault: framing.fault });
-        return;
-      }
-      this.#receiveFrame(framing.type, framing.body);
+  #stopAll(notification: Notification | undefined, problem: Problem): void {
+    this.#rival?.post({ type: 'stop', notification, problem: { kind: 'collision' } });
+    this.#primary.post({ type: 'stop', notification, problem });
+  }
+
+  #newRival({ failures }: FsmState): ConnectionFsm {
+    // A peer that connects again has given up its earlier connection.
+    if (this.#rival !== undefined) endCollision(this.#rival);
+    this.#rival = new ConnectionFsm(this.#owner, { name: 'Active', failures });
+    return this.#rival;
+  }
+
+  /** An OPEN tells who the peer is, so that one of two connections can be chosen; the other one must have come as far. */
+  #judge(fsm: ConnectionFsm, open: OpenMessage): boolean {
+    const other = fsm === this.#primary ? this.#rival : this.#primary;
+    if (other?.state.negotiated === undefined || fsm.state.name !== 'OpenSent') return true;
+    const identity = this.#identity();
+    const result = negotiate(open, identity);
+    if (!result.ok) return true;
+    const loser = this.#loser(fsm, other, open, result.value, identity);
+    if (loser === 'restarted') other.post({ type: 'stop', notification: undefined, problem: { kind: 'peerRestarted' } });
+    else endCollision(loser);
+    return loser !== fsm;
+  }
+
+  #loser(
+    fsm: ConnectionFsm,
+    other: ConnectionFsm,
+    open: OpenMessage,
+    { peerAsn, peerRouterId }: Negotiated,
+    { routerId, localAsn }: Identity,
+  ): ConnectionFsm | 'restarted' {
+    if (other.state.name === 'Established') {
+      const settled = this.#components.clock.now() - this.#establishedAt > collisionWindow * 1000;
+      return settled && saysRestarted(open) ? 'restarted' : fsm;
     }
+    // Two connections of the peer's: it has given up the earlier one.
+    if (fsm.direction === other.direction) return this.#primary;
+    const winner = survivor({ routerId, asn: localAsn }, { routerId: peerRouterId, asn: peerAsn });
+    return fsm.direction === winner ? other : fsm;
   }
 
-  #receiveFrame(type: number, body: Uint8Array): void {
-    const { received } = this.counters;
-    switch (type) {
-      case messageType.open: {
-        received.open++;
-        const open = decodeOpen(body);
-        this.#post(open.ok ? { type: 'open', open: open.value } : { type: 'fault', fault: open.fault });
-        break;
-      }
-      case messageType.update:
-        received.update++;
-        this.#receiveUpdate(body);
-        break;
-      case messageType.notification:
-        received.notification++;
-        this.#post({ type: 'notification', notification: decodeNotification(body) });
-        break;
-      case messageType.keepalive:
-        received.keepalive++;
-        this.#post({ type: 'keepalive' });
-        break;
-      case messageType.routeRefresh: {
-        received.routeRefresh++;
-        const { afi, subtype, safi } = decodeRouteRefresh(body);
-        this.#post({ type: 'routeRefresh', family: subtype === 0 ? familyOfAfi(afi, safi) : undefined });
-        break;
-      }
+  #stepped(fsm: ConnectionFsm, event: FsmEvent, from: StateName): void {
+    const to = fsm.state.name;
+    if (event.type !== 'update' && (event.type !== 'keepalive' || from !== to)) {
+      this.#history.push({ at: this.#components.clock.date(), connection: fsm.direction, event: event.type, from, to });
+      if (this.#history.length > historyLength) this.#history.shift();
     }
+    this.#dropIfOver(fsm);
+    this.#noteState();
   }
 
-  #receiveUpdate(body: Uint8Array): void {
-    const negotiated = this.#state.negotiated;
-    if (this.#state.name === 'Established' && negotiated !== undefined) {
-      const update = decodeUpdate(body, negotiated);
-      if (!update.ok) {
-        this.#post({ type: 'fault', fault: update.fault });
-        return;
-      }
-      this.counters.toleratedFaults += update.value.faults.length;
-      if (!update.value.treatAsWithdraw) for (const { family, count } of update.value.announced) this.received[family] += count;
-    }
-    this.#post({ type: 'update' });
+  /** The state of the session, when it is another one than the last time. */
+  #noteState(): void {
+    const [from, to] = [this.#noted, this.state];
+    if (from === to) return;
+    this.#noted = to;
+    this.since = this.#components.clock.date();
+    this.events.emit({ type: 'state', from, to, at: this.since });
   }
 
-  #sendControl(message: 'open' | 'keepalive'): void {
-    if (message === 'open') {
-      this.counters.sent.open++;
-      this.#write(encodeOpen(openOf(this.#identity())));
-    } else if (!this.#blocked) {
-      // While the peer does not read there is a queue, and whatever is in it will keep the session alive as well.
-      this.counters.sent.keepalive++;
-      this.#write(keepaliveMessage);
-    }
+  /** Of two connections only one may begin anew. */
+  #dropIfOver(fsm: ConnectionFsm): void {
+    const { name } = fsm.state;
+    if ((name !== 'Idle' && name !== 'Active') || this.#rival === undefined) return;
+    if (fsm === this.#primary) this.#primary = this.#rival;
+    else if (fsm !== this.#rival) return;
+    this.#rival = undefined;
+    fsm.discard();
   }
 
-  /** Destroying the connection at once could discard what was just written, so it may linger until the peer has read it. */
-  #notify(notification: Notification): void {
-    const link = this.#dropLink();
-    const connection = link?.connection;
-    if (link === undefined || connection === undefined) return;
-    this.counters.sent.notification++;
-    connection.write(encodeNotification(notification));
-    connection.end();
-    link.cancelLinger = this.#components.clock.after(lingerMilliseconds, () => connection.destroy());
-  }
-
-  #write(bytes: Uint8Array): boolean {
-    const free = this.#link?.connection?.write(bytes) ?? true;
-    if (!free) {
-      this.#blocked = true;
-      const seconds = Math.max(minimumSendHoldTime, 2 * (this.#state.negotiated?.holdTime ?? 0));
-      if (!this.#timers.isRunning('sendHold')) this.#timers.arm('sendHold', seconds * 1000);
-    }
-    return free;
-  }
-
-  /** Sends until the peer does not keep up, or until it is somebody else's turn. */
-  #pump(): void {
-    for (let i = 0; i < messagesPerTurn; i++) {
-      if (this.#blocked || this.#state.name !== 'Established' || this.outbound === undefined) return;
-      const message = this.#rib.next(this.outbound) ?? this.#endOfRib();
-      if (message === undefined) return;
-      this.counters.sent.update++;
-      this.#write(message);
-    }
-    this.ribChanged();
-  }
-
-  /** RFC 4724 2: marks that all routes of the family were sent, also when there are none. */
-  #endOfRib(): Uint8Array | undefined {
-    for (const family of this.#endOfRibDue) {
-      this.#endOfRibDue.delete(family);
-      return encodeEndOfRib(family);
-    }
-    return undefined;
-  }
-
-  #enterEstablished(negotiated: Negotiated): void {
-    const { log } = this.#components;
+  #enterEstablished(fsm: ConnectionFsm, negotiated: Negotiated): void {
+    const { clock, log } = this.#components;
+    const other = fsm === this.#primary ? this.#rival : this.#primary;
+    if (other !== undefined) endCollision(other);
+    this.#noteState();
+    this.#establishedAt = clock.now();
     this.counters.established++;
-    this.#findOutbound();
-    this.#endOfRibDue.clear();
-    for (const family of negotiated.families) this.#endOfRibDue.add(family);
+    this.received = new ReceivedRoutes(this.#options.maximumPrefixes);
+    this.outbox.begin(negotiated, this.#outboundOf(fsm, negotiated));
     log.info({ peer: this.#options.name, peerAsn: negotiated.peerAsn, families: negotiated.families }, 'session established');
-    this.ribChanged();
+    this.events.emit({ type: 'established', negotiated: negotiatedStatus(negotiated) });
     this.#changed();
   }
 
-  #leaveEstablished(): void {
-    this.counters.flaps++;
-    this.#rib.reset();
-    this.outbound = undefined;
-    this.received[4] = 0;
-    this.received[6] = 0;
+  #down(fsm: ConnectionFsm, problem: Problem, wasEstablished: boolean): void {
+    if (wasEstablished) {
+      this.counters.flaps++;
+      this.outbox.end();
+      this.received = new ReceivedRoutes();
+    }
+    const other = fsm === this.#primary ? this.#rival : this.#primary;
+    const peerChose = problem.kind === 'received' && innermost(problem.notification).subcode === cease.connectionCollision;
+    const continues = other !== undefined && rank(other.state) >= rank({ name: 'OpenSent' });
+    if (problem.kind === 'collision' || (continues && peerChose)) return;
+    this.#report(problem, wasEstablished);
   }
 
   #report(problem: Problem, wasEstablished: boolean): void {
     const { log } = this.#components;
-    const { name, address, port, password } = this.#options;
-    const target = `${formatAddress(address)} port ${port}`;
     const before = this.lastError;
-    this.lastError = describeProblem(problem, { target, hasPassword: password !== undefined });
+    this.lastProblem = problem;
+    this.lastError = describeProblem(problem, this.#problemContext());
     if (!wasEstablished && before === this.lastError) return; // the same again and again is no news
-    log[problem.kind === 'stopped' ? 'info' : 'warn']({ peer: name, reason: this.lastError }, 'session down');
+    const expected = problem.kind === 'stopped' || problem.kind === 'suspended';
+    log[expected ? 'info' : 'warn']({ peer: this.#options.name, reason: this.lastError }, 'session down');
+    this.#noteState();
+    this.events.emit({ type: 'down', reason: this.lastError, problem });
     this.#changed();
   }
 
-  #dropLink(): Link | undefined {
-    const link = this.#link;
-    this.#link = undefined;
-    this.#blocked = false;
-    return link;
+  #problemContext(): ProblemContext {
+    const { address, interface: networkInterface } = { ...this.#options, address: this.peerAddress };
+    return {
+      target: `${address === undefined ? `the peer on ${networkInterface}` : formatAddress(address)} port ${this.#options.port}`,
+      hasPassword: this.#options.password !== undefined,
+      localAsn: this.#options.localAsn,
+      ttlSecurityHops: this.#options.ttlSecurityHops,
+      drops: newDrops(this.#drops, this.#components.transport.kernelDrops()),
+    };
   }
 
-  #remember(event: FsmEvent['type'], from: StateName, to: StateName): void {
-    this.#history.push({ at: this.#components.clock.date(), event, from, to });
-    if (this.#history.length > historyLength) this.#history.shift();
+  #receive(fsm: ConnectionFsm, update: UpdateMessage): void {
+    this.counters.toleratedFaults += update.faults.length;
+    const exceeded = this.received.add(update);
+    if (exceeded !== undefined) fsm.post({ type: 'fault', fault: tooManyPrefixes(exceeded) });
+    if (update.endOfRib !== undefined) this.events.emit({ type: 'endOfRib', family: update.endOfRib });
   }
 
-  #findOutbound(): void {
-    const negotiated = this.#state.negotiated;
-    if (negotiated === undefined) return;
-    this.outbound = outboundOf(negotiated, this.#options.localAsn, this.#localAddress, this.#options.nextHop);
+  #outboundOf({ localAddress }: ConnectionFsm, negotiated: Negotiated): Outbound {
+    return outboundOf(negotiated, this.#options.localAsn, localAddress, this.#options.nextHop);
   }
 
-  #negotiatedFamilies(): readonly Family[] {
-    return this.#state.negotiated?.families ?? [];
+  #dialOptions(): DialOptions | string {
+    const { transport } = this.#components;
+    this.#drops = transport.kernelDrops();
+    const address = this.peerAddress;
+    return address === undefined
+      ? `no router advertisement was heard on ${this.#options.interface} yet`
+      : dialOptionsOf(this.#options, address);
   }
 
+  /** The R bit goes out in the first session after the restart only; forwarding has been there ever since one was up. */
   #identity(): Identity {
-    const { localAsn, peerAsn, routerId, holdTime, families, address } = this.#options;
-    return { localAsn, peerAsn, routerId: Number(routerId.value), holdTime, families, overIpv6: address.family === 6 };
+    const first = this.counters.established === 0;
+    const age = (this.#components.clock.now() - this.#created) / 1000;
+    const inTime = age <= (this.#options.gracefulRestart?.restartTime ?? 0);
+    return identityOf(this.#options, { restarted: this.#restarted && first && inTime, forwardingPreserved: this.#restarted || !first });
   }
 
   #fsmConfig(): FsmConfig {
-    const { connectRetryTime, keepaliveTime } = this.#options;
-    return { identity: this.#identity(), connectRetryTime, connectTimeout, openHoldTime, maximumBackoff, keepaliveTime };
+    const { connectRetryTime, keepaliveTime, passive, shutdownRetryTime } = this.#options;
+    const identity = this.#identity();
+    return { identity, passive, connectRetryTime, connectTimeout, openHoldTime, maximumBackoff, shutdownRetryTime, keepaliveTime };
   }
+}
+
+const rank = ({ name }: Pick<FsmState, 'name'>): number => stateNames.indexOf(name);
+
+function endCollision(loser: ConnectionFsm): void {
+  loser.post({ type: 'stop', notification: ceaseNotification(cease.connectionCollision), problem: { kind: 'collision' } });
 }

@@ -1,5 +1,5 @@
 import type { Cancel, Clock } from '../system/clock.ts';
-import type { TimerName } from './fsm.ts';
+import type { TimerName } from './fsm-events.ts';
 
 /**
  * The named timers of a session. Pushing a deadline back costs no timer: the running one looks at the deadline when it

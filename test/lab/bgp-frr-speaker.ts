@@ -24,6 +24,7 @@ function options(plain: Plain): PeerOptions {
     routerId: address('10.99.0.2'),
     holdTime: 9,
     connectRetryTime: 1,
+    shutdownRetryTime: 1,
     ...rest,
     address: address(text),
     nextHop: hops,

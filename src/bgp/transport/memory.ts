@@ -1,10 +1,22 @@
 import { formatAddress, type Address } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { TransportFailure } from '../problem.ts';
-import type { Connection, ConnectionEvents, DialOptions, Transport } from './transport.ts';
+import type {
+  Connection,
+  ConnectionEvents,
+  DialOptions,
+  DiscoveryEvents,
+  KernelDrops,
+  Listener,
+  ListenerEvents,
+  ListenOptions,
+  PeerKey,
+  Transport,
+} from './transport.ts';
 
 /** The far end of a connection in memory, for tests: plays the peer. */
 export interface RemoteEnd {
+  /** Of the side that is tested; of an accepted connection, the port is 0. */
   readonly options: DialOptions;
   /** All that arrived and was not taken yet. */
   take(): Uint8Array;
@@ -31,6 +43,12 @@ export class MemoryTransport implements Transport {
   localAddress: Address | undefined;
   incapable: string | undefined;
   onAccept: ((remote: RemoteEnd) => void) | undefined;
+  drops: KernelDrops | undefined;
+  /** What the listeners were told last. */
+  keys: readonly PeerKey[] = [];
+  readonly listening: ListenOptions[] = [];
+  readonly discoveries = new Map<string, DiscoveryEvents>();
+  readonly #listeners = new Set<ListenerEvents>();
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -63,6 +81,51 @@ export class MemoryTransport implements Transport {
       link.close(answer);
     }
     return link;
+  }
+
+  listen(options: ListenOptions, events: ListenerEvents): Listener {
+    this.listening.push(options);
+    this.#listeners.add(events);
+    this.#clock.after(0, () => {
+      if (this.#listeners.has(events)) events.listening(options.port);
+    });
+    return {
+      setKeys: (keys) => {
+        this.keys = keys;
+        return new Map();
+      },
+      close: () => void this.#listeners.delete(events),
+    };
+  }
+
+  /** A peer connects: its end of the connection, or undefined where it was turned away or nobody listens. */
+  connectFrom(remoteAddress: Address, networkInterface?: string): RemoteEnd | undefined {
+    let accepted: Link | undefined;
+    const [events] = this.#listeners;
+    events?.connection({
+      remoteAddress,
+      ...(networkInterface === undefined ? {} : { interface: networkInterface }),
+      accept: (options, connectionEvents) => {
+        const link = new Link(this.#clock, { address: remoteAddress, port: 0, ...options }, connectionEvents);
+        accepted = link;
+        this.#clock.after(0, () => {
+          if (!link.closed) connectionEvents.connected(this.localAddress);
+        });
+        return link;
+      },
+      reject: () => {},
+    });
+    if (accepted !== undefined) this.remotes.push(accepted);
+    return accepted;
+  }
+
+  kernelDrops(): KernelDrops | undefined {
+    return this.drops;
+  }
+
+  discover(networkInterface: string, events: DiscoveryEvents): { close(): void } {
+    this.discoveries.set(networkInterface, events);
+    return { close: () => void this.discoveries.delete(networkInterface) };
   }
 }
 

@@ -1,8 +1,9 @@
 import type { Family } from '../../net/address.ts';
+import { maximumMessageLength } from '../limits.ts';
 import { attributeFlags, decodeAttributes, encodeAttribute, type AttributeSession, type PathAttributes } from './attributes.ts';
 import { afi, attributeType, errorCode, messageType, safi, updateError } from './codes.ts';
 import { decoded, failed, fault, type Decoded, type Fault } from './fault.ts';
-import { encodeMessage } from './message.ts';
+import { withHeader } from './message.ts';
 import { countNlri } from './nlri.ts';
 import { Reader } from './reader.ts';
 import { octets, u16 } from './writer.ts';
@@ -93,8 +94,14 @@ export function decodeUpdate(body: Uint8Array, session: UpdateSession): Decoded<
   });
 }
 
-export function encodeUpdate(withdrawn: Uint8Array, attributes: Uint8Array, nlri: Uint8Array): Uint8Array {
-  return encodeMessage(messageType.update, octets(u16(withdrawn.length), withdrawn, u16(attributes.length), attributes, nlri));
+/** The whole message, of at most `maximum` octets. */
+export function encodeUpdate(
+  withdrawn: Uint8Array,
+  attributes: Uint8Array,
+  nlri: Uint8Array,
+  maximum: number = maximumMessageLength,
+): Uint8Array {
+  return withHeader(messageType.update, octets(u16(withdrawn.length), withdrawn, u16(attributes.length), attributes, nlri), maximum);
 }
 
 /** RFC 4724 2: an empty UPDATE for IPv4 unicast, an MP_UNREACH_NLRI without prefixes for others. */

@@ -40,7 +40,7 @@ export class RecordingSpeaker {
       reconfigure: (next: PeerOptions) => void (options = resolveOptions(next)),
       status: () => ({
         name,
-        address: formatAddress(options.address),
+        address: options.address === undefined ? '' : formatAddress(options.address),
         state: 'Established',
         since: new Date(0),
         localAsn: options.localAsn,

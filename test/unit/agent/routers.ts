@@ -1,4 +1,4 @@
-import { openOf } from '../../../src/bgp/negotiate.ts';
+import { openOf } from '../../../src/bgp/identity.ts';
 import type { Community } from '../../../src/bgp/index.ts';
 import { MemoryTransport, type RemoteEnd } from '../../../src/bgp/transport/memory.ts';
 import type { Connection, ConnectionEvents, DialOptions } from '../../../src/bgp/transport/transport.ts';

@@ -179,7 +179,7 @@ describe('a peer that is not possible', () => {
   test('where the change of a running one is refused, the session runs on and is listed once', () => {
     reconcile(tor1);
     reconcile({ ...tor1, peerAddress: 'fe80::1' });
-    expect(statuses()).toEqual([expect.stringContaining('tor1 Established: no session with "tor1" is possible: address: a link-local')]);
+    expect(statuses()).toEqual([expect.stringContaining('tor1 Established: no session with "tor1" is possible: interface: a link-local')]);
     reconcile(tor1);
     expect(statuses()).toEqual(['tor1 Established']);
   });
@@ -211,7 +211,7 @@ describe('how a session takes a change of its settings', () => {
     ['another keepalive time', possible, intent({ keepaliveTimeSeconds: 7 }), { change: 'live', fields: ['keepaliveTime'] }],
     ['adminDown', possible, intent({ adminDown: true }), { change: 'reset', fields: ['adminDown'] }],
     ['to what is refused: it runs on', possible, impossible, undefined],
-    ['from what is refused', impossible, possible, { change: 'reset', fields: ['address'] }],
+    ['from what is refused', impossible, possible, { change: 'reset', fields: ['interface'] }],
   ] as const)('%s', (_, before, after, expected) => {
     expect(sessionChange(before, after)).toEqual(expected);
   });

@@ -10,7 +10,7 @@ test('there are files', () => {
 });
 
 /** Files that are longer for now; they may only become shorter. */
-const longer: Readonly<Record<string, number>> = { 'src/bgp/session.ts': 421 };
+const longer: Readonly<Record<string, number>> = {};
 
 test('no file in src has more than 400 lines', () => {
   const long = files.map((file) => [file, readFileSync(join(root, file), 'utf8').trimEnd().split('\n').length] as const);

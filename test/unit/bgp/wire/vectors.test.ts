@@ -1,180 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { address, formatAddress, addressFromBytes } from '../../../../src/net/address.ts';
-import { formatPrefix, prefix } from '../../../../src/net/prefix.ts';
-import { errorName, errorNumbers } from '../../../../src/bgp/wire/codes.ts';
+import { formatAddress, addressFromBytes } from '../../../../src/net/address.ts';
+import { formatPrefix } from '../../../../src/net/prefix.ts';
 import { keepaliveMessage } from '../../../../src/bgp/wire/message.ts';
-import { readNlri, prefixKey, prefixOfKey } from '../../../../src/bgp/wire/nlri.ts';
-import {
-  ceaseNotification,
-  decodeNotification,
-  describeNotification,
-  encodeNotification,
-  shutdownMessageOf,
-} from '../../../../src/bgp/wire/notification.ts';
-import { decodeOpen, encodeOpen, type OpenMessage } from '../../../../src/bgp/wire/open.ts';
+import { readNlri } from '../../../../src/bgp/wire/nlri.ts';
 import { decodeRouteRefresh, encodeRouteRefresh } from '../../../../src/bgp/wire/refresh.ts';
 import { decodeUpdate, encodeEndOfRib, type UpdateSession } from '../../../../src/bgp/wire/update.ts';
-import { encodeAttributes, packAnnouncements, packWithdrawals } from '../../../../src/bgp/pack.ts';
-import { outboundOf } from '../../../../src/bgp/outbound.ts';
-import { attributeSetOf } from '../../../../src/bgp/attribute-set.ts';
-import { openOf, type Negotiated } from '../../../../src/bgp/negotiate.ts';
 import { hex, marker, toHex } from '../hex.ts';
 
 const session: UpdateSession = { fourOctetAsn: true, internal: false, families: [4, 6] };
 
-const identity = { localAsn: 64512, peerAsn: 65001, routerId: 0x0a000001, holdTime: 90, families: [4, 6] as const, overIpv6: false };
-const openVectors: readonly { name: string; open: OpenMessage; bytes: string }[] = [
-  {
-    name: 'both families, refresh, 4-octet ASN',
-    open: openOf(identity),
-    bytes: `${marker} 0033 01 04 fc00 005a 0a000001 16  02 14  0104 00010001  0104 00020001  0200  4104 0000fc00`,
-  },
-  {
-    name: 'an ASN that needs four octets, over IPv6',
-    open: openOf({ ...identity, localAsn: 4_200_000_000, families: [4], overIpv6: true }),
-    bytes: `${marker} 0035 01 04 5ba0 005a 0a000001 18  02 16  0104 00010001  0200  0506 0001 0001 0002  4104 fa56ea00`,
-  },
-  {
-    name: 'no capabilities',
-    open: { version: 4, asn: 1, holdTime: 0, routerId: 1, capabilities: [] },
-    bytes: `${marker} 001d 01 04 0001 0000 00000001 00`,
-  },
-];
-
-describe('OPEN', () => {
-  test.each(openVectors)('$name, both ways', ({ open, bytes }) => {
-    expect(toHex(encodeOpen(open))).toBe(toHex(hex(bytes)));
-    expect(decodeOpen(hex(bytes).subarray(19))).toEqual({ ok: true, value: open });
-  });
-
-  test('more than 255 octets of capabilities use the form of RFC 9072, both ways', () => {
-    const capabilities = [1, 2].map((code) => ({ kind: 'other' as const, code: 200 + code, data: new Uint8Array(150).fill(code) }));
-    const open: OpenMessage = { version: 4, asn: 1, holdTime: 90, routerId: 1, capabilities };
-    const bytes = encodeOpen(open);
-    expect(toHex(bytes.subarray(28, 35))).toBe('ffff0133020130');
-    expect(decodeOpen(bytes.subarray(19))).toEqual({ ok: true, value: open });
-  });
-
-  test.each([
-    ['version 3', '03 0001 005a 0a000001 00', 1, '0004'],
-    ['an optional parameter of type 1', '04 0001 005a 0a000001 02 0100', 4, ''],
-    ['an optional parameter of type 77', '04 0001 005a 0a000001 02 4d00', 4, ''],
-    ['parameters longer than the message', '04 0001 005a 0a000001 09 0200', 0, ''],
-    ['parameters shorter than the message', '04 0001 005a 0a000001 00 0200', 0, ''],
-    ['a parameter that overruns', '04 0001 005a 0a000001 02 0205', 0, ''],
-    ['a capability that overruns', '04 0001 005a 0a000001 04 0202 0104', 0, ''],
-    ['a multiprotocol capability of three octets', '04 0001 005a 0a000001 07 0205 0103 000100', 0, ''],
-    ['a 4-octet ASN capability of two octets', '04 0001 005a 0a000001 06 0204 4102 0001', 0, ''],
-  ])('%s is a fault', (_, bytes, subcode, data) => {
-    const result = decodeOpen(hex(bytes));
-    expect(result).toMatchObject({ ok: false, fault: { disposition: 'reset', code: 2, subcode, data: hex(data) } });
-  });
-
-  test.each([
-    ['several capabilities in one parameter', '04 0001 005a 0a000001 0a 0208 0104 00010001 0200'],
-    ['one capability a parameter', '04 0001 005a 0a000001 0c 0206 0104 00010001 0202 0200'],
-    ['duplicates', '04 0001 005a 0a000001 0e 020c 0104 00010001 0104 00010001'],
-    ['an unknown capability', '04 0001 005a 0a000001 06 0204 f002 abcd'],
-    ['the form of RFC 9072', '04 0001 005a 0a000001 ff ff 0005 02 0002 0200'],
-  ])('%s is accepted', (_, bytes) => {
-    expect(decodeOpen(hex(bytes))).toMatchObject({ ok: true });
-  });
-});
-
 describe('UPDATE', () => {
-  const negotiated: Negotiated = {
-    peerAsn: 65001,
-    peerRouterId: 1,
-    internal: false,
-    holdTime: 90,
-    families: [4, 6],
-    fourOctetAsn: true,
-    routeRefresh: true,
-    extendedNextHop: false,
-  };
-  const nextHops = { ipv4: address('10.0.0.2'), ipv6: address('2001:db8::2') };
-  const keys = (...texts: string[]) => texts.map((text) => prefixKey(prefix(text)));
-  const attributesFor = (change: Partial<Negotiated>, localAsn: number, family: 4 | 6, extra: object = {}) => {
-    const outbound = outboundOf({ ...negotiated, ...change }, localAsn, undefined, nextHops);
-    const set = attributeSetOf({ prefix: prefix('0.0.0.0/0'), ...extra });
-    if (!set.ok) throw new Error(set.why);
-    const carriage = outbound.carriage[family];
-    const classic = carriage.kind === 'classic' ? carriage.nextHop : undefined;
-    return encodeAttributes({ canonical: '', ...set.value }, outbound, classic);
-  };
-
-  test.each([
-    ['external, 4-octet', {}, 64512, {}, '400101 00  400206 0201 0000fc00  400304 0a000002'],
-    ['internal', { internal: true }, 64512, {}, '400101 00  400200  400304 0a000002  400504 00000064'],
-    [
-      'a MED and two prepends',
-      {},
-      64512,
-      { med: 5, asPathPrepend: 2 },
-      '40010100 40020e 0203 0000fc00 0000fc00 0000fc00 400304 0a000002 800404 00000005',
-    ],
-    ['a 2-octet peer', { fourOctetAsn: false }, 64512, {}, '40010100 400204 0201 fc00 400304 0a000002'],
-    [
-      'a 2-octet peer and an ASN that needs four',
-      { fourOctetAsn: false },
-      4_200_000_000,
-      {},
-      '40010100 400204 0201 5ba0 400304 0a000002 c01106 0201 fa56ea00',
-    ],
-    [
-      'communities, sorted and without duplicates',
-      {},
-      1,
-      {
-        communities: [
-          { kind: 'standard', value: 0xfde8_0002 },
-          { kind: 'large', globalAdministrator: 1, localData1: 2, localData2: 3 },
-          { kind: 'standard', value: 1 },
-          { kind: 'standard', value: 0xfde8_0002 },
-        ],
-      },
-      '40010100 400206 0201 00000001 400304 0a000002 c00808 00000001 fde80002 c0200c 000000010000000200000003',
-    ],
-  ] as const)('attributes: %s', (_, change, asn, extra, bytes) => {
-    expect(toHex(attributesFor(change, asn, 4, extra))).toBe(toHex(hex(bytes)));
-  });
-
-  test('announces IPv4 in the NLRI field', () => {
-    const { message, count } = packAnnouncements(
-      4,
-      attributesFor({}, 64512, 4),
-      undefined,
-      keys('192.0.2.1/32', '198.51.100.0/24', '0.0.0.0/0', '10.0.0.0/9'),
-    );
-    expect(toHex(message)).toBe(
-      toHex(hex(`${marker} 0038 02 0000 0014 40010100 40020602010000fc00 4003040a000002  20c0000201 18c63364 00 090a00`)),
-    );
-    expect(count).toBe(4);
-  });
-
-  test('announces IPv6 in MP_REACH_NLRI, which comes first', () => {
-    const { message } = packAnnouncements(
-      6,
-      attributesFor({}, 64512, 6),
-      { bytes: hex('20010db8000000000000000000000002') },
-      keys('2001:db8::/33', '::/0'),
-    );
-    expect(toHex(message)).toBe(
-      toHex(
-        hex(
-          `${marker} 0043 02 0000 002c  800e1c 0002 01 10 20010db8000000000000000000000002 00 2120010db800 00  40010100 40020602010000fc00`,
-        ),
-      ),
-    );
-  });
-
-  test('withdraws both families', () => {
-    expect(toHex(packWithdrawals(4, keys('192.0.2.1/32')).message)).toBe(toHex(hex(`${marker} 001c 02 0005 20c0000201 0000`)));
-    expect(toHex(packWithdrawals(6, keys('2001:db8::/32')).message)).toBe(
-      toHex(hex(`${marker} 0022 02 0000 000b 800f08 000201 2020010db8`)),
-    );
-  });
-
   test.each([
     [4, `${marker} 0017 02 0000 0000`],
     [6, `${marker} 001d 02 0000 0006 800f03 000201`],
@@ -270,59 +105,9 @@ describe('errors in an UPDATE', () => {
   });
 });
 
-describe('NOTIFICATION', () => {
-  test('shutdown text, both ways', () => {
-    const bytes = encodeNotification(ceaseNotification(2, 'Wartung: Köln'));
-    expect(toHex(bytes)).toBe(toHex(hex(`${marker} 0024 03 06 02 0e 57617274756e673a204bc3b66c6e`)));
-    expect(describeNotification(decodeNotification(bytes.subarray(19)))).toBe('Cease: Administrative Shutdown (6/2): "Wartung: Köln"');
-  });
-
-  test('a long text is cut between characters at 255 octets', () => {
-    const { data } = ceaseNotification(2, 'ö'.repeat(300));
-    expect(data.length).toBe(255);
-    expect(shutdownMessageOf({ code: 6, subcode: 2, data })).toBe('ö'.repeat(127));
-  });
-
-  test.each([
-    ['no data', '', undefined],
-    ['a length beyond the data', '09 6162', undefined],
-    ['invalid UTF-8', '03 61ff62', 'a\ufffdb'],
-    ['control characters', '05 611b5b0a62', 'a [ b'],
-    ['text with another code', undefined, undefined],
-  ])('%s does no harm', (_, data, text) => {
-    const notification = data === undefined ? { code: 6, subcode: 4 + 1, data: hex('0161') } : { code: 6, subcode: 2, data: hex(data) };
-    expect(shutdownMessageOf(notification)).toBe(text);
-  });
-
-  test('a NOTIFICATION with de-configured carries no text', () => {
-    expect(ceaseNotification(3, 'text').data).toHaveLength(0);
-  });
-
-  test('names both ways', () => {
-    for (const [code, subcode] of [
-      [1, 2],
-      [2, 2],
-      [4, 0],
-      [5, 3],
-      [6, 10],
-      [8, 0],
-    ] as const) {
-      expect(errorNumbers(errorName(code, subcode))).toEqual({ code, subcode });
-    }
-    expect(errorName(99, 7)).toBe('Unknown Error (99/7)');
-  });
-});
-
 test('KEEPALIVE and ROUTE-REFRESH', () => {
   expect(toHex(keepaliveMessage)).toBe(`${marker}001304`);
   const refresh = { afi: 2, subtype: 0, safi: 1 };
   expect(toHex(encodeRouteRefresh(refresh))).toBe(`${marker}00170500020001`);
   expect(decodeRouteRefresh(hex('00020001'))).toEqual(refresh);
 });
-
-test.each(['0.0.0.0/0', '255.255.255.255/32', '10.0.0.0/9', '::/0', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128', '2001:db8::/33'])(
-  'key of %s',
-  (text) => {
-    expect(formatPrefix(prefixOfKey(prefixKey(prefix(text))))).toBe(text);
-  },
-);

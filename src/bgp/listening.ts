@@ -1,0 +1,147 @@
+import { formatAddress, type Address } from '../net/address.ts';
+import { formatPrefix } from '../net/prefix.ts';
+import type { Cancel, Clock } from '../system/clock.ts';
+import type { Log } from '../system/log.ts';
+import { listenRetryTime, strangerLogInterval } from './limits.ts';
+import type { TransportFailure } from './problem.ts';
+import type { Incoming, Listener, ListenOptions, PeerKey, Transport } from './transport/transport.ts';
+
+/** Where a speaker waits for its peers. */
+export interface ListenAddress {
+  /** Default: every address of both families. */
+  readonly address?: Address;
+  /** Default 179; 0 lets the kernel choose. */
+  readonly port?: number;
+}
+
+export interface ListeningStatus {
+  /** Absent: every address of both families. */
+  readonly address?: string;
+  readonly port: number;
+  readonly listening: boolean;
+  /** Why it does not listen. */
+  readonly lastError?: string;
+}
+
+interface Components {
+  readonly clock: Clock;
+  readonly transport: Transport;
+  readonly log: Log;
+}
+
+/** What the peers have to do with it. */
+export interface Doorkeeper {
+  /** False: the address is no peer's, or the peer does not want the connection now. */
+  accept(incoming: Incoming): 'accepted' | 'unwanted' | 'stranger';
+  keys(): readonly PeerKey[];
+}
+
+interface Socket {
+  readonly options: ListenOptions;
+  listener: Listener | undefined;
+  port: number | undefined;
+  failure: TransportFailure | undefined;
+  cancelRetry: Cancel | undefined;
+}
+
+/** The listening sockets of a speaker: opened again for as long as they fail, with the keys of all peers. */
+export class Listening {
+  /** Connections from addresses that are no peers. */
+  strangers = 0;
+  readonly #components: Components;
+  readonly #doorkeeper: Doorkeeper;
+  readonly #sockets: readonly Socket[];
+  #strangerLogged = -Infinity;
+  #refusedKeys = '';
+
+  constructor(components: Components, addresses: readonly ListenAddress[], doorkeeper: Doorkeeper) {
+    this.#components = components;
+    this.#doorkeeper = doorkeeper;
+    this.#sockets = addresses.map(({ address, port = 179 }) => ({
+      options: { port, ...(address === undefined ? {} : { address }) },
+      listener: undefined,
+      port: undefined,
+      failure: undefined,
+      cancelRetry: undefined,
+    }));
+    for (const socket of this.#sockets) this.#open(socket);
+  }
+
+  get isConfigured(): boolean {
+    return this.#sockets.length > 0;
+  }
+
+  status(): ListeningStatus[] {
+    return this.#sockets.map(({ options, port, failure }) => ({
+      ...(options.address === undefined ? {} : { address: formatAddress(options.address) }),
+      port: port ?? options.port,
+      listening: port !== undefined,
+      ...(failure === undefined ? {} : { lastError: failure.detail }),
+    }));
+  }
+
+  /** Peers were added, changed or removed. */
+  keysChanged(): void {
+    for (const { listener } of this.#sockets) if (listener !== undefined) this.#setKeys(listener);
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) {
+      socket.cancelRetry?.();
+      socket.listener?.close();
+      socket.listener = undefined;
+      socket.port = undefined;
+    }
+  }
+
+  #open(socket: Socket): void {
+    const { clock, log, transport } = this.#components;
+    const { port } = socket.options;
+    const address = socket.options.address === undefined ? 'any' : formatAddress(socket.options.address);
+    const listener = transport.listen(socket.options, {
+      listening: (chosen) => {
+        socket.port = chosen;
+        socket.failure = undefined;
+        log.info({ address, port: chosen }, 'listening for BGP peers');
+      },
+      connection: (incoming) => this.#connection(incoming),
+      failed: (failure) => {
+        if (socket.failure?.detail !== failure.detail) log.warn({ address, port, reason: failure.detail }, 'cannot listen for BGP peers');
+        socket.listener = undefined;
+        socket.port = undefined;
+        socket.failure = failure;
+        socket.cancelRetry = clock.after(listenRetryTime * 1000, () => this.#open(socket));
+      },
+    });
+    socket.listener = listener;
+    this.#setKeys(listener);
+  }
+
+  #setKeys(listener: Listener): void {
+    const keys = this.#doorkeeper.keys();
+    const problems = listener.setKeys(keys);
+    const refused = keys
+      .flatMap(({ prefix }, index) => (problems.has(index) ? [`${formatPrefix(prefix)}: ${problems.get(index)}`] : []))
+      .join('; ');
+    if (refused !== '' && refused !== this.#refusedKeys) {
+      this.#components.log.warn({ reason: refused }, 'TCP MD5 passwords could not be set for incoming connections');
+    }
+    this.#refusedKeys = refused;
+  }
+
+  #connection(incoming: Incoming): void {
+    const answer = this.#doorkeeper.accept(incoming);
+    if (answer === 'accepted') return;
+    incoming.reject();
+    if (answer === 'stranger') this.#countStranger(incoming);
+  }
+
+  /** A scanner must not fill the log. */
+  #countStranger({ remoteAddress }: Incoming): void {
+    const { clock, log } = this.#components;
+    this.strangers++;
+    if (clock.now() - this.#strangerLogged < strangerLogInterval * 1000) return;
+    this.#strangerLogged = clock.now();
+    log.warn({ address: formatAddress(remoteAddress), total: this.strangers }, 'a connection from an address that is no peer was closed');
+  }
+}

@@ -1,0 +1,54 @@
+import { isLinkLocal, type Address } from '../net/address.ts';
+import type { Identity, RestartIdentity } from './identity.ts';
+import type { ResolvedOptions } from './peer-options.ts';
+import type { DialOptions, SocketOptions } from './transport/transport.ts';
+
+/** What a peer's options mean for OPEN and for its sockets. */
+
+/** `restart`: what of a graceful restart is true at this moment. */
+export function identityOf(options: ResolvedOptions, restart: Omit<RestartIdentity, 'restartTime'>): Identity {
+  const { localAsn, peerAsn, holdTime, minimumHoldTime, families, strictRole, addPathReceive, capabilityFallback } = options;
+  const { address, routerId, gracefulRestart, role, longLivedStaleTime } = options;
+  return {
+    localAsn,
+    peerAsn,
+    routerId: Number(routerId.value),
+    holdTime,
+    minimumHoldTime,
+    families,
+    overIpv6: address === undefined || address.family === 6,
+    strictRole,
+    addPathReceive,
+    capabilityFallback,
+    ...(role === undefined ? {} : { role }),
+    ...(longLivedStaleTime === undefined ? {} : { longLivedStaleTime }),
+    ...(gracefulRestart === undefined ? {} : { gracefulRestart: { restartTime: gracefulRestart.restartTime, ...restart } }),
+  };
+}
+
+export function dialOptionsOf(options: ResolvedOptions, address: Address): DialOptions {
+  const { port, sourceAddress, password, interface: networkInterface } = options;
+  return {
+    address,
+    port,
+    ...socketOptionsOf(options),
+    ...(sourceAddress === undefined ? {} : { sourceAddress }),
+    ...(password === undefined ? {} : { password }),
+    ...(networkInterface === undefined ? {} : { interface: networkInterface }),
+  };
+}
+
+/**
+ * An external peer that is one hop away is sent TTL 1, so that nothing leaves the link, and 255 where both check that it has
+ * arrived undiminished (RFC 5082 3). A peer whose AS is not known beforehand may be internal, and so further away.
+ */
+export function socketOptionsOf(options: ResolvedOptions): SocketOptions {
+  const { holdTime, ebgpMultiHop, peerAsn, localAsn, ttlSecurityHops, address } = options;
+  const external = peerAsn === 'external' || (typeof peerAsn === 'number' && peerAsn !== localAsn);
+  const oneHop = external && !ebgpMultiHop && ttlSecurityHops === undefined && !(address !== undefined && isLinkLocal(address));
+  return {
+    ttl: oneHop ? 1 : 255,
+    ...(ttlSecurityHops === undefined ? {} : { minimumTtl: 256 - ttlSecurityHops }),
+    ...(holdTime === 0 ? {} : { userTimeout: holdTime * 1000 }),
+  };
+}
