@@ -6,7 +6,7 @@ const ssr = { resolve: { conditions: ['herald-source', 'module', 'node', 'develo
 export default defineConfig({
   test: {
     projects: [
-      { ssr, test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      { ssr, test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 } },
       // Kernel and routers: one lab at a time, and generous bounds, because these machines are shared.
       {
         test: {
