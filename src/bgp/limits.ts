@@ -6,6 +6,9 @@ export const maximumMessageLength = 4096;
 /** Octets of a message where both sides have RFC 8654, header included. */
 export const maximumExtendedMessageLength = 65_535;
 
+/** Faults of one UPDATE that are kept for its reader; the strongest, which decides, is always among them. */
+export const maximumFaults = 32;
+
 /** Octets of path attributes of one route, counted at their worst: they and one IPv6 prefix must fit into one UPDATE. */
 export const maximumAttributeLength = 3900;
 
