@@ -98,6 +98,12 @@ export class FamilyRib {
     this.table.release(slot);
   }
 
+  /** Whether a route of the prefix is desired, possible or not. */
+  desires(prefix: Prefix): boolean {
+    const slot = this.table.find(prefix);
+    return slot !== noSlot && ((this.#desired[slot] ?? none) !== none || this.#refused.has(slot));
+  }
+
   /** Withdrawing what is not desired is no error. */
   withdraw(prefix: Prefix): void {
     const slot = this.table.find(prefix);

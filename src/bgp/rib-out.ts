@@ -48,6 +48,11 @@ export class RibOut {
     }
   }
 
+  /** Whether a route of the prefix is desired, possible or not. */
+  desires(prefix: Prefix): boolean {
+    return this.#ribs[prefix.address.family].desires(prefix);
+  }
+
   /** Withdrawing what is not desired is no error. */
   withdraw(prefix: Prefix): void {
     this.#ribs[prefix.address.family].withdraw(prefix);
