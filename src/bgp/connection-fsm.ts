@@ -7,7 +7,7 @@ import type { Counters } from './counters.ts';
 import type { Effect, FsmConfig, FsmEvent, FsmState, StateName } from './fsm-events.ts';
 import { step } from './fsm.ts';
 import { openOf, type Identity } from './identity.ts';
-import { lingerMilliseconds, minimumSendHoldTime } from './limits.ts';
+import { lingerMilliseconds, maximumExtendedMessageLength, minimumSendHoldTime } from './limits.ts';
 import type { Negotiated } from './negotiate.ts';
 import type { Problem } from './problem.ts';
 import type { RibStore } from './rib-store.ts';
@@ -141,9 +141,17 @@ export class ConnectionFsm {
     const from = this.#state.name;
     const { state, effects } = step(this.#state, event, this.#owner.fsmConfig());
     this.#state = state;
+    if (event.type === 'open' && state.negotiated !== undefined) this.#widen(state.negotiated);
     const wasEstablished = from === 'Established' && state.name !== 'Established';
     for (const effect of effects) this.#carryOut(effect, wasEstablished);
     this.#owner.stepped(this, event, from);
+  }
+
+  /** Both have said what messages they take. */
+  #widen({ extendedMessages, enhancedRouteRefresh }: Negotiated): void {
+    const framer = this.#link?.framer;
+    if (extendedMessages) framer?.setMaximum(maximumExtendedMessageLength);
+    framer?.setEnhancedRouteRefresh(enhancedRouteRefresh);
   }
 
   #carryOut(effect: Effect, wasEstablished: boolean): void {

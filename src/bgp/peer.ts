@@ -95,7 +95,7 @@ export class Peer {
     this.#host = host;
     this.#rib = new RibOut(components.store);
     this.#session = new Session(components, this.#options, this.#rib, () => host.changed(this), host);
-    this.#desires = new OverlaidRoutes(host.shared, this.#rib, () => this.#session.ribChanged());
+    this.#desires = new OverlaidRoutes(host.shared, this.#rib, () => this.#session.outbox.ribChanged());
     if (host.shared.complete) this.completeRoutes();
     this.routes = {
       set: (routes) => {
@@ -146,7 +146,7 @@ export class Peer {
   status(): PeerStatus {
     const { interface: networkInterface, port, localAsn, peerAsn, routerId, adminDown } = this.#options;
     const { negotiated, lastError, peerAddress, opens, received } = this.#session;
-    const notPossible = [...this.#rib.notPossible(this.#session.outbound).take(maximumNotPossible)];
+    const notPossible = [...this.#rib.notPossible(this.#session.outbox.outbound).take(maximumNotPossible)];
     const error = adminDown ? 'administratively down' : lastError;
     const lastNotification = notificationOf(this.#session.lastProblem);
     return {
@@ -166,7 +166,7 @@ export class Peer {
       ...(error === undefined ? {} : { lastError: error }),
       ...(lastNotification === undefined ? {} : { lastNotification }),
       notPossible: notPossible.map(({ prefix, why }) => ({ prefix: formatPrefix(prefix), why })),
-      notPossibleCount: this.#rib.notPossibleCount(this.#session.outbound),
+      notPossibleCount: this.#rib.notPossibleCount(this.#session.outbox.outbound),
       counters: copyOfCounters(this.#session.counters),
     };
   }
@@ -225,7 +225,7 @@ export class Peer {
 
   /** For the speaker: the routes are all there is. */
   completeRoutes(): void {
-    this.#session.completeRoutes();
+    this.#session.outbox.completeRoutes();
   }
 
   /** For the speaker: whether a connection from there would be this peer's. */

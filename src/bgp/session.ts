@@ -6,7 +6,7 @@ import { initialState, stateNames, type FsmConfig, type FsmEvent, type FsmState,
 import { admits } from './fsm.ts';
 import { notificationStatus, PeerEvents } from './events.ts';
 import type { Identity } from './identity.ts';
-import { collisionWindow, connectTimeout, historyLength, maximumBackoff, messagesPerTurn, openHoldTime } from './limits.ts';
+import { collisionWindow, connectTimeout, historyLength, maximumBackoff, openHoldTime } from './limits.ts';
 import { negotiate, type Negotiated } from './negotiate.ts';
 import { Outbox } from './outbox.ts';
 import { outboundOf, type Outbound } from './outbound.ts';
@@ -46,11 +46,9 @@ export class Session {
   since: Date;
   lastProblem: Problem | undefined;
   lastError: string | undefined;
-  outbound: Outbound | undefined;
   received = new ReceivedRoutes();
   readonly #components: Components;
-  readonly #rib: RibOut;
-  readonly #outbox: Outbox;
+  readonly outbox: Outbox;
   readonly #changed: () => void;
   readonly #owner: Owner;
   readonly #history: HistoryEntry[] = [];
@@ -66,9 +64,7 @@ export class Session {
   #establishedAt = -Infinity;
   /** The state that was told last. */
   #noted: StateName = 'Idle';
-  #routesComplete = false;
   #drops: KernelDrops | undefined;
-  #pumpScheduled = false;
   #whenClosed: (() => void)[] = [];
 
   /** `changed` is called when the session was established, went down, or fails for another reason than before. */
@@ -81,12 +77,11 @@ export class Session {
   ) {
     this.#components = components;
     this.#options = options;
-    this.#rib = rib;
-    this.#outbox = new Outbox(rib);
     this.#changed = changed;
     this.#restarted = restarted;
     this.#created = components.clock.now();
     this.since = components.clock.date();
+    this.outbox = new Outbox({ clock: components.clock, rib, counters: this.counters, established: () => this.#established });
     this.#owner = this.#makeOwner();
     this.#primary = new ConnectionFsm(this.#owner, initialState);
   }
@@ -158,26 +153,10 @@ export class Session {
 
   /** The next hops changed: everything is sent again with the new ones. */
   renewNextHops(): void {
-    if (this.#established === undefined) return;
-    this.#findOutbound();
-    for (const family of this.negotiated?.families ?? []) this.#outbox.refresh(family, false);
-    this.ribChanged();
-  }
-
-  /** The routes are all there is, so their end may be marked (RFC 4724 4.1: a peer drops what was not repeated by then). */
-  completeRoutes(): void {
-    this.#routesComplete = true;
-    this.ribChanged();
-  }
-
-  /** There is something to send, or there was and no longer is: changes of one turn are sent together. */
-  ribChanged(): void {
-    if (this.#pumpScheduled || this.#established === undefined) return;
-    this.#pumpScheduled = true;
-    this.#components.clock.after(0, () => {
-      this.#pumpScheduled = false;
-      this.#pump();
-    });
+    const fsm = this.#established;
+    if (fsm?.state.negotiated === undefined) return;
+    this.outbox.outbound = this.#outboundOf(fsm, fsm.state.negotiated);
+    for (const family of fsm.state.negotiated.families) this.outbox.refresh(family, false);
   }
 
   get #foremost(): ConnectionFsm {
@@ -201,12 +180,11 @@ export class Session {
       down: (fsm, problem, wasEstablished) => this.#down(fsm, problem, wasEstablished),
       readvertise: (_, family) => {
         this.events.emit({ type: 'refresh', family });
-        this.#outbox.refresh(family, this.negotiated?.enhancedRouteRefresh === true);
-        this.ribChanged();
+        this.outbox.refresh(family, this.negotiated?.enhancedRouteRefresh === true);
       },
       received: (fsm, update) => this.#receive(fsm, update),
       notification: (direction, notification) => this.events.emit({ type: 'notification', ...notificationStatus(direction, notification) }),
-      drained: () => this.#pump(),
+      drained: () => this.outbox.send(),
       opened: (connection) => void this.#open.add(connection),
       closed: (connection) => {
         this.#open.delete(connection);
@@ -294,10 +272,8 @@ export class Session {
     this.#establishedAt = clock.now();
     this.counters.established++;
     this.received = new ReceivedRoutes(this.#options.maximumPrefixes);
-    this.#findOutbound();
-    this.#outbox.begin(negotiated);
+    this.outbox.begin(negotiated, this.#outboundOf(fsm, negotiated));
     log.info({ peer: this.#options.name, peerAsn: negotiated.peerAsn, families: negotiated.families }, 'session established');
-    this.ribChanged();
     this.events.emit({ type: 'established', negotiated: negotiatedStatus(negotiated) });
     this.#changed();
   }
@@ -305,9 +281,7 @@ export class Session {
   #down(fsm: ConnectionFsm, problem: Problem, wasEstablished: boolean): void {
     if (wasEstablished) {
       this.counters.flaps++;
-      this.#rib.reset();
-      this.#outbox.clear();
-      this.outbound = undefined;
+      this.outbox.end();
       this.received = new ReceivedRoutes();
     }
     const other = fsm === this.#primary ? this.#rival : this.#primary;
@@ -348,25 +322,8 @@ export class Session {
     if (update.endOfRib !== undefined) this.events.emit({ type: 'endOfRib', family: update.endOfRib });
   }
 
-  /** Sends until the peer does not keep up, or until it is somebody else's turn. */
-  #pump(): void {
-    // With graceful restart an early End-of-RIB would make the peer drop what is not here yet.
-    const complete = this.#routesComplete || this.negotiated?.gracefulRestart === undefined;
-    for (let i = 0; i < messagesPerTurn; i++) {
-      const fsm = this.#established;
-      if (fsm === undefined || fsm.blocked || this.outbound === undefined) return;
-      const outgoing = this.#outbox.next(this.outbound, complete);
-      if (outgoing === undefined) return;
-      this.counters.sent[outgoing.kind]++;
-      fsm.write(outgoing.message);
-    }
-    this.ribChanged();
-  }
-
-  #findOutbound(): void {
-    const fsm = this.#foremost;
-    if (fsm.state.negotiated === undefined) return;
-    this.outbound = outboundOf(fsm.state.negotiated, this.#options.localAsn, fsm.localAddress, this.#options.nextHop);
+  #outboundOf({ localAddress }: ConnectionFsm, negotiated: Negotiated): Outbound {
+    return outboundOf(negotiated, this.#options.localAsn, localAddress, this.#options.nextHop);
   }
 
   #dialOptions(): DialOptions | string {
