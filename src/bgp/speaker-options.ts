@@ -56,7 +56,7 @@ export class SpeakerError extends Error {
 /** Fills in what a program on a real machine has no opinion about. */
 export function componentsOf(options: SpeakerOptions): Components {
   const { clock = systemClock, random = systemRandom, log = silentLog } = options;
-  return { clock, random, transport: options.transport ?? linuxTransport(), log, store: new RibStore() };
+  return { clock, random, transport: options.transport ?? linuxTransport({ clock, random }), log, store: new RibStore() };
 }
 
 /** Throws SpeakerError. */
