@@ -104,12 +104,6 @@ export class FamilyRib {
     this.table.release(slot);
   }
 
-  /** Whether a route of the prefix is desired, possible or not. */
-  desires(prefix: Prefix): boolean {
-    const slot = this.table.find(prefix);
-    return slot !== noSlot && ((this.#desired[slot] ?? none) !== none || this.#refused.has(slot));
-  }
-
   /** Withdrawing what is not desired is no error. */
   withdraw(prefix: Prefix): void {
     this.sweep();
@@ -119,6 +113,12 @@ export class FamilyRib {
     this.#accept(slot);
     this.#change(slot, none, this.#has[slot] ?? none);
     this.table.release(slot);
+  }
+
+  /** Whether a route of the prefix is desired, possible or not. */
+  desires(prefix: Prefix): boolean {
+    const slot = this.table.find(prefix);
+    return slot !== noSlot && ((this.#desired[slot] ?? none) !== none || this.#refused.has(slot));
   }
 
   /** The session is gone, and with it everything that was sent. */

@@ -48,14 +48,14 @@ export class RibOut {
     }
   }
 
-  /** Whether a route of the prefix is desired, possible or not. */
-  desires(prefix: Prefix): boolean {
-    return this.#ribs[prefix.address.family].desires(prefix);
-  }
-
   /** Withdrawing what is not desired is no error. */
   withdraw(prefix: Prefix): void {
     this.#ribs[prefix.address.family].withdraw(prefix);
+  }
+
+  /** Whether a route of the prefix is desired, possible or not. */
+  desires(prefix: Prefix): boolean {
+    return this.#ribs[prefix.address.family].desires(prefix);
   }
 
   /** The session is gone, and with it everything that was sent. */
