@@ -80,7 +80,10 @@ export class RibOut {
     const group = this.#adopt(outbound);
     for (const family of families) {
       const rib = this.#ribs[family];
-      if (rib.withdrawals.size === 0) continue;
+      if (rib.withdrawals.size === 0) {
+        rib.sweep();
+        continue;
+      }
       const { message, count } = group.withdraw(rib);
       rib.sent(rib.withdrawals, count);
       return message;

@@ -27,13 +27,13 @@ export function failureOf(error: NodeJS.ErrnoException): TransportFailure {
   return { kind: kinds[code] ?? 'other', detail: details[code] ?? error.message };
 }
 
-/** The same for a socket that cannot listen: "the address" and what to do about it. */
+/** Why a socket cannot listen, and what to do about it. */
 export function listenFailureOf(error: NodeJS.ErrnoException, address: string, port: number): TransportFailure {
   switch (error.code ?? '') {
     case 'EADDRINUSE':
       return {
         kind: 'other',
-        detail: `another program listens on port ${port} of ${address}: stop it, or choose another address or port to listen on, or peers that are only dialed`,
+        detail: `another program listens on port ${port} of ${address}: stop it, or give the option "listen" another address or port, or leave it out and only dial`,
       };
     case 'EACCES':
       return {
