@@ -19,6 +19,17 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
+      // Other BGP daemons, each in a namespace of its own.
+      {
+        test: {
+          name: 'peers',
+          include: ['test/peers/**/*.test.ts'],
+          fileParallelism: false,
+          maxWorkers: 1,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
     ],
   },
 });
