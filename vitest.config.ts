@@ -1,9 +1,12 @@
 import { defineConfig } from 'vitest/config';
 
+/** In the repository `herald/bgp` is the source, there need be no dist/. The other conditions are Vite's defaults. */
+const ssr = { resolve: { conditions: ['herald-source', 'module', 'node', 'development|production'] } };
+
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      { ssr, test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
       // Kernel and routers: one lab at a time, and generous bounds, because these machines are shared.
       {
         test: {

@@ -1,16 +1,19 @@
 import type { Speaker } from '../bgp/index.ts';
 import { DataplaneError, type ApplyResult, type Dataplane, type QuarantinedFrontend } from '../dataplane/dataplane.ts';
+import { livingBackends } from '../decisions/forwarding/living.ts';
 import { nodeForwarding } from '../decisions/forwarding/node.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import type { NodeState } from '../model/node-state.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { Change, Snapshot } from '../model/snapshot.ts';
 import { frontendKey, type ServiceForwarding } from '../net/frontend.ts';
-import { comparePrefixes, formatPrefix, type Prefix } from '../net/prefix.ts';
+import { formatPrefix } from '../net/prefix.ts';
 import type { Source } from '../sources/source.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
+import { Aggregates } from './aggregates.ts';
+import { BackOff } from './back-off.ts';
 import { Drain } from './drain.ts';
 import { limits } from './limits.ts';
 import { NodeReport, type ReportContent } from './node-report.ts';
@@ -47,12 +50,10 @@ export class Agent {
   #quarantined: ReadonlyMap<string, QuarantinedFrontend> = new Map();
   readonly #held = new Map<ServiceKey, readonly Reason[]>();
   #dataplaneError: string | undefined;
-  /** What was set last. Undefined: nothing yet, so there may be some from an earlier run. */
-  #unreachable: readonly Prefix[] | undefined;
-  #failures = 0;
+  readonly #aggregates: Aggregates;
+  readonly #retry: BackOff;
   /** How often the data plane has lost what was committed. */
   #losses = 0;
-  #cancelRetry: (() => void) | undefined;
   #unsubscribe: (() => void) | undefined;
   #pass: Promise<void> | undefined;
   #stopped = false;
@@ -62,10 +63,9 @@ export class Agent {
     this.#node = options.node;
     this.#work = new WorkToDo(options.node);
     this.#sessions = new Sessions(components.speaker, this.#routes, components.log);
-    this.#drain = new Drain(components.clock, (service) => {
-      this.#work.addService(service);
-      this.#run();
-    });
+    this.#drain = new Drain(components.clock, (service) => this.#lookAgain([service]));
+    this.#aggregates = new Aggregates(components, (services) => this.#lookAgain(services));
+    this.#retry = new BackOff(components, () => this.#run());
     this.#report = new NodeReport(components, options.node, () => this.#content());
   }
 
@@ -97,8 +97,9 @@ export class Agent {
   async stop(message: string): Promise<void> {
     this.#stopped = true;
     this.#unsubscribe?.();
-    this.#cancelRetry?.();
+    this.#retry.stop();
     this.#drain.stop();
+    this.#aggregates.stop();
     // Before the pass has ended: a data plane that takes its time must not keep routers sending.
     await this.#components.speaker.stop({ message });
     await this.#pass;
@@ -111,9 +112,14 @@ export class Agent {
     this.#run();
   }
 
+  #lookAgain(services: Iterable<ServiceKey>): void {
+    for (const service of services) this.#work.addService(service);
+    this.#run();
+  }
+
   #run(): void {
     if (this.#stopped || this.#pass !== undefined || this.#work.empty) return;
-    if (this.#cancelRetry !== undefined) {
+    if (this.#retry.waiting) {
       this.#withdrawOnly();
       return;
     }
@@ -144,17 +150,20 @@ export class Agent {
     this.#sessions.tell(this.#routes.takeChanges());
     this.#dataplaneError = error.message;
     this.#work.addEverything(this.#components.source.snapshot);
-    if (this.#cancelRetry === undefined) this.#retryLater(error);
+    if (!this.#retry.waiting) this.#retryLater(error);
     this.#report.news();
   }
 
   async #onePass(): Promise<void> {
     const work = this.#work.take();
+    const losses = this.#losses;
     try {
       await this.#carryOut(this.#components.source.snapshot, work);
-      this.#failures = 0;
-      this.#dataplaneError = undefined;
       this.#work.done(work);
+      if (losses === this.#losses) {
+        this.#retry.succeeded();
+        this.#dataplaneError = undefined;
+      }
     } catch (error) {
       if (!(error instanceof DataplaneError)) throw error;
       this.#work.putBack(work);
@@ -165,14 +174,8 @@ export class Agent {
   }
 
   #retryLater(error: DataplaneError): void {
-    const { clock, random, log } = this.#components;
-    const longest = Math.min(limits.retryMaximumMilliseconds, limits.retryMinimumMilliseconds * 2 ** this.#failures++);
-    const milliseconds = longest * (0.75 + 0.25 * random());
-    log.error({ error, retryInMilliseconds: Math.round(milliseconds) }, 'the data plane took no change');
-    this.#cancelRetry = clock.after(milliseconds, () => {
-      this.#cancelRetry = undefined;
-      this.#run();
-    });
+    const retryInMilliseconds = this.#retry.failed();
+    this.#components.log.error({ error, retryInMilliseconds }, 'the data plane took no change');
   }
 
   async #carryOut(snapshot: Snapshot, { services, node }: Work): Promise<void> {
@@ -201,7 +204,7 @@ export class Agent {
   #waitingFor(services: readonly ServiceKey[]): ServiceKey[] {
     const owners = new Set<string>(services);
     const waiting = [...this.#quarantined.values()].filter(({ owner }) => owner !== undefined && owners.has(owner));
-    return waiting.map(({ service }) => service as ServiceKey);
+    return waiting.flatMap(({ services }) => services as readonly ServiceKey[]);
   }
 
   /** Takes the new plan for a Service, withdraws what is not in it, and returns what the kernel should do for it. */
@@ -212,7 +215,7 @@ export class Agent {
     if (plan.forwarding.frontends.length === 0 && plan.routes.length === 0) this.#plans.delete(key);
     else this.#plans.set(key, plan);
     this.#routes.narrow(key, routesOfPlan(plan));
-    const kept = this.#drain.keep(key, plan.forwarding);
+    const kept = this.#drain.keep(key, plan.forwarding, livingBackends(snapshot, key));
     return kept.frontends.length === 0 ? undefined : kept;
   }
 
@@ -242,11 +245,9 @@ export class Agent {
     this.#quarantined = result.quarantined;
     // A frontend that went into quarantine or came out of it changes what its Services may announce.
     for (const frontend of new Set([...before.keys(), ...result.quarantined.keys()])) {
-      const [then, now] = [before.get(frontend), result.quarantined.get(frontend)];
-      if (then?.service === now?.service && then?.owner === now?.owner) continue;
-      for (const service of [then?.service, then?.owner, now?.service, now?.owner]) {
-        if (service !== undefined) this.#toAnnounce.add(service as ServiceKey);
-      }
+      const [then, now] = [concerned(before.get(frontend)), concerned(result.quarantined.get(frontend))];
+      if (then.join() === now.join()) continue;
+      for (const service of [...then, ...now]) this.#toAnnounce.add(service);
     }
   }
 
@@ -257,12 +258,18 @@ export class Agent {
     for (const [key, routes] of passed) this.#routes.narrow(key, routes);
     this.#sessions.tell(this.#routes.takeChanges());
     const aggregates = [...passed.values()].flatMap((routes) => [...routes.values()].flat()).filter(({ aggregate }) => aggregate);
-    await this.#setUnreachable([...(this.#unreachable ?? []), ...aggregates.map(({ prefix }) => prefix)]);
-    if (this.#stopped) return;
-    for (const [key, routes] of passed) this.#routes.set(key, routes);
+    const losses = this.#losses;
+    await this.#aggregates.add(aggregates.map(({ prefix }) => prefix));
+    if (this.#stopped || losses !== this.#losses) return;
+    const announced = new Set(this.#routes.aggregates().map(formatPrefix));
+    for (const [key, wanted] of passed) {
+      const { routes, held } = this.#aggregates.permit(key, wanted, announced);
+      if (held.length > 0) this.#held.set(key, [...(this.#held.get(key) ?? []), ...held]);
+      this.#routes.set(key, routes);
+    }
     this.#sessions.tell(this.#routes.takeChanges());
     this.#toAnnounce.clear();
-    await this.#setUnreachable(this.#routes.aggregates());
+    await this.#aggregates.keepOnly(this.#routes.aggregates());
   }
 
   #passBarrier(key: ServiceKey): RoutesByPeer {
@@ -271,13 +278,6 @@ export class Agent {
     if (held.length === 0) this.#held.delete(key);
     else this.#held.set(key, held);
     return routes;
-  }
-
-  async #setUnreachable(wanted: readonly Prefix[]): Promise<void> {
-    const prefixes = [...new Map(wanted.map((prefix) => [formatPrefix(prefix), prefix])).values()].toSorted(comparePrefixes);
-    if (this.#unreachable?.map(formatPrefix).join() === prefixes.map(formatPrefix).join()) return;
-    await this.#components.dataplane.setUnreachable(prefixes);
-    this.#unreachable = prefixes;
   }
 
   #content(): ReportContent {
@@ -294,10 +294,10 @@ export class Agent {
 
   #differing(): NodeState['differing'] {
     const differing: NodeState['differing'][number][] = [];
-    for (const [frontend, { service, error, owner }] of this.#quarantined) {
+    for (const [frontend, { services, error, owner }] of this.#quarantined) {
       const because =
         owner === undefined ? reason('FrontendQuarantined', { frontend, error }) : reason('FrontendTaken', { frontend, by: owner });
-      differing.push({ service: service as ServiceKey, aspect: 'Programmed', reason: because });
+      for (const service of services) differing.push({ service: service as ServiceKey, aspect: 'Programmed', reason: because });
     }
     for (const [service, [held]] of this.#held) if (held !== undefined) differing.push({ service, aspect: 'Announced', reason: held });
     for (const { peer, prefix, why } of this.#sessions.notPossible()) {
@@ -311,4 +311,9 @@ export class Agent {
     if (this.#stopped) return reason('AgentStopped', { node: this.#node });
     return this.#dataplaneError === undefined ? undefined : reason('DataPlaneFailed', { error: this.#dataplaneError });
   }
+}
+
+/** The Services whose announcements depend on a frontend in quarantine: its owner, and those that have not got it. */
+function concerned(entry: QuarantinedFrontend | undefined): readonly ServiceKey[] {
+  return [entry?.owner ?? [], entry?.services ?? []].flat() as readonly ServiceKey[];
 }

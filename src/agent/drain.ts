@@ -1,39 +1,44 @@
 import type { ServiceKey } from '../model/metadata.ts';
-import { frontendKey, type Frontend, type ServiceForwarding } from '../net/frontend.ts';
+import { frontendKey, type Backend, type Frontend, type ServiceForwarding } from '../net/frontend.ts';
 import type { Cancel, Clock } from '../system/clock.ts';
 
 interface Leaving {
-  readonly frontends: readonly Frontend[];
-  readonly cancel: Cancel;
+  readonly service: ServiceKey;
+  readonly frontend: Frontend;
+  /** The call of `leave` that it came with, whose time it has. */
+  readonly call: number;
 }
 
 /**
  * Keeps the rules of a frontend for a while after its route was withdrawn: routers go on sending until they have heard of it.
+ * Each frontend has a time of its own.
  */
 export class Drain {
   readonly #clock: Clock;
   readonly #expired: (service: ServiceKey) => void;
-  readonly #leaving = new Map<ServiceKey, Leaving>();
-  /** Who is draining a frontend, by frontendKey. */
-  readonly #drainedBy = new Map<string, ServiceKey>();
+  /** By frontendKey: one that drains belongs to one Service at most. */
+  readonly #leaving = new Map<string, Leaving>();
+  readonly #keys = new Map<ServiceKey, Set<string>>();
+  readonly #timers = new Map<number, Cancel>();
+  #calls = 0;
 
-  /** `expired` is called when the time of a Service's frontends is over; `keep` then no longer adds them. */
+  /** `expired` is called when the time of frontends of a Service is over; `keep` then no longer adds them. */
   constructor(clock: Clock, expired: (service: ServiceKey) => void) {
     this.#clock = clock;
     this.#expired = expired;
   }
 
-  /** Starts the time of `frontends`, which the Service no longer has; those already draining begin anew with them. */
+  /** Starts the time of `frontends`, which the Service no longer has; that of others, which drain already, goes on. */
   leave(service: ServiceKey, frontends: readonly Frontend[], seconds: number): void {
-    const before = this.#leaving.get(service);
-    before?.cancel();
-    const all = withOthers(frontends, before?.frontends ?? []);
+    const call = this.#calls++;
+    for (const frontend of frontends) this.#add(frontendKey(frontend.match), { service, frontend, call });
     const cancel = this.#clock.after(seconds * 1000, () => {
-      this.#forget(service);
-      this.#expired(service);
+      this.#timers.delete(call);
+      const over = [...(this.#keys.get(service) ?? [])].filter((key) => this.#leaving.get(key)?.call === call);
+      for (const key of over) this.#remove(key);
+      if (over.length > 0) this.#expired(service);
     });
-    this.#leaving.set(service, { frontends: all, cancel });
-    for (const { match } of all) this.#drainedBy.set(frontendKey(match), service);
+    this.#timers.set(call, cancel);
   }
 
   /**
@@ -44,43 +49,51 @@ export class Drain {
     const others = new Set<ServiceKey>();
     for (const { match } of frontends) {
       const key = frontendKey(match);
-      const other = this.#drainedBy.get(key);
-      const leaving = other === undefined ? undefined : this.#leaving.get(other);
-      if (other === undefined || other === service || leaving === undefined) continue;
-      this.#drainedBy.delete(key);
-      this.#leaving.set(other, { ...leaving, frontends: leaving.frontends.filter((frontend) => frontendKey(frontend.match) !== key) });
-      others.add(other);
+      const leaving = this.#leaving.get(key);
+      if (leaving === undefined || leaving.service === service) continue;
+      this.#remove(key);
+      others.add(leaving.service);
     }
     return others;
   }
 
-  /** The forwarding with the frontends that are draining, where it does not have them anew. */
-  keep(service: ServiceKey, forwarding: ServiceForwarding): ServiceForwarding {
-    const leaving = this.#leaving.get(service);
-    if (leaving === undefined) return forwarding;
-    const frontends = withOthers(forwarding.frontends, leaving.frontends);
-    return { frontends: frontends.toSorted((a, b) => (frontendKey(a.match) < frontendKey(b.match) ? -1 : 1)) };
-  }
-
-  get draining(): number {
-    return this.#leaving.size;
+  /**
+   * The forwarding with the frontends that are draining, where it does not have them anew: with those of their backends that
+   * `isAlive`, as nobody else takes a backend away that has ended meanwhile.
+   */
+  keep(service: ServiceKey, forwarding: ServiceForwarding, isAlive: (backend: Backend) => boolean): ServiceForwarding {
+    const keys = this.#keys.get(service);
+    if (keys === undefined) return forwarding;
+    const frontends = new Map(forwarding.frontends.map((frontend) => [frontendKey(frontend.match), frontend]));
+    for (const key of keys) {
+      const draining = this.#leaving.get(key)?.frontend;
+      if (draining === undefined || frontends.has(key)) continue;
+      const { backends, localBackends } = draining;
+      frontends.set(key, { ...draining, backends: backends.filter(isAlive), localBackends: localBackends.filter(isAlive) });
+    }
+    return { frontends: [...frontends].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, frontend]) => frontend) };
   }
 
   stop(): void {
-    for (const { cancel } of this.#leaving.values()) cancel();
+    for (const cancel of this.#timers.values()) cancel();
+    this.#timers.clear();
     this.#leaving.clear();
-    this.#drainedBy.clear();
+    this.#keys.clear();
   }
 
-  #forget(service: ServiceKey): void {
-    for (const { match } of this.#leaving.get(service)?.frontends ?? []) {
-      if (this.#drainedBy.get(frontendKey(match)) === service) this.#drainedBy.delete(frontendKey(match));
-    }
-    this.#leaving.delete(service);
+  #add(key: string, leaving: Leaving): void {
+    this.#remove(key);
+    this.#leaving.set(key, leaving);
+    const { service } = leaving;
+    this.#keys.set(service, (this.#keys.get(service) ?? new Set<string>()).add(key));
   }
-}
 
-function withOthers(frontends: readonly Frontend[], others: readonly Frontend[]): Frontend[] {
-  const keys = new Set(frontends.map(({ match }) => frontendKey(match)));
-  return [...frontends, ...others.filter(({ match }) => !keys.has(frontendKey(match)))];
+  #remove(key: string): void {
+    const service = this.#leaving.get(key)?.service;
+    if (service === undefined) return;
+    this.#leaving.delete(key);
+    const keys = this.#keys.get(service);
+    keys?.delete(key);
+    if (keys?.size === 0) this.#keys.delete(service);
+  }
 }

@@ -11,10 +11,10 @@ import {
   type Speaker,
   type NextHops,
 } from '../bgp/index.ts';
-import { peersOfNode, type SessionIntent } from '../decisions/announcement/peers.ts';
+import { peersOfNode, type PeerSession, type SessionIntent } from '../decisions/announcement/peers.ts';
 import type { RouteIntent } from '../decisions/announcement/route.ts';
 import type { SessionStatus } from '../model/node-state.ts';
-import { reason as reasonOf, says, type Reason } from '../model/reasons.ts';
+import { fix, reason as reasonOf, says, type Reason } from '../model/reasons.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { formatAddress, type Address } from '../net/address.ts';
 import type { Log } from '../system/log.ts';
@@ -26,6 +26,8 @@ export class Sessions {
   readonly #routes: RouteTable;
   readonly #log: Log;
   readonly #peers = new Map<string, Peer>();
+  /** The passwords of sessions, for those whose Secret goes away. */
+  readonly #passwords = new Map<string, string>();
   /** Peers without a session, or whose session runs on with its earlier settings, and why. */
   #refused = new Map<string, { readonly address: string; readonly localASN: number; readonly reason: Reason }>();
 
@@ -57,12 +59,14 @@ export class Sessions {
     const refused = new Map<string, { address: string; localASN: number; reason: Reason }>();
     const wanted = new Map<string, SessionIntent>();
     for (const { peer, result } of peersOfNode(snapshot, node)) {
-      if ('session' in result) wanted.set(peer, result.session);
-      else refused.set(peer, { ...addressOf(snapshot, peer), reason: result.reason });
+      const { session, problem } = 'session' in result ? this.#withPassword(result) : { problem: result.reason };
+      if (session !== undefined) wanted.set(peer, session);
+      if (problem !== undefined) refused.set(peer, { ...addressOf(snapshot, peer), reason: problem });
     }
     for (const name of this.#peers.keys()) {
       if (wanted.has(name)) continue;
       this.#peers.delete(name);
+      this.#passwords.delete(name);
       this.#speaker.removePeer(name, 'peer removed from the configuration');
     }
     for (const [name, session] of wanted) {
@@ -74,7 +78,9 @@ export class Sessions {
       }
     }
     for (const [peer, { reason }] of refused) {
-      if (this.#refused.get(peer)?.reason.code !== reason.code) this.#log.warn({ peer, reason: says(reason) }, 'no session with the peer');
+      if (this.#refused.get(peer)?.reason.code === reason.code) continue;
+      const message = this.#peers.has(peer) ? 'the session runs on with its earlier settings' : 'no session with the peer';
+      this.#log.warn({ peer, reason: says(reason), fix: fix(reason) }, message);
     }
     this.#refused = refused;
   }
@@ -117,7 +123,17 @@ export class Sessions {
     return [...running, ...refused].toSorted((a, b) => (a.peer < b.peer ? -1 : 1));
   }
 
+  /** A session whose Secret is gone runs on with its password, unless that went with the process that knew it. */
+  #withPassword({ session, passwordGone }: PeerSession): { readonly session?: SessionIntent; readonly problem?: Reason } {
+    if (passwordGone === undefined) return { session };
+    const password = this.#passwords.get(session.peer);
+    if (password === undefined) return { problem: reasonOf('PeerPasswordMissing', passwordGone) };
+    return { session: { ...session, password }, problem: reasonOf('PeerPasswordGone', passwordGone) };
+  }
+
   #set(name: string, session: SessionIntent): void {
+    if (session.password === undefined) this.#passwords.delete(name);
+    else this.#passwords.set(name, session.password);
     const present = this.#peers.get(name);
     if (present !== undefined) {
       present.reconfigure(peerOptions(session));

@@ -7,9 +7,10 @@ import type { Counters } from './counters.ts';
 import type { Effect, FsmConfig, FsmEvent, FsmState, StateName } from './fsm-events.ts';
 import { step } from './fsm.ts';
 import { openOf, type Identity } from './identity.ts';
-import { lingerMilliseconds, minimumSendHoldTime } from './limits.ts';
+import { lingerMilliseconds, maximumExtendedMessageLength, minimumSendHoldTime } from './limits.ts';
 import type { Negotiated } from './negotiate.ts';
 import type { Problem } from './problem.ts';
+import type { RibStore } from './rib-store.ts';
 import { Timers } from './timers.ts';
 import type { Connection, ConnectionEvents, DialOptions, Incoming, SocketOptions, Transport } from './transport/transport.ts';
 import { messageType, refreshSubtype } from './wire/codes.ts';
@@ -25,6 +26,8 @@ export interface Components {
   readonly random: Random;
   readonly transport: Transport;
   readonly log: Log;
+  /** What the RIBs of all peers share. Default: each has its own. */
+  readonly store?: RibStore;
 }
 
 /** What a connection's state machine asks of the session that it belongs to, and tells it. */
@@ -41,6 +44,7 @@ export interface Owner {
   down(fsm: ConnectionFsm, problem: Problem, wasEstablished: boolean): void;
   readvertise(fsm: ConnectionFsm, family: Family): void;
   received(fsm: ConnectionFsm, update: UpdateMessage): void;
+  notification(direction: 'sent' | 'received', notification: Notification): void;
   /** What was written has left. */
   drained(fsm: ConnectionFsm): void;
   opened(connection: object): void;
@@ -137,9 +141,17 @@ export class ConnectionFsm {
     const from = this.#state.name;
     const { state, effects } = step(this.#state, event, this.#owner.fsmConfig());
     this.#state = state;
+    if (event.type === 'open' && state.negotiated !== undefined) this.#widen(state.negotiated);
     const wasEstablished = from === 'Established' && state.name !== 'Established';
     for (const effect of effects) this.#carryOut(effect, wasEstablished);
     this.#owner.stepped(this, event, from);
+  }
+
+  /** Both have said what messages they take. */
+  #widen({ extendedMessages, enhancedRouteRefresh }: Negotiated): void {
+    const framer = this.#link?.framer;
+    if (extendedMessages) framer?.setMaximum(maximumExtendedMessageLength);
+    framer?.setEnhancedRouteRefresh(enhancedRouteRefresh);
   }
 
   #carryOut(effect: Effect, wasEstablished: boolean): void {
@@ -265,7 +277,7 @@ export class ConnectionFsm {
         break;
       case messageType.notification:
         received.notification++;
-        this.post({ type: 'notification', notification: decodeNotification(body) });
+        this.#receiveNotification(decodeNotification(body));
         break;
       case messageType.keepalive:
         received.keepalive++;
@@ -278,6 +290,11 @@ export class ConnectionFsm {
         break;
       }
     }
+  }
+
+  #receiveNotification(notification: Notification): void {
+    this.#owner.notification('received', notification);
+    this.post({ type: 'notification', notification });
   }
 
   #receiveUpdate(body: Uint8Array): void {
@@ -316,6 +333,7 @@ export class ConnectionFsm {
     if (link === undefined || connection === undefined) return;
     if (notification !== undefined) {
       this.#owner.counters.sent.notification++;
+      this.#owner.notification('sent', notification);
       connection.write(encodeNotification(notification));
     }
     connection.end();

@@ -3,10 +3,22 @@
  * any time why a session is down or a route is not announced.
  */
 export { Speaker, SpeakerError, type PeerListener, type SpeakerComponents, type SpeakerOptions, type StopOptions } from './speaker.ts';
-export type { NegotiatedStatus, NotificationStatus, Peer, PeerRoutes, PeerStatus, PerFamily } from './peer.ts';
+export type { Peer, PeerRoutes, PeerStatus, PerFamily } from './peer.ts';
+export type { NegotiatedStatus } from './open-status.ts';
+export {
+  PeerClosedError,
+  type EventStream,
+  type NotificationStatus,
+  type PeerEvent,
+  type PeerEventOf,
+  type PeerEventType,
+  type StreamedEvent,
+} from './events.ts';
+export type { Problem, TransportFailure } from './problem.ts';
 export { changedFields, fieldClass, PeerOptionsError, resolveOptions, type PeerOptions, type ResolvedOptions } from './peer-options.ts';
 export type { NextHops } from './outbound.ts';
 export type { Community, Route } from './route.ts';
+export { BLACKHOLE, GRACEFUL_SHUTDOWN, LLGR_STALE, NO_ADVERTISE, NO_EXPORT, NO_EXPORT_SUBCONFED, NO_LLGR } from './communities.ts';
 export type { StateName } from './fsm-events.ts';
 export type { ListenAddress, ListeningStatus } from './listening.ts';
 export type { Role } from './identity.ts';

@@ -150,6 +150,8 @@ function summarize(capabilities: readonly Capability[]): Offer {
       case 'longLivedGracefulRestart':
         for (const family of capability.families) addFamily(offer.longLived, family);
         break;
+      case 'fqdn':
+      case 'softwareVersion':
       case 'other':
         break;
     }

@@ -1,4 +1,8 @@
 import type { Family } from '../net/address.ts';
+import type { Clock } from '../system/clock.ts';
+import type { ConnectionFsm } from './connection-fsm.ts';
+import type { Counters } from './counters.ts';
+import { messagesPerTurn } from './limits.ts';
 import type { Negotiated } from './negotiate.ts';
 import type { Outbound } from './outbound.ts';
 import type { RibOut } from './rib-out.ts';
@@ -6,29 +10,52 @@ import { refreshSubtype, safi } from './wire/codes.ts';
 import { encodeRouteRefresh } from './wire/refresh.ts';
 import { afiOf, encodeEndOfRib } from './wire/update.ts';
 
-export interface Outgoing {
+interface Outgoing {
   readonly kind: 'update' | 'routeRefresh';
   readonly message: Uint8Array;
 }
 
-/** In which order a session says what it has to say about routes: the marks of a refresh around the routes, End-of-RIB behind them. */
+interface Components {
+  readonly clock: Clock;
+  readonly rib: RibOut;
+  readonly counters: Counters;
+  /** The connection that is established. */
+  established(): ConnectionFsm | undefined;
+}
+
+/**
+ * Sends what a session has to say about routes: the marks of a refresh around the routes, End-of-RIB behind them. As fast as
+ * the peer reads, and a bounded number of messages in one turn, so that timers and other sessions have theirs.
+ */
 export class Outbox {
-  readonly #rib: RibOut;
+  /** How this session carries routes; undefined while it is not established. */
+  outbound: Outbound | undefined;
+  readonly #components: Components;
   readonly #refreshBegins = new Set<Family>();
   readonly #refreshEnds = new Set<Family>();
   readonly #endOfRib = new Set<Family>();
+  /** With graceful restart an early End-of-RIB would make the peer drop what is not here yet. */
+  #holdsEndOfRib = false;
+  #routesComplete = false;
+  #scheduled = false;
 
-  constructor(rib: RibOut) {
-    this.#rib = rib;
+  constructor(components: Components) {
+    this.#components = components;
   }
 
   /** A session begins: everything is due, and the end of each family has to be marked, also where there is nothing (RFC 4724 2). */
-  begin({ families }: Negotiated): void {
-    this.clear();
+  begin({ families, gracefulRestart }: Negotiated, outbound: Outbound): void {
+    this.end();
+    this.outbound = outbound;
+    this.#holdsEndOfRib = gracefulRestart !== undefined;
     for (const family of families) this.#endOfRib.add(family);
+    this.ribChanged();
   }
 
-  clear(): void {
+  /** The session is gone, and with it everything that was sent. */
+  end(): void {
+    this.#components.rib.reset();
+    this.outbound = undefined;
     this.#refreshBegins.clear();
     this.#refreshEnds.clear();
     this.#endOfRib.clear();
@@ -36,25 +63,56 @@ export class Outbox {
 
   /** The peer wants the family again (RFC 2918), with marks where it knows them (RFC 7313 4). */
   refresh(family: Family, marks: boolean): void {
-    this.#rib.readvertise(family);
-    if (!marks) return;
-    this.#refreshBegins.add(family);
-    this.#refreshEnds.add(family);
+    this.#components.rib.readvertise(family);
+    if (marks) {
+      this.#refreshBegins.add(family);
+      this.#refreshEnds.add(family);
+    }
+    this.ribChanged();
   }
 
-  /** The next message; undefined when there is none. Counts as sent from here on. `complete`: the routes are all there is. */
-  next(outbound: Outbound, complete: boolean): Outgoing | undefined {
+  /** The routes are all there is, so their end may be marked (RFC 4724 4.1: a peer drops what was not repeated by then). */
+  completeRoutes(): void {
+    this.#routesComplete = true;
+    this.ribChanged();
+  }
+
+  /** There is something to send, or there was and no longer is: changes of one turn are sent together. */
+  ribChanged(): void {
+    if (this.#scheduled || this.outbound === undefined) return;
+    this.#scheduled = true;
+    this.#components.clock.after(0, () => {
+      this.#scheduled = false;
+      this.send();
+    });
+  }
+
+  /** Sends until the peer does not keep up, or until it is somebody else's turn. */
+  send(): void {
+    for (let i = 0; i < messagesPerTurn; i++) {
+      const connection = this.#components.established();
+      if (connection === undefined || connection.blocked || this.outbound === undefined) return;
+      const outgoing = this.#next(this.outbound);
+      if (outgoing === undefined) return;
+      this.#components.counters.sent[outgoing.kind]++;
+      connection.write(outgoing.message);
+    }
+    this.ribChanged();
+  }
+
+  /** The next message; undefined when there is none. Counts as sent from here on. */
+  #next(outbound: Outbound): Outgoing | undefined {
     for (const family of this.#refreshBegins) {
       this.#refreshBegins.delete(family);
       return mark(family, refreshSubtype.begin);
     }
-    const update = this.#rib.next(outbound);
+    const update = this.#components.rib.next(outbound);
     if (update !== undefined) return { kind: 'update', message: update };
     for (const family of this.#refreshEnds) {
       this.#refreshEnds.delete(family);
       return mark(family, refreshSubtype.end);
     }
-    if (!complete) return undefined;
+    if (this.#holdsEndOfRib && !this.#routesComplete) return undefined;
     for (const family of this.#endOfRib) {
       this.#endOfRib.delete(family);
       return { kind: 'update', message: encodeEndOfRib(family) };

@@ -1,97 +1,108 @@
-import type { Family } from '../net/address.ts';
-import type { AttributeSet } from './attribute-set.ts';
-import { maximumMessageLength } from './limits.ts';
-import type { Outbound } from './outbound.ts';
-import { encodeAsPath } from './wire/as-path.ts';
-import { attributeFlags as flags, encodeAttribute } from './wire/attributes.ts';
-import { attributeType as type, safi } from './wire/codes.ts';
+import assert from 'node:assert';
+import type { Bucket, FamilyRib } from './family-rib.ts';
+import { maximumExtendedMessageLength, maximumMessageLength } from './limits.ts';
+import { attributeFlags as flags } from './wire/attributes.ts';
+import { attributeType as type, messageType, safi } from './wire/codes.ts';
 import { headerLength } from './wire/message.ts';
-import { nlriLength, writeNlri, type PrefixKey } from './wire/nlri.ts';
-import { afiOf, encodeUpdate } from './wire/update.ts';
-import { octets, u16, u32 } from './wire/writer.ts';
+import { afiOf } from './wire/update.ts';
+import { octets, u16 } from './wire/writer.ts';
 
 export interface Packed {
   readonly message: Uint8Array;
-  /** How many prefixes of the given ones the message carries: at least one. */
+  /** How many prefixes of the bucket the message carries: its first ones, at least one. */
   readonly count: number;
 }
 
-const nothing = new Uint8Array(0);
-/** Two length fields, RFC 4271 4.3. */
-const updateRoom = maximumMessageLength - headerLength - 4;
+/** What comes before and behind the prefixes of an announcement. */
+export interface Announcement {
+  /** In ascending order of type, without MP_REACH_NLRI. */
+  readonly attributes: Uint8Array;
+  /** Of MP_REACH_NLRI; undefined where the prefixes go into the NLRI field. */
+  readonly multiprotocolNextHop: Uint8Array | undefined;
+}
+
+/** Header and two length fields, RFC 4271 4.3. */
+const fixedLength = headerLength + 4;
 /** Header of an attribute with the extended length. */
 const attributeHeader = 4;
 
-/** One UPDATE that withdraws as many of the prefixes, all of one family, as fit. */
-export function packWithdrawals(family: Family, keys: Iterable<PrefixKey>): Packed {
+/** Where prefixes are written before it is known how many fit. */
+const scratch = new Uint8Array(maximumExtendedMessageLength);
+
+/** One UPDATE that withdraws as many prefixes of the bucket as fit. */
+export function packWithdrawals(rib: FamilyRib, bucket: Bucket): Packed {
+  const { family } = rib.table;
   if (family === 4) {
-    const { bytes, count } = fill(keys, updateRoom);
-    return { message: encodeUpdate(bytes, nothing, nothing), count };
+    const { count, prefixes } = fit(rib, bucket, maximumMessageLength - fixedLength);
+    const message = header(fixedLength + prefixes.length);
+    writeU16(message, headerLength, prefixes.length);
+    message.set(prefixes, headerLength + 2);
+    return { message, count };
   }
   const head = octets(u16(afiOf(family)), safi.unicast);
-  const { bytes, count } = fill(keys, updateRoom - attributeHeader - head.length);
-  const attribute = encodeAttribute(flags.optionalNonTransitive, type.mpUnreach, octets(head, bytes));
-  return { message: encodeUpdate(nothing, attribute, nothing), count };
+  const { count, prefixes } = fit(rib, bucket, maximumMessageLength - fixedLength - attributeHeader - head.length);
+  return { message: messageOf(attributeHead(type.mpUnreach, head.length + prefixes.length), head, prefixes), count };
 }
 
-/** One UPDATE that announces as many of the prefixes, all of one family, as fit. The family must be possible. */
-export function packAnnouncements(
-  family: Family,
-  attributes: Uint8Array,
-  nextHop: MultiprotocolNextHop | undefined,
-  keys: Iterable<PrefixKey>,
-): Packed {
+/** One UPDATE that announces as many prefixes of the bucket as fit. */
+export function packAnnouncements(rib: FamilyRib, bucket: Bucket, announcement: Announcement, maximumLength: number): Packed {
+  const { attributes, multiprotocolNextHop: nextHop } = announcement;
   if (nextHop === undefined) {
-    const { bytes, count } = fill(keys, updateRoom - attributes.length);
-    return { message: encodeUpdate(nothing, attributes, bytes), count };
+    const fixed = fixedLength + attributes.length;
+    const { count, prefixes } = fit(rib, bucket, lengthFor(fixed, maximumLength) - fixed);
+    const message = header(fixed + prefixes.length);
+    writeU16(message, headerLength + 2, attributes.length);
+    message.set(attributes, fixedLength);
+    message.set(prefixes, fixed);
+    return { message, count };
   }
-  const head = octets(u16(afiOf(family)), safi.unicast, nextHop.bytes.length, nextHop.bytes, 0);
-  const { bytes, count } = fill(keys, updateRoom - attributes.length - attributeHeader - head.length);
+  const head = octets(u16(afiOf(rib.table.family)), safi.unicast, nextHop.length, nextHop, 0);
+  const fixed = fixedLength + attributeHeader + head.length + attributes.length;
+  const { count, prefixes } = fit(rib, bucket, lengthFor(fixed, maximumLength) - fixed);
   // MP_REACH_NLRI goes first, so that a receiver finds the prefixes even if a later attribute is broken (RFC 7606 5.1).
-  const reach = encodeAttribute(flags.optionalNonTransitive, type.mpReach, octets(head, bytes));
-  return { message: encodeUpdate(nothing, octets(reach, attributes), nothing), count };
+  return { message: messageOf(attributeHead(type.mpReach, head.length + prefixes.length), head, prefixes, attributes), count };
 }
 
-export interface MultiprotocolNextHop {
-  readonly bytes: Uint8Array;
+/** Peers read messages of the classic length no slower than long ones: only large attributes make longer ones worth while. */
+function lengthFor(fixed: number, maximumLength: number): number {
+  return fixed > maximumMessageLength / 2 ? maximumLength : Math.min(maximumLength, maximumMessageLength);
 }
 
-/**
- * The attributes of a set for one session, in ascending order of type, without MP_REACH_NLRI. All nodes send the same
- * bytes for the same route except the next hop, so that a router sees equal paths and uses all of them.
- */
-export function encodeAttributes(set: AttributeSet, outbound: Outbound, classicNextHop: Uint8Array | undefined): Uint8Array {
-  const path = outbound.internal ? [] : Array<number>(1 + set.prepend).fill(outbound.localAsn);
-  const segments = path.length === 0 ? [] : [{ kind: 'sequence' as const, asns: path }];
-  const blocks = [
-    encodeAttribute(flags.wellKnown, type.origin, octets(0)), // IGP: anything else leaves the multipath set of peers that send IGP
-    encodeAttribute(flags.wellKnown, type.asPath, encodeAsPath(segments, outbound.fourOctetAsn)),
-  ];
-  if (classicNextHop !== undefined) blocks.push(encodeAttribute(flags.wellKnown, type.nextHop, classicNextHop));
-  if (set.med !== undefined) blocks.push(encodeAttribute(flags.optionalNonTransitive, type.med, octets(u32(set.med))));
-  if (outbound.internal) blocks.push(encodeAttribute(flags.wellKnown, type.localPref, octets(u32(set.localPref))));
-  if (set.standard.length > 0) {
-    blocks.push(encodeAttribute(flags.optionalTransitive, type.communities, octets(...set.standard.map(u32))));
-  }
-  if (path.length > 0 && !outbound.fourOctetAsn && outbound.localAsn > 0xffff) {
-    blocks.push(encodeAttribute(flags.optionalTransitive, type.as4Path, encodeAsPath(segments, true)));
-  }
-  if (set.large.length > 0) {
-    const values = octets(...set.large.map((triple) => octets(...triple.map(u32))));
-    blocks.push(encodeAttribute(flags.optionalTransitive, type.largeCommunities, values));
-  }
-  return octets(...blocks);
+/** As many of the first prefixes as fit into `room` octets; a view that the next call overwrites. */
+function fit(rib: FamilyRib, bucket: Bucket, room: number): { readonly count: number; readonly prefixes: Uint8Array } {
+  const { count, length } = rib.table.write(bucket.first, rib.links, scratch, room);
+  assert(count > 0, 'the attributes of a route leave no room for its prefix');
+  return { count, prefixes: scratch.subarray(0, length) };
 }
 
-/** The prefixes that fit into `room` octets. */
-function fill(keys: Iterable<PrefixKey>, room: number): { readonly bytes: Uint8Array; readonly count: number } {
-  const bytes = new Uint8Array(room);
-  let offset = 0;
-  let count = 0;
-  for (const key of keys) {
-    if (offset + nlriLength(key) > room) break;
-    offset = writeNlri(key, bytes, offset);
-    count++;
+/** An UPDATE of nothing but path attributes. */
+function messageOf(...attributes: readonly Uint8Array[]): Uint8Array {
+  const length = attributes.reduce((sum, part) => sum + part.length, 0);
+  const message = header(fixedLength + length);
+  writeU16(message, headerLength + 2, length);
+  let offset = fixedLength;
+  for (const part of attributes) {
+    message.set(part, offset);
+    offset += part.length;
   }
-  return { bytes: bytes.subarray(0, offset), count };
+  return message;
+}
+
+/** The header of the message, and zeros behind it. */
+function header(length: number): Uint8Array {
+  const message = new Uint8Array(length);
+  message.fill(0xff, 0, 16);
+  writeU16(message, 16, length);
+  message[18] = messageType.update;
+  return message;
+}
+
+function attributeHead(attribute: number, length: number): Uint8Array {
+  const flag = flags.optionalNonTransitive;
+  return length > 255 ? octets(flag | flags.extendedLength, attribute, u16(length)) : octets(flag, attribute, length);
+}
+
+function writeU16(bytes: Uint8Array, offset: number, value: number): void {
+  bytes[offset] = value >>> 8;
+  bytes[offset + 1] = value;
 }

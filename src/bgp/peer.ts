@@ -3,17 +3,17 @@ import { formatPrefix, hostPrefix, prefix, type Prefix } from '../net/prefix.ts'
 import { copyOfCounters, type Counters } from './counters.ts';
 import type { StateName } from './fsm-events.ts';
 import { maximumNotPossible } from './limits.ts';
-import type { Negotiated } from './negotiate.ts';
 import { changedFields, fieldClass, PeerOptionsError, type PeerOptions, type ResolvedOptions } from './peer-options.ts';
 import type { Problem } from './problem.ts';
 import { RibOut } from './rib-out.ts';
 import type { Route } from './route.ts';
-import { describeOpen } from './open-status.ts';
+import { describeOpen, negotiatedStatus, type NegotiatedStatus } from './open-status.ts';
+import { notificationStatus, type EventStream, type NotificationStatus, type PeerEventOf, type PeerEventType } from './events.ts';
 import type { Components } from './connection-fsm.ts';
 import { Session, type HistoryEntry, type Restart } from './session.ts';
 import type { Incoming, PeerKey } from './transport/transport.ts';
-import { cease, errorName } from './wire/codes.ts';
-import { ceaseNotification, innermost, shutdownMessageOf } from './wire/notification.ts';
+import { cease } from './wire/codes.ts';
+import { ceaseNotification } from './wire/notification.ts';
 
 export interface PerFamily {
   readonly ipv4: number;
@@ -52,18 +52,6 @@ export interface PeerStatus {
   readonly counters: Counters;
 }
 
-export type NegotiatedStatus = Omit<Negotiated, 'peerRouterId'> & { readonly peerRouterId: string };
-
-export interface NotificationStatus {
-  readonly direction: 'sent' | 'received';
-  readonly code: number;
-  readonly subcode: number;
-  /** "Cease: Administrative Shutdown (6/2)". */
-  readonly name: string;
-  /** The peer's own words (RFC 9003). */
-  readonly text?: string;
-}
-
 /** What a peer should have. Changes made in one turn of the event loop are sent together; the same again sends nothing. */
 export interface PeerRoutes {
   /** Exactly these, and that is all there is: with graceful restart, End-of-RIB waits for this. Of two with one prefix the last counts. */
@@ -77,6 +65,7 @@ export interface PeerHost extends Restart {
   /** Throws PeerOptionsError. */
   resolve(options: PeerOptions): ResolvedOptions;
   changed(peer: Peer): void;
+  remove(peer: Peer, reason: string | undefined): Promise<void>;
   /** The peer may have another address or password than before. */
   keysChanged(): void;
 }
@@ -87,7 +76,7 @@ export class Peer {
   readonly routes: PeerRoutes;
   readonly #components: Components;
   readonly #host: PeerHost;
-  readonly #rib = new RibOut();
+  readonly #rib: RibOut;
   readonly #session: Session;
   #options: ResolvedOptions;
   #discovery: { close(): void } | undefined;
@@ -99,16 +88,17 @@ export class Peer {
     this.name = options.name;
     this.#components = components;
     this.#host = host;
+    this.#rib = new RibOut(components.store);
     this.#session = new Session(components, this.#options, this.#rib, () => host.changed(this), host);
     this.routes = {
       set: (routes) => {
         this.#rib.set(routes);
-        this.#session.completeRoutes();
+        this.#session.outbox.completeRoutes();
       },
       update: ({ announce = [], withdraw = [] }) => {
         for (const prefix of withdraw) this.#rib.withdraw(prefix);
         for (const route of announce) this.#rib.announce(route);
-        this.#session.ribChanged();
+        this.#session.outbox.ribChanged();
       },
     };
     components.clock.after(0, () => this.#start());
@@ -149,7 +139,7 @@ export class Peer {
   status(): PeerStatus {
     const { interface: networkInterface, port, localAsn, peerAsn, routerId, adminDown } = this.#options;
     const { negotiated, lastError, peerAddress, opens, received } = this.#session;
-    const notPossible = [...this.#rib.notPossible(this.#session.outbound).take(maximumNotPossible)];
+    const notPossible = [...this.#rib.notPossible(this.#session.outbox.outbound).take(maximumNotPossible)];
     const error = adminDown ? 'administratively down' : lastError;
     const lastNotification = notificationOf(this.#session.lastProblem);
     return {
@@ -162,14 +152,14 @@ export class Peer {
       localAsn,
       peerAsn: negotiated?.peerAsn ?? (peerAsn === 'internal' ? localAsn : typeof peerAsn === 'number' ? peerAsn : 0),
       routerId: formatAddress(routerId),
-      ...(negotiated === undefined ? {} : { negotiated: statusOf(negotiated) }),
+      ...(negotiated === undefined ? {} : { negotiated: negotiatedStatus(negotiated) }),
       capabilities: { sent: describeOpen(opens.sent), received: describeOpen(opens.received) },
       prefixesAdvertised: { ipv4: this.#rib.advertised(4), ipv6: this.#rib.advertised(6) },
       prefixesReceived: { ipv4: received.announced[4], ipv6: received.announced[6] },
       ...(error === undefined ? {} : { lastError: error }),
       ...(lastNotification === undefined ? {} : { lastNotification }),
       notPossible: notPossible.map(({ prefix, why }) => ({ prefix: formatPrefix(prefix), why })),
-      notPossibleCount: this.#rib.notPossibleCount(this.#session.outbound),
+      notPossibleCount: this.#rib.notPossibleCount(this.#session.outbox.outbound),
       counters: copyOfCounters(this.#session.counters),
     };
   }
@@ -179,14 +169,50 @@ export class Peer {
     return [...this.#session.history];
   }
 
+  /**
+   * Calls the listener with every event of the type, in the same turn; the result takes it off again. What it throws does not
+   * disturb the session: it is an uncaught exception of the process.
+   */
+  on<T extends PeerEventType>(type: T, listener: (event: PeerEventOf<T>) => void): () => void {
+    return this.#session.events.on(type, listener);
+  }
+
+  /**
+   * Everything that happens from now on, until the peer is removed. Of events that nobody takes the latest 256 are kept, and `lost`
+   * says how many are missing. When the signal aborts, the iteration throws its reason.
+   */
+  events(options: { readonly signal?: AbortSignal } = {}): EventStream {
+    return this.#session.events.events(options);
+  }
+
+  /**
+   * Resolves with what was negotiated as soon as the session is established, at once if it is. Rejects with the reason of the signal, or
+   * with PeerClosedError when the peer is removed; a session that fails is no error, because it is tried again.
+   */
+  established(options: { readonly signal?: AbortSignal } = {}): Promise<NegotiatedStatus> {
+    return this.#session.events.established(options);
+  }
+
+  /** Ends the session and forgets the peer, as `Speaker.removePeer` does. Resolves when its connections are closed. */
+  remove(reason?: string): Promise<void> {
+    return this.#host.remove(this, reason);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.remove();
+  }
+
   /** For the speaker: ends the session for good. Resolves when its connections are closed. */
   async close(how: { readonly subcode: number; readonly message?: string | undefined; readonly forRestart?: boolean }): Promise<void> {
+    if (this.#removed) return await this.#session.closed();
     this.#removed = true;
     this.#discovery?.close();
     const notification = ceaseNotification(how.subcode, how.message ?? this.#options.shutdownMessage);
     if (how.forRestart === true) this.#session.suspend(notification);
     else this.#session.stop(notification);
+    this.#session.events.close();
     await this.#session.closed();
+    this.#rib.close();
   }
 
   /** For the speaker: whether a connection from there would be this peer's. */
@@ -236,16 +262,7 @@ export class Peer {
 
 const linkLocal = prefix('fe80::/10');
 
-const formatRouterId = (routerId: number): string => formatAddress({ family: 4, value: BigInt(routerId) });
-
-function statusOf(negotiated: Negotiated): NegotiatedStatus {
-  return { ...negotiated, peerRouterId: formatRouterId(negotiated.peerRouterId) };
-}
-
 function notificationOf(problem: Problem | undefined): NotificationStatus | undefined {
   if (problem === undefined || !('notification' in problem)) return undefined;
-  const { code, subcode } = innermost(problem.notification);
-  const text = shutdownMessageOf(innermost(problem.notification));
-  const direction = problem.kind === 'received' ? 'received' : 'sent';
-  return { direction, code, subcode, name: errorName(code, subcode), ...(text === undefined ? {} : { text }) };
+  return notificationStatus(problem.kind === 'received' ? 'received' : 'sent', problem.notification);
 }

@@ -1,211 +1,143 @@
 import assert from 'node:assert';
 import type { Family } from '../net/address.ts';
 import type { Prefix } from '../net/prefix.ts';
-import { AttributeSets, type AttributeSet } from './attribute-set.ts';
+import { FamilyRib, type NotPossible } from './family-rib.ts';
+import { maximumAttributeLength, maximumExtendedAttributeLength, maximumMessageLength } from './limits.ts';
 import type { Outbound } from './outbound.ts';
-import { encodeAttributes, packAnnouncements, packWithdrawals } from './pack.ts';
+import { RibStore } from './rib-store.ts';
 import type { Route } from './route.ts';
-import { familyOfKey, prefixKey, prefixOfKey, type PrefixKey } from './wire/nlri.ts';
+import type { UpdateGroup } from './shared-updates.ts';
 
-/** A prefix that is desired and not announced. */
-export interface NotPossible {
-  readonly prefix: Prefix;
-  readonly why: string;
-}
-
-/** Advertised once, but the peer asked for it again: differs from every desired set. */
-const stale: AttributeSet = { canonical: 'stale', localPref: 0, med: undefined, standard: [], large: [], prepend: 0 };
+const families = [4, 6] as const;
 
 /**
- * What one peer should have, what it has been sent, and the difference, which is kept at hand in buckets: one of
- * prefixes to withdraw and one a set of attributes to announce. A change moves its prefix between buckets, so changes
- * coalesce by themselves, each costs the same whatever the size of the table, and the session takes out one UPDATE at a
- * time as fast as the peer reads.
+ * What one peer should have, what it has been sent, and the difference. Changes coalesce by themselves, and the session
+ * takes out one UPDATE at a time as fast as the peer reads. After `close` it is empty and takes nothing more.
  */
 export class RibOut {
-  readonly #sets = new AttributeSets();
-  readonly #desired = new Map<PrefixKey, AttributeSet>();
-  readonly #advertised = new Map<PrefixKey, AttributeSet>();
-  readonly #refused = new Map<PrefixKey, string>();
-  readonly #withdrawals: Readonly<Record<Family, Set<PrefixKey>>> = { 4: new Set(), 6: new Set() };
-  readonly #announcements: Readonly<Record<Family, Map<AttributeSet, Set<PrefixKey>>>> = { 4: new Map(), 6: new Map() };
-  readonly #counts: Record<Family, number> = { 4: 0, 6: 0 };
-  /** The attribute block of the bucket that is being emptied; the next one is another in the same session or not at all. */
-  #block: { readonly set: AttributeSet; readonly family: Family; readonly outbound: Outbound; readonly bytes: Uint8Array } | undefined;
+  readonly #store: RibStore;
+  readonly #ribs: Readonly<Record<Family, FamilyRib>>;
+  #group: UpdateGroup | undefined;
+  #outbound: Outbound | undefined;
+  #closed = false;
+
+  /** Without a store of the speaker, this peer shares nothing. */
+  constructor(store = new RibStore()) {
+    this.#store = store;
+    this.#ribs = { 4: new FamilyRib(store.tables[4], store.sets), 6: new FamilyRib(store.tables[6], store.sets) };
+  }
 
   /** Makes the desired set exactly these routes; of two with one prefix the last counts. */
   set(routes: Iterable<Route>): void {
-    const keep = new Set<PrefixKey>();
-    for (const route of routes) keep.add(this.#announce(route));
-    for (const table of [this.#desired, this.#refused]) {
-      for (const key of table.keys()) if (!keep.has(key)) this.#withdraw(key);
-    }
+    if (this.#closed) return;
+    for (const family of families) this.#ribs[family].beginSet();
+    for (const route of routes) this.announce(route);
+    for (const family of families) this.#ribs[family].endSet();
   }
 
   announce(route: Route): void {
-    this.#announce(route);
+    if (this.#closed) return;
+    const { prefix } = route;
+    const rib = this.#ribs[prefix.address.family];
+    const result = this.#store.sets.acquire(route);
+    if (result.ok) {
+      rib.announce(prefix, result.set);
+      this.#store.sets.release(result.set.id);
+    } else {
+      rib.refuse(prefix, result.why);
+    }
   }
 
   /** Withdrawing what is not desired is no error. */
   withdraw(prefix: Prefix): void {
-    this.#withdraw(prefixKey(prefix));
+    this.#ribs[prefix.address.family].withdraw(prefix);
   }
 
   /** The session is gone, and with it everything that was sent. */
   reset(): void {
-    for (const key of this.#advertised.keys()) this.#setAdvertised(key, undefined);
-    this.#block = undefined;
+    for (const family of families) this.#ribs[family].reset();
+    this.#leaveGroup();
+  }
+
+  /** The peer is gone: gives back what it holds of the store. */
+  close(): void {
+    this.#closed = true;
+    this.#leaveGroup();
+    for (const family of families) this.#ribs[family].clear();
   }
 
   /** The peer wants the family again (RFC 2918). What waits to be withdrawn is still withdrawn. */
   readvertise(family: Family): void {
-    for (const key of this.#desired.keys()) {
-      if (familyOfKey(key) === family && this.#advertised.has(key)) this.#setAdvertised(key, stale);
-    }
+    this.#ribs[family].readvertise();
   }
 
   /**
    * The next UPDATE that brings the peer closer to the desired set: withdrawals first, then announcements, one set of
    * attributes a message; undefined when there is none. Counts as advertised from here on, so the caller must send it.
+   * Peers of one kind may be given the same bytes: nobody may write to them.
    */
   next(outbound: Outbound): Uint8Array | undefined {
-    for (const family of [4, 6] as const) {
-      const impossible = outbound.carriage[family].kind === 'impossible';
-      // A next hop that went away takes along what was announced with it.
-      const keys = impossible && this.#counts[family] > 0 ? this.#advertisedKeys(family) : this.#withdrawals[family];
-      if (keys.size === 0) continue;
-      const { message, count } = packWithdrawals(family, keys);
-      for (const key of firstOf(keys, count)) this.#setAdvertised(key, undefined);
+    const group = this.#adopt(outbound);
+    for (const family of families) {
+      const rib = this.#ribs[family];
+      if (rib.withdrawals.size === 0) {
+        rib.sweep();
+        continue;
+      }
+      const { message, count } = group.withdraw(rib);
+      rib.sent(rib.withdrawals, count);
       return message;
     }
-    for (const family of [4, 6] as const) {
-      const carriage = outbound.carriage[family];
-      const [bucket] = this.#announcements[family];
-      if (carriage.kind === 'impossible' || bucket === undefined) continue;
-      const [set, keys] = bucket;
-      const classic = carriage.kind === 'classic';
-      const block = this.#blockOf(set, family, outbound, classic ? carriage.nextHop : undefined);
-      const { message, count } = packAnnouncements(family, block, classic ? undefined : { bytes: carriage.nextHop }, keys);
-      assert(count > 0, 'the attributes of a route leave no room for its prefix');
-      for (const key of firstOf(keys, count)) this.#setAdvertised(key, set);
-      return message;
+    for (const family of families) {
+      const rib = this.#ribs[family];
+      for (const bucket of rib.announcements.values()) {
+        const set = this.#store.sets.get(bucket.id);
+        assert(set !== undefined, 'a bucket of attributes that nobody holds');
+        const { message, count } = group.announce(rib, bucket, set);
+        rib.sent(bucket, count);
+        return message;
+      }
     }
     return undefined;
   }
 
   /** Prefixes that were sent and not withdrawn since the session began. */
   advertised(family: Family): number {
-    return this.#counts[family];
+    return this.#ribs[family].advertised;
   }
 
   /** Desired routes that no UPDATE can carry, and those that this session cannot (none is known without a session). */
   *notPossible(outbound: Outbound | undefined): Generator<NotPossible> {
-    for (const [key, why] of this.#refused) yield { prefix: prefixOfKey(key), why };
-    if (outbound === undefined) return;
-    for (const family of [4, 6] as const) {
-      const carriage = outbound.carriage[family];
-      if (carriage.kind !== 'impossible') continue;
-      for (const keys of this.#announcements[family].values()) {
-        for (const key of keys) yield { prefix: prefixOfKey(key), why: carriage.why };
-      }
+    if (outbound !== undefined && !this.#closed) this.#adopt(outbound);
+    for (const family of families) {
+      const rib = this.#ribs[family];
+      yield* outbound === undefined ? rib.refused() : rib.notPossible();
     }
   }
 
   notPossibleCount(outbound: Outbound | undefined): number {
-    let count = this.#refused.size;
-    for (const family of [4, 6] as const) {
-      if (outbound?.carriage[family].kind !== 'impossible') continue;
-      for (const keys of this.#announcements[family].values()) count += keys.size;
+    if (outbound !== undefined && !this.#closed) this.#adopt(outbound);
+    const count = (rib: FamilyRib): number => (outbound === undefined ? rib.refusedCount : rib.notPossibleCount);
+    return count(this.#ribs[4]) + count(this.#ribs[6]);
+  }
+
+  #adopt(outbound: Outbound): UpdateGroup {
+    if (this.#outbound === outbound && this.#group !== undefined) return this.#group;
+    this.#leaveGroup();
+    const group = this.#store.groups.join(outbound);
+    this.#outbound = outbound;
+    this.#group = group;
+    const room = outbound.maximumLength > maximumMessageLength ? maximumExtendedAttributeLength : maximumAttributeLength;
+    for (const family of families) {
+      const carriage = outbound.carriage[family];
+      this.#ribs[family].constrain({ impossible: carriage.kind === 'impossible' ? carriage.why : undefined, room });
     }
-    return count;
+    return group;
   }
 
-  #advertisedKeys(family: Family): Set<PrefixKey> {
-    return new Set(this.#advertised.keys().filter((key) => familyOfKey(key) === family));
+  #leaveGroup(): void {
+    if (this.#group !== undefined) this.#store.groups.leave(this.#group);
+    this.#group = undefined;
+    this.#outbound = undefined;
   }
-
-  #announce(route: Route): PrefixKey {
-    const key = prefixKey(route.prefix);
-    const result = this.#sets.acquire(route);
-    if (result.ok) {
-      this.#refused.delete(key);
-      this.#setDesired(key, result.set);
-      this.#sets.release(result.set);
-    } else {
-      // An older form of the route must not stay behind.
-      this.#setDesired(key, undefined);
-      this.#refused.set(key, result.why);
-    }
-    return key;
-  }
-
-  #withdraw(key: PrefixKey): void {
-    this.#refused.delete(key);
-    this.#setDesired(key, undefined);
-  }
-
-  #setDesired(key: PrefixKey, set: AttributeSet | undefined): void {
-    if (this.#desired.get(key) === set) return;
-    this.#leaveBucket(key);
-    this.#replace(this.#desired, key, set);
-    this.#enterBucket(key);
-  }
-
-  #setAdvertised(key: PrefixKey, set: AttributeSet | undefined): void {
-    this.#leaveBucket(key);
-    const before = this.#advertised.has(key);
-    this.#replace(this.#advertised, key, set);
-    if (before !== (set !== undefined)) this.#counts[familyOfKey(key)] += before ? -1 : 1;
-    this.#enterBucket(key);
-  }
-
-  /** Both tables hold their sets, so that a set that comes back within a session is the same object. */
-  #replace(table: Map<PrefixKey, AttributeSet>, key: PrefixKey, set: AttributeSet | undefined): void {
-    const before = table.get(key);
-    if (set === undefined) {
-      table.delete(key);
-    } else {
-      this.#sets.retain(set);
-      table.set(key, set);
-    }
-    if (before !== undefined) this.#sets.release(before);
-  }
-
-  #leaveBucket(key: PrefixKey): void {
-    const family = familyOfKey(key);
-    const want = this.#desired.get(key);
-    if (want === undefined) {
-      this.#withdrawals[family].delete(key);
-      return;
-    }
-    const bucket = this.#announcements[family].get(want);
-    if (bucket?.delete(key) === true && bucket.size === 0) this.#announcements[family].delete(want);
-  }
-
-  #enterBucket(key: PrefixKey): void {
-    const family = familyOfKey(key);
-    const want = this.#desired.get(key);
-    const has = this.#advertised.get(key);
-    if (want === has) return;
-    if (want === undefined) {
-      this.#withdrawals[family].add(key);
-      return;
-    }
-    const bucket = this.#announcements[family].get(want);
-    if (bucket === undefined) this.#announcements[family].set(want, new Set([key]));
-    else bucket.add(key);
-  }
-
-  #blockOf(set: AttributeSet, family: Family, outbound: Outbound, classicNextHop: Uint8Array | undefined): Uint8Array {
-    const cached = this.#block;
-    if (cached?.set === set && cached.family === family && cached.outbound === outbound) return cached.bytes;
-    const bytes = encodeAttributes(set, outbound, classicNextHop);
-    this.#block = { set, family, outbound, bytes };
-    return bytes;
-  }
-}
-
-/** A copy, because the set changes while its keys are handled. */
-function firstOf(keys: Set<PrefixKey>, count: number): PrefixKey[] {
-  return keys.values().take(count).toArray();
 }

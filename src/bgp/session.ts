@@ -4,22 +4,23 @@ import { ConnectionFsm, type Components, type Opens, type Owner } from './connec
 import { newCounters, type Counters } from './counters.ts';
 import { initialState, stateNames, type FsmConfig, type FsmEvent, type FsmState, type StateName } from './fsm-events.ts';
 import { admits } from './fsm.ts';
+import { notificationStatus, PeerEvents } from './events.ts';
 import type { Identity } from './identity.ts';
-import { collisionWindow, connectTimeout, historyLength, maximumBackoff, messagesPerTurn, openHoldTime } from './limits.ts';
+import { collisionWindow, connectTimeout, historyLength, maximumBackoff, openHoldTime } from './limits.ts';
 import { negotiate, type Negotiated } from './negotiate.ts';
 import { Outbox } from './outbox.ts';
 import { outboundOf, type Outbound } from './outbound.ts';
 import type { ResolvedOptions } from './peer-options.ts';
 import { describeProblem, newDrops, type Problem, type ProblemContext } from './problem.ts';
-import { ReceivedRoutes } from './received-routes.ts';
+import { ReceivedRoutes, tooManyPrefixes } from './received-routes.ts';
+import { negotiatedStatus } from './open-status.ts';
 import type { RibOut } from './rib-out.ts';
 import { dialOptionsOf, identityOf, socketOptionsOf } from './session-options.ts';
 import type { DialOptions, Incoming, KernelDrops } from './transport/transport.ts';
-import { cease, errorCode } from './wire/codes.ts';
+import { cease } from './wire/codes.ts';
 import { ceaseNotification, hardReset, innermost, type Notification } from './wire/notification.ts';
 import type { OpenMessage } from './wire/open.ts';
-import { afiOf, type UpdateMessage } from './wire/update.ts';
-import { octets, u16, u32 } from './wire/writer.ts';
+import type { UpdateMessage } from './wire/update.ts';
 
 /** One step of a state machine, for the person who debugs it. */
 export interface HistoryEntry {
@@ -41,14 +42,13 @@ export interface Restart {
  */
 export class Session {
   readonly counters: Counters = newCounters();
+  readonly events = new PeerEvents();
   since: Date;
   lastProblem: Problem | undefined;
   lastError: string | undefined;
-  outbound: Outbound | undefined;
   received = new ReceivedRoutes();
   readonly #components: Components;
-  readonly #rib: RibOut;
-  readonly #outbox: Outbox;
+  readonly outbox: Outbox;
   readonly #changed: () => void;
   readonly #owner: Owner;
   readonly #history: HistoryEntry[] = [];
@@ -62,9 +62,9 @@ export class Session {
   /** A connection of the peer's beside ours. */
   #rival: ConnectionFsm | undefined;
   #establishedAt = -Infinity;
-  #routesComplete = false;
+  /** The state that was told last. */
+  #noted: StateName = 'Idle';
   #drops: KernelDrops | undefined;
-  #pumpScheduled = false;
   #whenClosed: (() => void)[] = [];
 
   /** `changed` is called when the session was established, went down, or fails for another reason than before. */
@@ -77,12 +77,11 @@ export class Session {
   ) {
     this.#components = components;
     this.#options = options;
-    this.#rib = rib;
-    this.#outbox = new Outbox(rib);
     this.#changed = changed;
     this.#restarted = restarted;
     this.#created = components.clock.now();
     this.since = components.clock.date();
+    this.outbox = new Outbox({ clock: components.clock, rib, counters: this.counters, established: () => this.#established });
     this.#owner = this.#makeOwner();
     this.#primary = new ConnectionFsm(this.#owner, initialState);
   }
@@ -154,26 +153,10 @@ export class Session {
 
   /** The next hops changed: everything is sent again with the new ones. */
   renewNextHops(): void {
-    if (this.#established === undefined) return;
-    this.#findOutbound();
-    for (const family of this.negotiated?.families ?? []) this.#outbox.refresh(family, false);
-    this.ribChanged();
-  }
-
-  /** The routes are all there is, so their end may be marked (RFC 4724 4.1: a peer drops what was not repeated by then). */
-  completeRoutes(): void {
-    this.#routesComplete = true;
-    this.ribChanged();
-  }
-
-  /** There is something to send, or there was and no longer is: changes of one turn are sent together. */
-  ribChanged(): void {
-    if (this.#pumpScheduled || this.#established === undefined) return;
-    this.#pumpScheduled = true;
-    this.#components.clock.after(0, () => {
-      this.#pumpScheduled = false;
-      this.#pump();
-    });
+    const fsm = this.#established;
+    if (fsm?.state.negotiated === undefined) return;
+    this.outbox.outbound = this.#outboundOf(fsm, fsm.state.negotiated);
+    for (const family of fsm.state.negotiated.families) this.outbox.refresh(family, false);
   }
 
   get #foremost(): ConnectionFsm {
@@ -196,11 +179,12 @@ export class Session {
       established: (fsm, negotiated) => this.#enterEstablished(fsm, negotiated),
       down: (fsm, problem, wasEstablished) => this.#down(fsm, problem, wasEstablished),
       readvertise: (_, family) => {
-        this.#outbox.refresh(family, this.negotiated?.enhancedRouteRefresh === true);
-        this.ribChanged();
+        this.events.emit({ type: 'refresh', family });
+        this.outbox.refresh(family, this.negotiated?.enhancedRouteRefresh === true);
       },
       received: (fsm, update) => this.#receive(fsm, update),
-      drained: () => this.#pump(),
+      notification: (direction, notification) => this.events.emit({ type: 'notification', ...notificationStatus(direction, notification) }),
+      drained: () => this.outbox.send(),
       opened: (connection) => void this.#open.add(connection),
       closed: (connection) => {
         this.#open.delete(connection);
@@ -257,9 +241,23 @@ export class Session {
       this.#history.push({ at: this.#components.clock.date(), connection: fsm.direction, event: event.type, from, to });
       if (this.#history.length > historyLength) this.#history.shift();
     }
-    if (from !== to && fsm === this.#foremost) this.since = this.#components.clock.date();
-    const over = to === 'Idle' || to === 'Active';
-    if (!over || this.#rival === undefined) return;
+    this.#dropIfOver(fsm);
+    this.#noteState();
+  }
+
+  /** The state of the session, when it is another one than the last time. */
+  #noteState(): void {
+    const [from, to] = [this.#noted, this.state];
+    if (from === to) return;
+    this.#noted = to;
+    this.since = this.#components.clock.date();
+    this.events.emit({ type: 'state', from, to, at: this.since });
+  }
+
+  /** Of two connections only one may begin anew. */
+  #dropIfOver(fsm: ConnectionFsm): void {
+    const { name } = fsm.state;
+    if ((name !== 'Idle' && name !== 'Active') || this.#rival === undefined) return;
     if (fsm === this.#primary) this.#primary = this.#rival;
     else if (fsm !== this.#rival) return;
     this.#rival = undefined;
@@ -270,22 +268,20 @@ export class Session {
     const { clock, log } = this.#components;
     const other = fsm === this.#primary ? this.#rival : this.#primary;
     if (other !== undefined) endCollision(other);
+    this.#noteState();
     this.#establishedAt = clock.now();
     this.counters.established++;
     this.received = new ReceivedRoutes(this.#options.maximumPrefixes);
-    this.#findOutbound();
-    this.#outbox.begin(negotiated);
+    this.outbox.begin(negotiated, this.#outboundOf(fsm, negotiated));
     log.info({ peer: this.#options.name, peerAsn: negotiated.peerAsn, families: negotiated.families }, 'session established');
-    this.ribChanged();
+    this.events.emit({ type: 'established', negotiated: negotiatedStatus(negotiated) });
     this.#changed();
   }
 
   #down(fsm: ConnectionFsm, problem: Problem, wasEstablished: boolean): void {
     if (wasEstablished) {
       this.counters.flaps++;
-      this.#rib.reset();
-      this.#outbox.clear();
-      this.outbound = undefined;
+      this.outbox.end();
       this.received = new ReceivedRoutes();
     }
     const other = fsm === this.#primary ? this.#rival : this.#primary;
@@ -303,6 +299,8 @@ export class Session {
     if (!wasEstablished && before === this.lastError) return; // the same again and again is no news
     const expected = problem.kind === 'stopped' || problem.kind === 'suspended';
     log[expected ? 'info' : 'warn']({ peer: this.#options.name, reason: this.lastError }, 'session down');
+    this.#noteState();
+    this.events.emit({ type: 'down', reason: this.lastError, problem });
     this.#changed();
   }
 
@@ -320,32 +318,12 @@ export class Session {
   #receive(fsm: ConnectionFsm, update: UpdateMessage): void {
     this.counters.toleratedFaults += update.faults.length;
     const exceeded = this.received.add(update);
-    if (exceeded === undefined) return;
-    // RFC 4486 4: AFI, SAFI and the limit.
-    const data = octets(u16(afiOf(exceeded.family)), 1, u32(exceeded.maximum));
-    const problem = `the peer announces more than ${exceeded.maximum} IPv${exceeded.family} prefixes`;
-    fsm.post({ type: 'fault', fault: { disposition: 'reset', code: errorCode.cease, subcode: cease.maximumPrefixes, data, problem } });
+    if (exceeded !== undefined) fsm.post({ type: 'fault', fault: tooManyPrefixes(exceeded) });
+    if (update.endOfRib !== undefined) this.events.emit({ type: 'endOfRib', family: update.endOfRib });
   }
 
-  /** Sends until the peer does not keep up, or until it is somebody else's turn. */
-  #pump(): void {
-    // With graceful restart an early End-of-RIB would make the peer drop what is not here yet.
-    const complete = this.#routesComplete || this.negotiated?.gracefulRestart === undefined;
-    for (let i = 0; i < messagesPerTurn; i++) {
-      const fsm = this.#established;
-      if (fsm === undefined || fsm.blocked || this.outbound === undefined) return;
-      const outgoing = this.#outbox.next(this.outbound, complete);
-      if (outgoing === undefined) return;
-      this.counters.sent[outgoing.kind]++;
-      fsm.write(outgoing.message);
-    }
-    this.ribChanged();
-  }
-
-  #findOutbound(): void {
-    const fsm = this.#foremost;
-    if (fsm.state.negotiated === undefined) return;
-    this.outbound = outboundOf(fsm.state.negotiated, this.#options.localAsn, fsm.localAddress, this.#options.nextHop);
+  #outboundOf({ localAddress }: ConnectionFsm, negotiated: Negotiated): Outbound {
+    return outboundOf(negotiated, this.#options.localAsn, localAddress, this.#options.nextHop);
   }
 
   #dialOptions(): DialOptions | string {

@@ -6,6 +6,7 @@ import { maximumPeers } from './limits.ts';
 import { Listening, type ListenAddress, type ListeningStatus } from './listening.ts';
 import { PeerOptionsError, resolveOptions, type PeerOptions, type ResolvedOptions } from './peer-options.ts';
 import { Peer, type PeerHost } from './peer.ts';
+import { RibStore } from './rib-store.ts';
 import type { Incoming, PeerKey, Transport } from './transport/transport.ts';
 import { cease } from './wire/codes.ts';
 
@@ -66,13 +67,14 @@ export class Speaker {
   #stopped = false;
 
   constructor({ clock, random, transport, log = silentLog }: SpeakerComponents, options: SpeakerOptions = {}) {
-    this.#components = { clock, random, transport, log };
+    this.#components = { clock, random, transport, log, store: new RibStore() };
     this.#host = {
       restarted: options.restarted ?? false,
       resolve: (options) => this.#resolve(options),
       changed: (peer) => {
         for (const listener of this.#listeners) listener(peer);
       },
+      remove: (peer, reason) => this.#remove(peer, reason),
       keysChanged: () => this.#listening.keysChanged(),
     };
     if (options.onChange !== undefined) this.#listeners.add(options.onChange);
@@ -115,10 +117,7 @@ export class Speaker {
    */
   removePeer(name: string, reason?: string): void {
     const peer = this.#peers.get(name);
-    if (peer === undefined) return;
-    this.#peers.delete(name);
-    this.#listening.keysChanged();
-    this.#close(peer, { subcode: reason === undefined ? cease.peerDeconfigured : cease.administrativeShutdown, message: reason });
+    if (peer !== undefined) void this.#remove(peer, reason);
   }
 
   /** Calls the listener when a session was established, went down, or fails for another reason than before; not for the steps between. */
@@ -132,15 +131,30 @@ export class Speaker {
     this.#stopped = true;
     this.#listening.close();
     for (const peer of this.#peers.values()) {
-      this.#close(peer, { subcode: cease.administrativeShutdown, message, forRestart: mode === 'restart' });
+      void this.#close(peer, { subcode: cease.administrativeShutdown, message, forRestart: mode === 'restart' });
     }
     this.#peers.clear();
     await Promise.all(this.#closing);
   }
 
-  #close(peer: Peer, how: Parameters<Peer['close']>[0]): void {
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /** Also of a peer that was removed before: then it is only waited for. */
+  async #remove(peer: Peer, reason: string | undefined): Promise<void> {
+    if (this.#peers.get(peer.name) === peer) {
+      this.#peers.delete(peer.name);
+      this.#listening.keysChanged();
+    }
+    const subcode = reason === undefined ? cease.peerDeconfigured : cease.administrativeShutdown;
+    await this.#close(peer, { subcode, message: reason });
+  }
+
+  #close(peer: Peer, how: Parameters<Peer['close']>[0]): Promise<void> {
     const closed = peer.close(how).finally(() => this.#closing.delete(closed));
     this.#closing.add(closed);
+    return closed;
   }
 
   #resolve(options: PeerOptions): ResolvedOptions {

@@ -11,6 +11,8 @@ export interface Environment {
   readonly log: (level: string) => Log;
   /** Writes one line of a command's answer. */
   readonly print: (line: string) => void;
+  /** The exit status of a command that has answered; 0 unless it says otherwise. */
+  readonly endWith: (status: number) => void;
   /** Aborts on SIGTERM and SIGINT. Its reason is the name of the signal. */
   readonly stopped: AbortSignal;
   readonly hostname: string;
@@ -22,9 +24,10 @@ export const hint = '(herald --help lists the commands; herald COMMAND --help sh
 
 /** A command that cannot do what was asked, for a reason that the user can mend. Shown without a stack. */
 export class UsageError extends Error {
-  readonly exitCode: number;
+  /** Undefined: that of any mistake on the command line. */
+  readonly exitCode: number | undefined;
 
-  constructor(message: string, exitCode = 2) {
+  constructor(message: string, exitCode?: number) {
     super(message);
     this.name = 'UsageError';
     this.exitCode = exitCode;

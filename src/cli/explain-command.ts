@@ -4,7 +4,7 @@ import { explainService } from '../explain/service.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import { problemText } from '../sources/source.ts';
 import { hint, UsageError, type Environment } from './environment.ts';
-import { readSource } from './read-source.ts';
+import { problemLines, readSource } from './read-source.ts';
 import { outputOption, sourceOption, type OutputOptions } from './options.ts';
 
 interface Options extends OutputOptions {
@@ -30,9 +30,7 @@ export function explainCommand(environment: Environment): Command {
         throw new UsageError(`there is no valid Service ${key} in ${directory}${because}`, 1);
       }
       if (output === 'json') environment.print(JSON.stringify({ ...explanation, problems: about }, undefined, 2));
-      else
-        for (const line of [...renderService(explanation), ...about.map((problem) => `problem: ${problemText(problem)}`)])
-          environment.print(line);
+      else for (const line of [...renderService(explanation), ...problemLines(about)]) environment.print(line);
     });
   return new Command('explain')
     .description('say why something is as it is')

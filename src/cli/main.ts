@@ -15,11 +15,13 @@ import { version } from './version.ts';
 
 /** The composition root: the only place that knows the process, the real clock and which providers there are. */
 async function main(argv: readonly string[]): Promise<number> {
+  let status = 0;
   const environment: Environment = {
     clock: systemClock,
     random: systemRandom,
     log: makeLog,
     print: (line) => void process.stdout.write(`${line}\n`),
+    endWith: (code) => void (status = code),
     stopped: stopSignal(),
     hostname: hostname(),
     providers: async () => {
@@ -41,10 +43,12 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   try {
     await program.parseAsync(argv);
-    return 0;
+    return status;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (error instanceof UsageError) return fail(error.message, error.exitCode);
+    // 2 says that something would change when `herald plan` says it: a mistake must not look like that.
+    const mistake = argv[2] === 'plan' ? 1 : 2;
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : mistake;
+    if (error instanceof UsageError) return fail(error.message, error.exitCode ?? mistake);
     if (error instanceof SourceError) return fail(error.message, 1);
     // Stopped before it had begun.
     if (environment.stopped.aborted && error === environment.stopped.reason) return 0;

@@ -16,9 +16,13 @@ export interface Dataplane {
   replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult>;
   setNode(node: NodeForwarding): Promise<ApplyResult>;
   apply(changes: ForwardingChanges): Promise<ApplyResult>;
-  /** Unreachable routes for announced aggregates, as a whole set: an address inside that no service owns must not loop. */
-  setUnreachable(prefixes: readonly Prefix[]): Promise<void>;
-  /** Called when another program changed or removed our tables, after the repair. */
+  /**
+   * Unreachable routes for announced aggregates, as a whole set: an address inside that no service owns must not loop. Resolves
+   * to the prefixes that have none, by their text, and why; rejects (DataplaneError) when nothing is known of any. What others
+   * remove is set again.
+   */
+  setUnreachable(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>>;
+  /** Called when another program changed or removed our tables or routes, after the repair. */
   onRepair(listener: (what: string) => void): void;
   /**
    * Called when tables that another program changed or removed could not be repaired: what the kernel has is unknown. It
@@ -37,10 +41,11 @@ export interface ApplyResult {
 }
 
 export interface QuarantinedFrontend {
-  readonly service: string;
+  /** Whose latest form the kernel has not. Empty: the frontend is to go, and cannot. */
+  readonly services: readonly string[];
   /** The kernel's or the backend's own words. */
   readonly error: string;
-  /** Several services ask for the frontend: `service` is the first that waits, and the kernel has the form of this one. */
+  /** Several services ask for the frontend: `services` wait, and the kernel has the form of this one. */
   readonly owner?: string;
 }
 

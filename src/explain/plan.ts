@@ -1,4 +1,4 @@
-import { peersOfNode, type SessionIntent } from '../decisions/announcement/peers.ts';
+import { peersOfNode, type PeerSession, type SessionIntent } from '../decisions/announcement/peers.ts';
 import { decideAnnouncement, type ServiceAnnouncement } from '../decisions/announcement/decision.ts';
 import { routesByPeer } from '../decisions/announcement/merge-routes.ts';
 import { nodeForwarding } from '../decisions/forwarding/node.ts';
@@ -54,7 +54,7 @@ export type ClassifySession = (
  * number of Services times that of nodes.
  */
 export function planChanges(current: Snapshot, proposed: Snapshot, classify: ClassifySession): Plan {
-  const recorded = withIngress(proposed, (key) => current.services.get(key)?.ingress);
+  const recorded = withIngress({ ...valuesOf(proposed), nodeStates: current.nodeStates }, (key) => current.services.get(key)?.ingress);
   const expected = expectedAddresses(current, recorded);
   const after = withIngress(recorded, (key) =>
     expected.get(key)?.addresses.map((text): Ingress => ({ address: address(text), ipMode: 'VIP' })),
@@ -80,11 +80,16 @@ function withIngress(snapshot: Snapshot, ingressOf: (key: ServiceKey) => readonl
       return [key, ingress === undefined ? service : { ...service, ingress }];
     }),
   );
-  const { nodes, namespaces, secrets, pools, peers, advertisements, communities, externalIPPolicies, nodeStates, config } = snapshot;
-  const endpointSlices = (key: ServiceKey): ReturnType<Snapshot['endpointSlices']> => snapshot.endpointSlices(key);
+  return { ...valuesOf(snapshot), services };
+}
+
+/** A snapshot as a plain object, which can be spread. */
+function valuesOf(snapshot: Snapshot): Snapshot {
+  const { services, nodes, namespaces, secrets, pools, peers, advertisements, communities } = snapshot;
+  const { externalIPPolicies, nodeStates, config } = snapshot;
   return {
     services,
-    endpointSlices,
+    endpointSlices: (key) => snapshot.endpointSlices(key),
     nodes,
     namespaces,
     secrets,
@@ -162,21 +167,22 @@ function changes(node: string, before: ReadonlyMap<string, string>, after: Reado
   });
 }
 
-function sessions(snapshot: Snapshot, node: string): Map<string, SessionIntent> {
-  return new Map(peersOfNode(snapshot, node).flatMap(({ peer, result }) => ('session' in result ? [[peer, result.session] as const] : [])));
+function sessions(snapshot: Snapshot, node: string): Map<string, PeerSession> {
+  return new Map(peersOfNode(snapshot, node).flatMap(({ peer, result }) => ('session' in result ? [[peer, result] as const] : [])));
 }
 
 function changedSessions(
   node: string,
-  before: ReadonlyMap<string, SessionIntent>,
-  after: ReadonlyMap<string, SessionIntent>,
+  before: ReadonlyMap<string, PeerSession>,
+  after: ReadonlyMap<string, PeerSession>,
   classify: ClassifySession,
 ): SessionChange[] {
   return [...new Set([...before.keys(), ...after.keys()])].toSorted().flatMap((peer): SessionChange[] => {
     const [old, next] = [before.get(peer), after.get(peer)];
     if (next === undefined) return [{ node, peer, change: 'stop', fields: [] }];
     if (old === undefined) return [{ node, peer, change: 'start', fields: [] }];
-    const difference = classify(old, next);
+    const { password } = next.passwordGone === undefined ? next.session : old.session;
+    const difference = classify(old.session, { ...next.session, ...(password === undefined ? {} : { password }) });
     return difference === undefined ? [] : [{ node, peer, ...difference }];
   });
 }

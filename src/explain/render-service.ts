@@ -60,6 +60,7 @@ function renderAddress({ address, type, reason, peers, refused }: AddressExplana
     ...obstacles.flatMap((peer) =>
       peer.reason === undefined ? [] : withFix(`  ${title} is not announced to ${peer.peer}: `, peer.reason),
     ),
+    ...peers.flatMap(({ warning }) => (warning === undefined ? [] : withFix('    warning: ', warning))),
     ...refused.flatMap(({ reason: because }) => withFix('    ', because)),
   ];
 }

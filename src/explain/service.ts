@@ -41,12 +41,20 @@ export interface NodeExplanation {
   readonly addresses: readonly AddressExplanation[];
 }
 
+export interface PeerExplanation {
+  readonly peer: string;
+  readonly prefixes: readonly string[];
+  readonly reason?: Reason;
+  /** What is wrong with a session that runs all the same. */
+  readonly warning?: Reason;
+}
+
 export interface AddressExplanation {
   readonly address: string;
   readonly type: AddressAnnouncement['type'];
   readonly reason?: Reason;
   /** By name of the peer: the prefixes that go out, or why none does. */
-  readonly peers: readonly { readonly peer: string; readonly prefixes: readonly string[]; readonly reason?: Reason }[];
+  readonly peers: readonly PeerExplanation[];
   readonly refused: readonly RefusedAdvertisement[];
 }
 
@@ -70,7 +78,8 @@ function explainNode(snapshot: Snapshot, service: Service, key: ServiceKey, node
   const last = snapshot.nodeStates.get(node);
   const state = currentReport(snapshot.nodeStates, node, now);
   const problem = state === undefined ? reason('AgentSilent', { node }) : state.problem;
-  const reported = (state?.differing ?? []).filter((difference) => difference.service === key && difference.aspect === 'Programmed');
+  const differing = (state?.differing ?? []).filter((difference) => difference.service === key);
+  const reported = differing.filter(({ aspect }) => aspect === 'Programmed');
   return {
     node,
     ...(problem === undefined ? {} : { problem }),
@@ -79,9 +88,10 @@ function explainNode(snapshot: Snapshot, service: Service, key: ServiceKey, node
     forwarding: [...reasons, ...reported.map((difference) => difference.reason)],
     ...(announcement.reason === undefined ? {} : { reason: announcement.reason }),
     addresses: announcement.addresses.map((announced) =>
-      explainAddress(announced, (peer) => {
+      explainAddress(announced, (peer, prefixes) => {
         if (state === undefined || state.problem?.code === 'AgentStopped') return problem;
-        return heldBack(state, key, frontendsOfAddress({ frontends: [], ...forwarding }, announced.address)) ?? sessionDown(state, peer);
+        const concerning = differing.filter((difference) => concerns(difference.reason, peer, prefixes));
+        return heldBack(concerning, frontendsOfAddress({ frontends: [], ...forwarding }, announced.address)) ?? sessionDown(state, peer);
       }),
     ),
   };
@@ -90,23 +100,29 @@ function explainNode(snapshot: Snapshot, service: Service, key: ServiceKey, node
 /** `obstacleTo`: why a route that was decided is not at the peer, as far as the agent reports. */
 function explainAddress(
   { address, type, result, refused }: AddressAnnouncement,
-  obstacleTo: (peer: string) => Reason | undefined,
+  obstacleTo: (peer: string, prefixes: readonly string[]) => Reason | undefined,
 ): AddressExplanation {
-  const peers = (result.peers ?? []).map(({ peer, result: toPeer }) => {
+  const peers = (result.peers ?? []).map(({ peer, result: toPeer }): PeerExplanation => {
     if (!('routes' in toPeer)) return { peer, prefixes: [], reason: toPeer.reason };
     const prefixes = toPeer.routes.map(({ prefix }) => formatPrefix(prefix));
-    const obstacle = obstacleTo(peer);
-    return { peer, prefixes, ...(obstacle === undefined ? {} : { reason: obstacle }) };
+    const obstacle = obstacleTo(peer, prefixes);
+    const { warning } = toPeer;
+    return { peer, prefixes, ...(obstacle === undefined ? {} : { reason: obstacle }), ...(warning === undefined ? {} : { warning }) };
   });
   return { address: formatAddress(address), type, ...(result.announce ? {} : { reason: result.reason }), peers, refused };
+}
+
+/** Some reasons are about one prefix, or about one at one peer. */
+function concerns({ code, details }: Reason, peer: string, prefixes: readonly string[]): boolean {
+  if (code === 'UnreachableRouteMissing') return prefixes.includes(details.prefix);
+  return code !== 'RouteNotPossible' || (details.peer === peer && prefixes.includes(details.prefix));
 }
 
 /**
  * Why the agent holds a route back. It names one frontend for a Service: that one tells of its own address only, and the
  * other addresses are held back when the kernel refused every frontend they have.
  */
-function heldBack({ differing }: NodeState, key: ServiceKey, frontends: readonly string[]): Reason | undefined {
-  const ofService = differing.filter(({ service }) => service === key);
+function heldBack(ofService: NodeState['differing'], frontends: readonly string[]): Reason | undefined {
   const held = ofService.find(({ aspect }) => aspect === 'Announced')?.reason;
   if (held === undefined || held.code !== 'NotProgrammed' || frontends.includes(held.details.frontend)) return held;
   const refused = new Set(

@@ -36,7 +36,7 @@ export interface SessionStatus {
   readonly peer: string;
   readonly address: string;
   readonly state: 'Idle' | 'Connect' | 'Active' | 'OpenSent' | 'OpenConfirm' | 'Established';
-  /** RFC 3339. */
+  /** RFC 3339; empty where the peer was refused and there is no session. */
   readonly since: string;
   readonly localASN: number;
   /** 0 until it is known. */

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DataplaneError, type ApplyResult } from '../../src/dataplane/dataplane.ts';
+import { routeCheckInterval } from '../../src/dataplane/nftables/limits.ts';
 import { commandPorts, NftablesDataplane, type NftablesPorts } from '../../src/dataplane/nftables/nftables.ts';
 import { markerChain } from '../../src/dataplane/nftables/layout.ts';
 import { skeleton, skeletonScript } from '../../src/dataplane/nftables/skeleton.ts';
@@ -9,6 +10,7 @@ import type { Backend, Frontend, NodeForwarding, Protocol, ServiceForwarding } f
 import { maskedPrefix, prefix } from '../../src/net/prefix.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { silentLog } from '../../src/system/log.ts';
+import { VirtualClock } from '../../src/system/virtual-clock.ts';
 import { blockedAddress, clientAddress, inside, nodeAddress, OneNode, podAddress, podPort } from './dataplane/one-node.ts';
 
 const families: readonly Family[] = [4, 6];
@@ -367,7 +369,7 @@ describe('faults', () => {
     });
     const batch: Promise<ApplyResult>[] = [30, 31, 32, 33].map((host) => other.apply(new Map([[`s${host}`, forwarding(host)]])));
     const [result] = await Promise.all(batch);
-    expect([...(result?.quarantined ?? [])].map(([key, { service }]) => [key, service])).toEqual([['192.0.2.31 TCP 80', 's31']]);
+    expect([...(result?.quarantined ?? [])].map(([key, { services }]) => [key, services])).toEqual([['192.0.2.31 TCP 80', ['s31']]]);
     expect(result?.quarantined.get('192.0.2.31 TCP 80')?.error).toContain('No such file');
     for (const host of [30, 32, 33]) {
       const outcome = await lab.request('client', { protocol: 'TCP', address: external(4, host), port: 80, count: 4 });
@@ -413,6 +415,21 @@ describe('unreachable routes', () => {
     await successor.setUnreachable([prefix('fd78::/64')]);
     expect(routes()).toEqual(['fd78::/64']);
     await successor.close();
+  });
+
+  test('a route and a rule that somebody removes are set again', async () => {
+    const clock = new VirtualClock();
+    const agent = new NftablesDataplane({ ...ports(), clock });
+    await agent.setUnreachable([prefix('198.51.100.0/24'), prefix('fd77::/64')]);
+    inside('node', 'ip route del unreachable 198.51.100.0/24 table 152');
+    inside('node', 'ip -6 rule del pref 32152');
+    const repaired = new Promise<void>((resolve) => agent.onRepair(() => resolve()));
+    clock.advance(routeCheckInterval);
+    await repaired;
+    expect(routes()).toEqual(['198.51.100.0/24', 'fd77::/64']);
+    expect(inside('node', 'ip -6 rule')).toContain('lookup 152');
+    await agent.setUnreachable([]);
+    await agent.close();
   });
 
   test.each([4, 6] as const)(

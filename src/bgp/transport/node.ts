@@ -1,87 +1,87 @@
-import { Socket, type TcpSocketConnectOpts } from 'node:net';
-import { formatAddress, parseAddress, type Address } from '../../net/address.ts';
-import type { TransportFailure } from '../problem.ts';
-import type { Connection, ConnectionEvents, Transport } from './transport.ts';
+import { createServer, Socket, type TcpSocketConnectOpts } from 'node:net';
+import { formatAddress, isLinkLocal } from '../../net/address.ts';
+import { acceptSocket, connectSocket, failedConnection, readSocketAddress } from './connection.ts';
+import { listenFailureOf } from './failure.ts';
+import { connectHost, linkLocalProblem } from './link-local.ts';
+import type { DialOptions, Incoming, Listener, ListenerEvents, ListenOptions, SocketOptions, Transport } from './transport.ts';
 
-/** Plain sockets of Node: everything but socket options. The TTL stays the system's, which reaches every peer that a smaller one reaches. */
+const needs = 'needs Linux and the native module koffi, which could not be loaded';
+
+/**
+ * Plain sockets of Node: everything but socket options. The TTL stays the system's, which reaches every peer that a smaller one
+ * reaches, and so does the time after which unacknowledged data is given up.
+ */
 export const nodeTransport: Transport = {
-  cannot: ({ password }) =>
-    password === undefined ? undefined : 'a TCP MD5 password needs Linux and the native module koffi, which could not be loaded',
+  cannot,
   dial(options, events) {
-    const where: TcpSocketConnectOpts = { host: formatAddress(options.address), port: options.port };
+    const problem = cannot(options);
+    if (problem !== undefined) return failedConnection({ kind: 'unsupported', detail: problem }, events);
+    const where: TcpSocketConnectOpts = { host: connectHost(options), port: options.port };
     if (options.sourceAddress !== undefined) where.localAddress = formatAddress(options.sourceAddress);
     return connectSocket(new Socket(), where, events);
   },
-  listen(_, events) {
-    setImmediate(() => events.failed({ kind: 'unsupported', detail: 'this transport does not listen' }));
-    return { setKeys: () => new Map(), close: () => {} };
-  },
+  listen,
   kernelDrops: () => undefined,
   discover(_, events) {
-    setImmediate(() => events.failed({ kind: 'unsupported', detail: 'router advertisements need Linux and the native module koffi' }));
+    setImmediate(() => events.failed({ kind: 'unsupported', detail: `sending router advertisements ${needs}` }));
     return { close: () => {} };
   },
 };
 
-/** Connects a socket and translates its events. */
-export function connectSocket(socket: Socket, where: TcpSocketConnectOpts, events: ConnectionEvents): Connection {
-  let failure: TransportFailure | undefined;
-  socket.setNoDelay(true);
-  socket.on('connect', () => events.connected(localAddressOf(socket)));
-  socket.on('data', (chunk) => events.data(chunk));
-  socket.on('drain', () => events.drain());
-  socket.on('error', (error: NodeJS.ErrnoException) => {
-    failure = failureOf(error);
+function cannot(options: DialOptions): string | undefined {
+  const { address, interface: networkInterface, password, minimumTtl } = options;
+  if (password !== undefined) return `a TCP MD5 password ${needs}`;
+  if (minimumTtl !== undefined) return `TTL security ${needs}`;
+  if (networkInterface !== undefined && !isLinkLocal(address)) return `binding a connection to a network interface ${needs}`;
+  return linkLocalProblem(options);
+}
+
+function listen({ address, port }: ListenOptions, events: ListenerEvents): Listener {
+  let closed = false;
+  const server = createServer({ pauseOnConnect: true }, (socket) => {
+    if (closed) socket.destroy();
+    else receive(socket, events);
   });
-  socket.on('close', () => events.closed(failure));
-  socket.connect(where);
+  server.on('error', (error) => {
+    if (closed) return;
+    closed = true;
+    events.failed(listenFailureOf(error, address === undefined ? 'all addresses' : formatAddress(address), port));
+  });
+  server.listen({ port, ...(address === undefined ? {} : { host: formatAddress(address) }) }, () => {
+    const at = server.address();
+    if (!closed) events.listening(typeof at === 'object' && at !== null ? at.port : port);
+  });
   return {
-    write: (bytes) => {
-      if (!socket.writable) return true;
-      socket.write(bytes);
-      return !socket.writableNeedDrain;
+    setKeys: (keys) => new Map(keys.map((_, index) => [index, `a TCP MD5 password ${needs}`])),
+    close: () => {
+      if (!closed) server.close();
+      closed = true;
     },
-    end: () => void socket.end(),
-    destroy: () => void socket.destroy(),
   };
 }
 
-/** A connection that fails before it begins, reported later as every event is. */
-export function failedConnection(failure: TransportFailure, events: ConnectionEvents): Connection {
-  let open = true;
-  const close = (what: TransportFailure | undefined): void => {
-    if (open) events.closed(what);
-    open = false;
+function receive(socket: Socket, events: ListenerEvents): void {
+  const remote = readSocketAddress(socket.remoteAddress ?? '');
+  if (remote === undefined) {
+    socket.destroy(); // It is gone already.
+    return;
+  }
+  socket.on('error', () => {}); // Whoever accepts it hears of errors; a rejected one has nobody to tell.
+  let answered = false;
+  const incoming: Incoming = {
+    remoteAddress: remote.address,
+    ...(remote.zone === undefined ? {} : { interface: remote.zone }),
+    accept: ({ minimumTtl }: SocketOptions, connectionEvents) => {
+      answered = true;
+      if (minimumTtl === undefined) return acceptSocket(socket, connectionEvents);
+      socket.destroy();
+      return failedConnection({ kind: 'unsupported', detail: `TTL security ${needs}` }, connectionEvents);
+    },
+    reject: () => {
+      answered = true;
+      socket.resetAndDestroy();
+    },
   };
-  setImmediate(() => close(failure));
-  return { write: () => true, end: () => {}, destroy: () => void setImmediate(() => close(undefined)) };
-}
-
-const failureKinds: Readonly<Record<string, TransportFailure['kind']>> = {
-  ECONNREFUSED: 'refused',
-  EHOSTUNREACH: 'unreachable',
-  ENETUNREACH: 'unreachable',
-  EHOSTDOWN: 'unreachable',
-  ETIMEDOUT: 'timeout',
-  ECONNRESET: 'reset',
-  EPIPE: 'reset',
-};
-
-const failureDetails: Readonly<Record<string, string>> = {
-  EHOSTUNREACH: 'no route to host, or it does not answer ARP or neighbour discovery',
-  ENETUNREACH: 'no route to its network',
-  ECONNRESET: 'reset by the peer',
-  ETIMEDOUT: 'the peer no longer acknowledges data',
-  EADDRNOTAVAIL: 'the source address is not configured on this host',
-  EACCES: 'the operating system forbids it',
-};
-
-export function failureOf(error: NodeJS.ErrnoException): TransportFailure {
-  const code = error.code ?? '';
-  return { kind: failureKinds[code] ?? 'other', detail: failureDetails[code] ?? error.message };
-}
-
-function localAddressOf(socket: Socket): Address | undefined {
-  const address = parseAddress((socket.localAddress ?? '').replace(/%.*$/, ''));
-  return address.ok ? address.value : undefined;
+  events.connection(incoming);
+  if (!answered) incoming.reject();
 }

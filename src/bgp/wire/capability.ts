@@ -1,5 +1,7 @@
+import assert from 'node:assert';
 import { capabilityCode } from './codes.ts';
 import { Reader } from './reader.ts';
+import { decodeText, encodeText } from './text.ts';
 import { octets, u16, u32 } from './writer.ts';
 
 /** A capability of RFC 5492, read as far as we act upon it. */
@@ -14,6 +16,8 @@ export type Capability =
   | { readonly kind: 'addPath'; readonly families: readonly AddPathFamily[] } // RFC 7911 4
   | { readonly kind: 'enhancedRouteRefresh' } // RFC 7313 3.1
   | { readonly kind: 'longLivedGracefulRestart'; readonly families: readonly LongLivedFamily[] } // RFC 9494 3
+  | { readonly kind: 'fqdn'; readonly hostName: string; readonly domainName: string } // draft-walton-bgp-hostname-capability
+  | { readonly kind: 'softwareVersion'; readonly version: string } // draft-ietf-idr-software-version
   | { readonly kind: 'other'; readonly code: number; readonly data: Uint8Array };
 
 export interface NextHopTuple {
@@ -52,9 +56,13 @@ export interface LongLivedFamily extends GracefulRestartFamily {
   readonly staleTime: number;
 }
 
-/** The value of one capability; undefined where its length is wrong for its code. */
+/**
+ * The value of one capability; undefined where its length is wrong for its code, for which the OPEN is refused. An
+ * optional service that cannot be read is as good as none (`other`): the peer is not to be punished for it.
+ */
 export function decodeCapability(code: number, data: Uint8Array): Capability | undefined {
   const reader = new Reader(data);
+  const unread: Capability = { kind: 'other', code, data };
   switch (code) {
     case capabilityCode.multiprotocol: {
       if (data.length !== 4) return undefined;
@@ -75,56 +83,73 @@ export function decodeCapability(code: number, data: Uint8Array): Capability | u
     case capabilityCode.role:
       return data.length === 1 ? { kind: 'role', role: reader.u8() } : undefined;
     case capabilityCode.gracefulRestart:
-      // One of a wrong length is as good as none: the peer is not to be punished for an optional service.
-      return data.length % 4 === 2 ? decodeGracefulRestart(reader) : { kind: 'other', code, data };
+      return data.length % 4 === 2 ? decodeGracefulRestart(reader) : unread;
     case capabilityCode.fourOctetAsn:
       return data.length === 4 ? { kind: 'fourOctetAsn', asn: reader.u32() } : undefined;
     case capabilityCode.addPath:
-      return data.length % 4 === 0 ? decodeAddPath(reader) : { kind: 'other', code, data };
+      return decodeAddPath(reader) ?? unread;
     case capabilityCode.enhancedRouteRefresh:
       return data.length === 0 ? { kind: 'enhancedRouteRefresh' } : undefined;
     case capabilityCode.longLivedGracefulRestart:
-      return data.length % 7 === 0 ? decodeLongLived(reader) : { kind: 'other', code, data };
+      return data.length % 7 === 0 ? decodeLongLived(reader) : unread;
+    case capabilityCode.fqdn:
+      return decodeFqdn(reader) ?? unread;
+    case capabilityCode.softwareVersion: {
+      const version = takeText(reader);
+      return version === undefined || reader.left > 0 ? unread : { kind: 'softwareVersion', version };
+    }
     default:
-      return { kind: 'other', code, data };
+      return unread;
   }
 }
 
-/** Code, length and value. */
+/** Code, length and value. A value of more than 255 octets is a defect of the caller. */
 export function encodeCapability(capability: Capability): Uint8Array {
+  const code = capability.kind === 'other' ? capability.code : capabilityCode[capability.kind];
+  const value = encodeValue(capability);
+  assert(value.length <= longest, `a capability of ${value.length} octets`);
+  return octets(code, value.length, value);
+}
+
+const longest = 255;
+
+function encodeValue(capability: Capability): Uint8Array {
   switch (capability.kind) {
     case 'multiprotocol':
-      return octets(capabilityCode.multiprotocol, 4, u16(capability.afi), 0, capability.safi);
-    case 'routeRefresh':
-      return octets(capabilityCode.routeRefresh, 0);
-    case 'extendedNextHop': {
-      const tuples = capability.tuples.map((tuple) => octets(u16(tuple.afi), u16(tuple.safi), u16(tuple.nextHopAfi)));
-      return octets(capabilityCode.extendedNextHop, tuples.length * 6, ...tuples);
-    }
-    case 'extendedMessage':
-      return octets(capabilityCode.extendedMessage, 0);
+      return octets(u16(capability.afi), 0, capability.safi);
+    case 'extendedNextHop':
+      return octets(...capability.tuples.map((tuple) => octets(u16(tuple.afi), u16(tuple.safi), u16(tuple.nextHopAfi))));
     case 'role':
-      return octets(capabilityCode.role, 1, capability.role);
+      return octets(capability.role);
     case 'gracefulRestart':
-      return octets(capabilityCode.gracefulRestart, 2 + capability.families.length * 4, ...encodeGracefulRestart(capability));
+      return encodeGracefulRestart(capability);
     case 'fourOctetAsn':
-      return octets(capabilityCode.fourOctetAsn, 4, u32(capability.asn));
-    case 'addPath': {
-      const families = capability.families.map(({ afi, safi, receive, send }) =>
-        octets(u16(afi), safi, (receive ? 1 : 0) + (send ? 2 : 0)),
+      return octets(u32(capability.asn));
+    case 'addPath':
+      return octets(
+        ...capability.families.map(({ afi, safi, receive, send }) => octets(u16(afi), safi, (receive ? 1 : 0) + (send ? 2 : 0))),
       );
-      return octets(capabilityCode.addPath, families.length * 4, ...families);
+    case 'longLivedGracefulRestart':
+      return octets(
+        ...capability.families.map(({ staleTime, ...family }) =>
+          octets(encodeRestartFamily(family), staleTime >>> 16, u16(staleTime & 0xffff)),
+        ),
+      );
+    case 'fqdn': {
+      const host = encodeText(capability.hostName, longest - 2);
+      const domain = encodeText(capability.domainName, longest - 2 - host.length);
+      return octets(host.length, host, domain.length, domain);
     }
-    case 'enhancedRouteRefresh':
-      return octets(capabilityCode.enhancedRouteRefresh, 0);
-    case 'longLivedGracefulRestart': {
-      const families = capability.families.map(({ staleTime, ...family }) =>
-        octets(...encodeRestartFamily(family), staleTime >>> 16, u16(staleTime & 0xffff)),
-      );
-      return octets(capabilityCode.longLivedGracefulRestart, families.length * 7, ...families);
+    case 'softwareVersion': {
+      const version = encodeText(capability.version, longest - 1);
+      return octets(version.length, version);
     }
     case 'other':
-      return octets(capability.code, capability.data.length, capability.data);
+      return capability.data;
+    case 'routeRefresh':
+    case 'extendedMessage':
+    case 'enhancedRouteRefresh':
+      return octets();
   }
 }
 
@@ -137,29 +162,28 @@ function decodeGracefulRestart(reader: Reader): GracefulRestart {
   return { kind: 'gracefulRestart', restarted, notification: (head & 0x4000) !== 0, restartTime: head & 0xfff, families };
 }
 
-function encodeGracefulRestart({ restarted, notification, restartTime, families }: GracefulRestart): Uint8Array[] {
+function encodeGracefulRestart({ restarted, notification, restartTime, families }: GracefulRestart): Uint8Array {
+  assert(restartTime <= 0xfff, `a restart time of ${restartTime} s`);
   const head = (restarted ? 0x8000 : 0) + (notification ? 0x4000 : 0) + restartTime;
-  return [octets(u16(head)), ...families.map((family) => octets(...encodeRestartFamily(family)))];
+  return octets(u16(head), ...families.map(encodeRestartFamily));
 }
 
 function decodeRestartFamily(reader: Reader): GracefulRestartFamily {
   return { afi: reader.u16(), safi: reader.u8(), forwardingPreserved: (reader.u8() & 0x80) !== 0 };
 }
 
-const encodeRestartFamily = ({ afi, safi, forwardingPreserved }: GracefulRestartFamily): readonly number[] => [
-  ...u16(afi),
-  safi,
-  forwardingPreserved ? 0x80 : 0,
-];
+function encodeRestartFamily({ afi, safi, forwardingPreserved }: GracefulRestartFamily): Uint8Array {
+  return octets(u16(afi), safi, forwardingPreserved ? 0x80 : 0);
+}
 
-/** AFI (2) | SAFI (1) | send and receive (1), from the peer's point of view. */
-function decodeAddPath(reader: Reader): Capability {
+/** AFI (2) | SAFI (1) | send and receive (1), from the peer's point of view. Any other value makes it "not understood" (RFC 7911 4). */
+function decodeAddPath(reader: Reader): Capability | undefined {
   const families: AddPathFamily[] = [];
   while (reader.left > 0) {
     const family = { afi: reader.u16(), safi: reader.u8() };
     const direction = reader.u8();
-    // Other values are to be ignored (RFC 7911 4).
-    if (direction >= 1 && direction <= 3) families.push({ ...family, receive: (direction & 1) !== 0, send: (direction & 2) !== 0 });
+    if (reader.overrun || direction < 1 || direction > 3) return undefined;
+    families.push({ ...family, receive: (direction & 1) !== 0, send: (direction & 2) !== 0 });
   }
   return { kind: 'addPath', families };
 }
@@ -168,4 +192,17 @@ function decodeLongLived(reader: Reader): Capability {
   const families: LongLivedFamily[] = [];
   while (reader.left > 0) families.push({ ...decodeRestartFamily(reader), staleTime: reader.u8() * 0x1_0000 + reader.u16() });
   return { kind: 'longLivedGracefulRestart', families };
+}
+
+/** Length of the host's name (1) | name | length of the domain's name (1) | name. */
+function decodeFqdn(reader: Reader): Capability | undefined {
+  const hostName = takeText(reader);
+  const domainName = takeText(reader);
+  return hostName === undefined || domainName === undefined || reader.left > 0 ? undefined : { kind: 'fqdn', hostName, domainName };
+}
+
+/** Length (1) | text. Undefined where it is cut off, or is not UTF-8. */
+function takeText(reader: Reader): string | undefined {
+  const text = decodeText(reader.take(reader.u8()));
+  return reader.overrun || text.includes('\ufffd') ? undefined : text;
 }

@@ -17,7 +17,20 @@ export const openError = {
   roleMismatch: 11,
 } as const;
 
-export const updateError = { malformedAttributes: 1, optionalAttribute: 9, network: 10 } as const;
+export const updateError = {
+  malformedAttributes: 1,
+  unrecognizedWellKnown: 2,
+  missingWellKnown: 3,
+  attributeFlags: 4,
+  attributeLength: 5,
+  origin: 6,
+  nextHop: 8,
+  optionalAttribute: 9,
+  network: 10,
+  asPath: 11,
+} as const;
+
+export const routeRefreshError = { invalidLength: 1 } as const;
 
 export const cease = {
   maximumPrefixes: 1,
@@ -38,6 +51,12 @@ export const refreshSubtype = { request: 0, begin: 1, end: 2 } as const;
 export const afi = { ipv4: 1, ipv6: 2 } as const;
 export const safi = { unicast: 1 } as const;
 
+/** "IPv6 unicast"; "AFI 25 SAFI 70" where this speaker does not know the family. */
+export function familyName(afiNumber: number, safiNumber: number): string {
+  const known = safiNumber === safi.unicast && (afiNumber === afi.ipv4 || afiNumber === afi.ipv6);
+  return known ? `IPv${afiNumber === afi.ipv4 ? 4 : 6} unicast` : `AFI ${afiNumber} SAFI ${safiNumber}`;
+}
+
 export const capabilityCode = {
   multiprotocol: 1,
   routeRefresh: 2,
@@ -49,6 +68,8 @@ export const capabilityCode = {
   addPath: 69,
   enhancedRouteRefresh: 70,
   longLivedGracefulRestart: 71,
+  fqdn: 73,
+  softwareVersion: 75,
 } as const;
 
 export const attributeType = {

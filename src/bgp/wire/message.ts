@@ -11,11 +11,12 @@ export const headerLength = 19;
 
 const marker: readonly number[] = Array<number>(16).fill(0xff);
 
-export function encodeMessage(type: number, body: Uint8Array): Uint8Array {
+/** A message longer than `maximum` octets is a defect of the caller: RFC 8654 allows more than 4096 only where both sides have it. */
+export function withHeader(type: number, body: Uint8Array, maximum: number = maximumMessageLength): Uint8Array {
   const length = headerLength + body.length;
-  assert(length <= maximumMessageLength, `a message of ${length} octets`);
+  assert(length <= maximum, `a message of ${length} octets`);
   return octets(marker, u16(length), type, body);
 }
 
 /** One constant for all sessions: nobody may write to it. */
-export const keepaliveMessage: Uint8Array = encodeMessage(messageType.keepalive, new Uint8Array(0));
+export const keepaliveMessage: Uint8Array = withHeader(messageType.keepalive, new Uint8Array(0));

@@ -1,8 +1,11 @@
+import type { Family } from '../../net/address.ts';
 import { maximumMessageLength, maximumShutdownMessage } from '../limits.ts';
-import { cease, errorCode, errorName, messageType } from './codes.ts';
+import { afi, cease, errorCode, errorName, familyName, messageType, safi } from './codes.ts';
 import { noData } from './fault.ts';
-import { encodeMessage, headerLength } from './message.ts';
-import { octets } from './writer.ts';
+import { withHeader, headerLength } from './message.ts';
+import { Reader } from './reader.ts';
+import { decodeText, encodeText } from './text.ts';
+import { octets, u16, u32 } from './writer.ts';
 
 /** NOTIFICATION, RFC 4271 4.5: error code (1) | subcode (1) | data. */
 export interface Notification {
@@ -16,9 +19,10 @@ export function decodeNotification(body: Uint8Array): Notification {
   return { code: body[0] ?? 0, subcode: body[1] ?? 0, data: body.slice(2) };
 }
 
-export function encodeNotification({ code, subcode, data }: Notification): Uint8Array {
-  const room = maximumMessageLength - headerLength - 2;
-  return encodeMessage(messageType.notification, octets(code, subcode, data.subarray(0, room)));
+/** Data that would make the message longer than `maximum` octets is cut off. */
+export function encodeNotification({ code, subcode, data }: Notification, maximum: number = maximumMessageLength): Uint8Array {
+  const room = maximum - headerLength - 2;
+  return withHeader(messageType.notification, octets(code, subcode, data.subarray(0, room)), maximum);
 }
 
 /** A Cease; the text travels with Administrative Shutdown and Administrative Reset only (RFC 9003 2). */
@@ -27,12 +31,17 @@ export function ceaseNotification(subcode: number, message?: string): Notificati
   return { code: errorCode.cease, subcode, data };
 }
 
+/** RFC 4486 4: the Cease for too many prefixes, with the family and the upper bound that was crossed. */
+export function maximumPrefixesNotification(family: Family, maximum: number): Notification {
+  return { ...ceaseNotification(cease.maximumPrefixes), data: octets(u16(family === 4 ? afi.ipv4 : afi.ipv6), safi.unicast, u32(maximum)) };
+}
+
 /** RFC 8538 3: the peer is to forget our routes although it keeps them after other NOTIFICATIONs. */
 export function hardReset({ code, subcode, data }: Notification): Notification {
   return { code: errorCode.cease, subcode: cease.hardReset, data: octets(code, subcode, data) };
 }
 
-/** What a Hard Reset carries; any other NOTIFICATION is its own. */
+/** What a Hard Reset carries; any other NOTIFICATION is its own. One that carries another is not opened twice. */
 export function innermost(notification: Notification): Notification {
   const { code, subcode, data } = notification;
   const carries = code === errorCode.cease && subcode === cease.hardReset && data.length >= 2;
@@ -44,18 +53,30 @@ export function shutdownMessageOf({ code, subcode, data }: Notification): string
   if (!carriesText(code, subcode)) return undefined;
   const length = data[0] ?? 0;
   if (length === 0 || length > data.length - 1) return undefined;
-  // Invalid UTF-8 becomes U+FFFD: a receiver must not do more than show the text (RFC 9003 2).
-  const text = new TextDecoder('utf-8').decode(data.subarray(1, 1 + length));
-  const clean = text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim();
-  return clean === '' ? undefined : clean;
+  const text = decodeText(data.subarray(1, 1 + length));
+  return text === '' ? undefined : text;
 }
 
-/** "Cease: Administrative Shutdown (6/2): "maintenance"", and what a Hard Reset carries. */
+/** "Cease: Hard Reset (6/9) of Cease: Administrative Shutdown (6/2): "maintenance"". */
 export function describeNotification(notification: Notification): string {
   const inner = innermost(notification);
-  const outer = inner === notification ? '' : `${errorName(notification.code, notification.subcode)} with `;
-  const text = shutdownMessageOf(inner);
-  return `${outer}${errorName(inner.code, inner.subcode)}${text === undefined ? '' : `: ${JSON.stringify(text)}`}`;
+  return inner === notification ? describe(inner) : `${errorName(notification.code, notification.subcode)} of ${describe(inner)}`;
+}
+
+function describe(notification: Notification): string {
+  const name = errorName(notification.code, notification.subcode);
+  const text = shutdownMessageOf(notification);
+  if (text !== undefined) return `${name}: ${JSON.stringify(text)}`;
+  const bound = prefixBoundOf(notification);
+  return bound === undefined ? name : `${name}: ${bound}`;
+}
+
+/** RFC 4486 4: AFI (2) | SAFI (1) | upper bound (4), which a sender may leave out. */
+function prefixBoundOf({ code, subcode, data }: Notification): string | undefined {
+  if (code !== errorCode.cease || subcode !== cease.maximumPrefixes || data.length !== 7) return undefined;
+  const reader = new Reader(data);
+  const family = familyName(reader.u16(), reader.u8());
+  return `at most ${reader.u32()} of ${family}`;
 }
 
 const carriesText = (code: number, subcode: number): boolean =>
@@ -63,7 +84,6 @@ const carriesText = (code: number, subcode: number): boolean =>
 
 /** Length octet and UTF-8, cut between characters at the RFC's bound. */
 function encodeShutdownMessage(message: string): Uint8Array {
-  const text = new Uint8Array(maximumShutdownMessage);
-  const { written } = new TextEncoder().encodeInto(message, text);
-  return octets(written, text.subarray(0, written));
+  const text = encodeText(message, maximumShutdownMessage);
+  return octets(text.length, text);
 }

@@ -2,14 +2,14 @@ import assert from 'node:assert';
 import { decodeCapability, encodeCapability, type Capability } from './capability.ts';
 import { errorCode, messageType, openError } from './codes.ts';
 import { decoded, failed, fault, type Decoded } from './fault.ts';
-import { encodeMessage } from './message.ts';
+import { withHeader } from './message.ts';
 import { Reader } from './reader.ts';
 import { octets, u16, u32 } from './writer.ts';
 
 /**
  * OPEN, RFC 4271 4.2:
  *   version (1) | my AS (2) | hold time (2) | BGP identifier (4) | parameters' length (1) | parameters
- * and RFC 9072 where the parameters begin with 255 255: their length and each one's length have two octets.
+ * and RFC 9072 2, where the parameters begin with one of type 255: their length and each one's length have two octets.
  */
 export interface OpenMessage {
   readonly version: number;
@@ -38,7 +38,8 @@ export function decodeOpen(body: Uint8Array): Decoded<OpenMessage> {
   let length = reader.u8();
   if (reader.overrun) return malformed('it is too short');
   const parameters = reader.rest();
-  const extended = length === extendedLength && parameters[0] === extendedLength;
+  // The octet before it is 255 when sent by the book, but only 0 would be wrong: it is not looked at (RFC 9072 2).
+  const extended = length !== 0 && parameters[0] === extendedLength;
   const inner = new Reader(parameters);
   if (extended) {
     inner.u8();
@@ -59,18 +60,18 @@ export function decodeOpen(body: Uint8Array): Decoded<OpenMessage> {
   return decoded({ version, asn, holdTime, routerId, capabilities });
 }
 
-/** The whole message. RFC 9072's long form is used only where it is needed. */
+/** The whole message. RFC 9072's long form is used only where it is needed: more than 255 octets of parameters. */
 export function encodeOpen(open: OpenMessage): Uint8Array {
   const head = octets(open.version, u16(open.asn), u16(open.holdTime), u32(open.routerId));
   const encoded = open.capabilities.map(encodeCapability);
   const values = octets(...encoded);
-  if (values.length === 0) return encodeMessage(messageType.open, octets(head, 0));
-  if (values.length + 2 <= 254) {
-    return encodeMessage(messageType.open, octets(head, values.length + 2, capabilitiesParameter, values.length, values));
+  if (values.length === 0) return withHeader(messageType.open, octets(head, 0));
+  if (values.length + 2 <= 255) {
+    return withHeader(messageType.open, octets(head, values.length + 2, capabilitiesParameter, values.length, values));
   }
   assert(values.length < 0xffff - 3, 'too many capabilities');
   const parameter = octets(capabilitiesParameter, u16(values.length), values);
-  return encodeMessage(messageType.open, octets(head, extendedLength, extendedLength, u16(parameter.length), parameter));
+  return withHeader(messageType.open, octets(head, extendedLength, extendedLength, u16(parameter.length), parameter));
 }
 
 function decodeCapabilities(value: Uint8Array, into: Capability[]): string | undefined {

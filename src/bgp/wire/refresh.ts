@@ -1,5 +1,5 @@
 import { messageType } from './codes.ts';
-import { encodeMessage } from './message.ts';
+import { withHeader } from './message.ts';
 import { Reader } from './reader.ts';
 import { octets, u16 } from './writer.ts';
 
@@ -17,5 +17,5 @@ export function decodeRouteRefresh(body: Uint8Array): RouteRefresh {
 }
 
 export function encodeRouteRefresh({ afi, subtype, safi }: RouteRefresh): Uint8Array {
-  return encodeMessage(messageType.routeRefresh, octets(u16(afi), subtype, safi));
+  return withHeader(messageType.routeRefresh, octets(u16(afi), subtype, safi));
 }

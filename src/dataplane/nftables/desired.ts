@@ -1,9 +1,12 @@
 import { frontendKey, type Frontend, type ServiceForwarding } from '../../net/frontend.ts';
 
-/** What every service asks for, and which of them owns a frontend when several ask: the one that asked first. */
+/**
+ * What every service asks for, and which of them owns a frontend when several ask: the one with the smallest key, also when
+ * it came last. Who came first is known to nobody after a restart, and another node may have seen it otherwise.
+ */
 export class DesiredFrontends {
   readonly #services = new Map<string, ReadonlyMap<string, Frontend>>();
-  /** Services by frontend in the order in which they asked; the first is the owner. */
+  /** Services by frontend, sorted; the first is the owner. */
   readonly #claims = new Map<string, string[]>();
   /** The keys with more than one claim. */
   readonly #contested = new Set<string>();
@@ -25,7 +28,7 @@ export class DesiredFrontends {
     }
     for (const key of after.keys()) {
       touched.add(key);
-      if (!before.has(key)) this.#claim(key, [...(this.#claims.get(key) ?? []), service]);
+      if (!before.has(key)) this.#claim(key, [...(this.#claims.get(key) ?? []), service].sort());
     }
     return touched;
   }
@@ -45,11 +48,11 @@ export class DesiredFrontends {
     return this.#services.keys();
   }
 
-  /** For each contested frontend the first service that waits, and the owner. */
-  *conflicts(): Iterable<{ readonly key: string; readonly service: string; readonly owner: string }> {
+  /** For each contested frontend its owner, and the services that wait for it. */
+  *conflicts(): Iterable<{ readonly key: string; readonly services: readonly string[]; readonly owner: string }> {
     for (const key of this.#contested) {
-      const [owner, service] = this.#claims.get(key) ?? [];
-      if (owner !== undefined && service !== undefined) yield { key, service, owner };
+      const [owner, ...services] = this.#claims.get(key) ?? [];
+      if (owner !== undefined) yield { key, services, owner };
     }
   }
 

@@ -39,6 +39,9 @@ export const maximumConntrackQueue = 4_096;
 /** Unreachable routes of one node. */
 export const maximumUnreachable = 10_000;
 
+/** Milliseconds between two looks for unreachable routes and rules that another program removed. */
+export const routeCheckInterval = 10_000;
+
 /** Milliseconds after a repair that failed until the next attempt. */
 export const repairRetry = 5_000;
 

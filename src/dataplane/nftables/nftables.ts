@@ -7,12 +7,13 @@ import { conntrackCommand } from '../conntrack/conntrack-command.ts';
 import { staleFlows, type ConntrackCleaner, type StaleFlows } from '../conntrack/conntrack-cleaner.ts';
 import { DataplaneError, type ApplyResult, type Dataplane, type ForwardingChanges, type QuarantinedFrontend } from '../dataplane.ts';
 import { ipCommand } from '../routes/ip-command.ts';
-import { planRoutes, type RouteTable } from '../routes/unreachable-routes.ts';
+import type { RouteTable } from '../routes/unreachable-routes.ts';
+import { UnreachableSet } from '../routes/unreachable-set.ts';
 import { DesiredFrontends } from './desired.ts';
 import { frontendElements, nodeElements } from './elements.ts';
 import type { NftExecutor } from './executor.ts';
 import { KernelTable, nodeOwner, type CommitResult, type Target } from './kernel-table.ts';
-import { maximumConntrackQueue, maximumUnreachable, repairDelay, repairInterval, repairRetry, retriesPerBatch } from './limits.ts';
+import { maximumConntrackQueue, repairDelay, repairInterval, repairRetry, retriesPerBatch } from './limits.ts';
 import { nftCommand } from './nft-command.ts';
 import { watchRuleset } from './watch.ts';
 
@@ -39,6 +40,7 @@ export function commandPorts(clock: Clock, log: Log, commandPrefix: readonly str
 export class NftablesDataplane implements Dataplane {
   readonly #ports: NftablesPorts;
   readonly #kernel: KernelTable;
+  readonly #unreachable: UnreachableSet;
   readonly #desired = new DesiredFrontends();
   readonly #touched = new Set<string>();
   readonly #refused = new Map<string, string>();
@@ -56,12 +58,12 @@ export class NftablesDataplane implements Dataplane {
   #cancelRepair: Cancel | undefined;
   #repairedAt = Number.NEGATIVE_INFINITY;
   #cleaning: Promise<void> | undefined;
-  #routes: readonly Prefix[] | undefined;
   #closed = false;
 
   constructor(ports: NftablesPorts) {
     this.#ports = ports;
     this.#kernel = new KernelTable(ports.executor, ports.log);
+    this.#unreachable = new UnreachableSet(ports, (what) => this.#wasRepaired(what));
   }
 
   replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult> {
@@ -87,18 +89,8 @@ export class NftablesDataplane implements Dataplane {
     return this.#flush();
   }
 
-  setUnreachable(prefixes: readonly Prefix[]): Promise<void> {
-    if (prefixes.length > maximumUnreachable) {
-      return Promise.reject(new DataplaneError('failed', `${prefixes.length} unreachable routes are more than ${maximumUnreachable}`));
-    }
-    return this.#enqueue(async () => {
-      const existing = this.#routes ?? (await this.#ports.routes.list());
-      const { add, remove } = planRoutes(existing, prefixes);
-      // Until the kernel has answered, nothing is known.
-      this.#routes = undefined;
-      await this.#ports.routes.change(add, remove);
-      this.#routes = prefixes;
-    });
+  setUnreachable(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
+    return this.#unreachable.set(prefixes);
   }
 
   onFailure(listener: (error: DataplaneError) => void): void {
@@ -114,15 +106,15 @@ export class NftablesDataplane implements Dataplane {
     this.#cancelRepair?.();
     await this.#watch?.stop();
     await this.#tail.catch(() => undefined);
+    await this.#unreachable.close();
     await this.#cleaning;
   }
 
   async cleanup(): Promise<void> {
     await this.close();
     await this.#kernel.remove();
-    await this.#ports.routes.change([], await this.#ports.routes.list());
+    await this.#unreachable.remove();
     this.#synchronised = false;
-    this.#routes = undefined;
   }
 
   #setNode(node: NodeForwarding): void {
@@ -234,12 +226,12 @@ export class NftablesDataplane implements Dataplane {
 
   #quarantined(): ReadonlyMap<string, QuarantinedFrontend> {
     const quarantined = new Map<string, QuarantinedFrontend>();
-    for (const { key, service, owner } of this.#desired.conflicts())
-      quarantined.set(key, { service, error: `already belongs to ${owner}`, owner });
+    for (const { key, services, owner } of this.#desired.conflicts())
+      quarantined.set(key, { services, error: `belongs to ${owner}`, owner });
     for (const [key, error] of this.#refused) {
       const service = this.#desired.get(key)?.service;
       // A frontend that is to go and cannot has no service any more.
-      quarantined.set(key, { service: service ?? '', error });
+      quarantined.set(key, { services: service === undefined ? [] : [service], error });
     }
     return quarantined;
   }
@@ -265,7 +257,11 @@ export class NftablesDataplane implements Dataplane {
     this.#repairedAt = this.#ports.clock.now();
     const result = await this.#synchronise();
     if (result.transactions === 0) return;
-    this.#ports.log.warn({ what }, 'nftables tables were changed by another program and are repaired');
+    this.#wasRepaired(what);
+  }
+
+  #wasRepaired(what: string): void {
+    this.#ports.log.warn({ what }, 'what another program changed of ours is repaired');
     for (const listener of this.#repairListeners) listener(what);
   }
 

@@ -1,3 +1,4 @@
+import type { Family } from '../../net/address.ts';
 import { formatPrefix, parsePrefix, type Prefix } from '../../net/prefix.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { runCommand, type CommandLine, type CommandOutcome } from '../run-command.ts';
@@ -5,6 +6,11 @@ import { routeProtocol, routingTable, rulePreference, type RouteTable } from './
 
 /** Answers of the kernel that mean: it is as you want it. */
 const alreadySo = /No such process|No such file|File exists|FIB table does not exist/;
+
+const families: readonly Family[] = [4, 6];
+
+/** Our rule as `ip -N rule show` prints it. */
+const ruleLine = new RegExp(`^${rulePreference}:\\s+not from all iif lo lookup ${routingTable} proto ${routeProtocol}$`);
 
 const bounds = { timeout: 30_000, outputBytes: 16 * 1024 * 1024 };
 
@@ -22,32 +28,39 @@ export function ipCommand(commandPrefix: readonly string[] = []): RouteTable {
     if (problems.length > 0 || (outcome.status !== 0 && answers.length === 0)) throw errorOf(outcome);
   };
   /** Only what the node forwards: its own packets are routed before they are translated, and must find a way. */
-  const rules = async (verb: 'add' | 'del'): Promise<void> => {
-    const rule = ['pref', String(rulePreference), 'not', 'iif', 'lo', 'lookup', String(routingTable), 'protocol', String(routeProtocol)];
-    for (const family of ['-4', '-6']) await change([family, 'rule', verb, ...rule]);
+  const rule = ['pref', String(rulePreference), 'not', 'iif', 'lo', 'lookup', String(routingTable), 'protocol', String(routeProtocol)];
+  const changeRule = (family: Family, verb: 'add' | 'del'): Promise<void> => change([`-${family}`, 'rule', verb, ...rule]);
+  const routesOf = async (family: Family): Promise<Prefix[]> => {
+    const selector = ['table', String(routingTable), 'type', 'unreachable', 'proto', String(routeProtocol)];
+    const outcome = await run(['-N', '-o', `-${family}`, 'route', 'show', ...selector], '');
+    if (/FIB table does not exist/.test(outcome.stderr)) return [];
+    if (outcome.status !== 0) throw errorOf(outcome);
+    return outcome.stdout.split('\n').flatMap((line) => readRoute(line, family === 4 ? 32 : 128) ?? []);
+  };
+  const hasRule = async (family: Family): Promise<boolean> => {
+    const outcome = await run(['-N', `-${family}`, 'rule', 'show', 'pref', String(rulePreference)], '');
+    if (outcome.status !== 0) throw errorOf(outcome);
+    return outcome.stdout.split('\n').some((line) => ruleLine.test(line.trim()));
   };
   return {
     async list() {
-      const found: Prefix[] = [];
-      for (const family of ['-4', '-6']) {
-        const selector = ['table', String(routingTable), 'type', 'unreachable', 'proto', String(routeProtocol)];
-        const outcome = await run(['-N', '-o', family, 'route', 'show', ...selector], '');
-        if (/FIB table does not exist/.test(outcome.stderr)) continue;
-        if (outcome.status !== 0) throw errorOf(outcome);
-        for (const line of outcome.stdout.split('\n')) {
-          const prefix = readRoute(line, family === '-4' ? 32 : 128);
-          if (prefix !== undefined) found.push(prefix);
-        }
+      const prefixes: Prefix[] = [];
+      const unruled = new Set<Family>();
+      for (const family of families) {
+        prefixes.push(...(await routesOf(family)));
+        if (!(await hasRule(family))) unruled.add(family);
       }
-      return found;
+      return { prefixes, unruled };
     },
     async change(add, remove) {
       const lines = [...add.map((prefix) => routeLine('replace', prefix)), ...remove.map((prefix) => routeLine('del', prefix))];
       if (lines.length === 0) return;
-      if (add.length > 0) await rules('add');
+      const touched = (prefixes: readonly Prefix[]): Family[] =>
+        families.filter((family) => prefixes.some(({ address }) => address.family === family));
+      for (const family of touched(add)) await changeRule(family, 'add');
       // -force: what somebody else has already changed must not keep the rest from being changed.
       await change(['-force', '-batch', '-'], `${lines.join('\n')}\n`);
-      if (remove.length > 0 && (await this.list()).length === 0) await rules('del');
+      for (const family of touched(remove)) if ((await routesOf(family)).length === 0) await changeRule(family, 'del');
     },
   };
 }

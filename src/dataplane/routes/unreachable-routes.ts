@@ -1,12 +1,21 @@
-import type { Prefix } from '../../net/prefix.ts';
-import { formatPrefix } from '../../net/prefix.ts';
+import type { Family } from '../../net/address.ts';
+import { formatPrefix, type Prefix } from '../../net/prefix.ts';
 
 /** The port for routes that make an address inside an announced aggregate unreachable where no service owns it. */
 export interface RouteTable {
-  /** Our unreachable routes, of both families: those with `routeProtocol` in `routingTable`. */
-  list(): Promise<readonly Prefix[]>;
-  /** Adds and removes in one go, additions first. Adding what is there and removing what is not succeed. */
+  list(): Promise<RoutesFound>;
+  /**
+   * Adds and removes in one go, additions first, with the rules that they need. Adding what is there and removing what is not
+   * succeed. Where it rejects, some may have been changed: one at fault does not keep out the others.
+   */
   change(add: readonly Prefix[], remove: readonly Prefix[]): Promise<void>;
+}
+
+export interface RoutesFound {
+  /** Our unreachable routes, of both families: those with `routeProtocol` in `routingTable`. */
+  readonly prefixes: readonly Prefix[];
+  /** The families without our rule: nothing consults their routes. Absent: none. */
+  readonly unruled?: ReadonlySet<Family>;
 }
 
 /**
@@ -24,12 +33,16 @@ export const routingTable = 152;
 /** Before the main table, which is consulted at 32766. */
 export const rulePreference = 32_152;
 
-/** What to add and remove so that exactly `desired` is there. */
-export function planRoutes(existing: readonly Prefix[], desired: readonly Prefix[]): { readonly add: Prefix[]; readonly remove: Prefix[] } {
-  const have = new Map(existing.map((prefix) => [formatPrefix(prefix), prefix]));
+/** What to add and remove so that exactly `desired` is there. A route that nothing consults is added anew, with its rule. */
+export function planRoutes(
+  { prefixes, unruled }: RoutesFound,
+  desired: readonly Prefix[],
+): { readonly add: Prefix[]; readonly remove: Prefix[] } {
+  const have = new Map(prefixes.map((prefix) => [formatPrefix(prefix), prefix]));
   const want = new Map(desired.map((prefix) => [formatPrefix(prefix), prefix]));
+  const counts = (key: string, { address }: Prefix): boolean => have.has(key) && unruled?.has(address.family) !== true;
   return {
-    add: [...want].filter(([key]) => !have.has(key)).map(([, prefix]) => prefix),
+    add: [...want].filter(([key, prefix]) => !counts(key, prefix)).map(([, prefix]) => prefix),
     remove: [...have].filter(([key]) => !want.has(key)).map(([, prefix]) => prefix),
   };
 }

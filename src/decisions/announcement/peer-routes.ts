@@ -9,7 +9,7 @@ import type { RouteIntent } from './route.ts';
 
 export interface PeerAnnouncement {
   readonly peer: string;
-  readonly result: { readonly routes: readonly RouteIntent[] } | { readonly reason: Reason };
+  readonly result: { readonly routes: readonly RouteIntent[]; readonly warning?: Reason } | { readonly reason: Reason };
 }
 
 /** What one peer of the node is told of an address: a route for each prefix that advertisements make of it. */
@@ -34,7 +34,9 @@ export function routesToPeer(
     if ('code' in route) return { peer, result: { reason: route } };
     routes.push(route);
   }
-  return { peer, result: { routes: routes.sort((a, b) => comparePrefixes(a.prefix, b.prefix)) } };
+  routes.sort((a, b) => comparePrefixes(a.prefix, b.prefix));
+  const { passwordGone } = result;
+  return { peer, result: { routes, ...(passwordGone === undefined ? {} : { warning: reason('PeerPasswordGone', passwordGone) }) } };
 }
 
 /**

@@ -8,7 +8,19 @@ import type { Snapshot } from '../../model/snapshot.ts';
 /** A BGPPeer that selects the node. */
 export interface NodePeer {
   readonly peer: string;
-  readonly result: { readonly session: SessionIntent } | { readonly reason: Reason };
+  readonly result: PeerSession | { readonly reason: Reason };
+}
+
+export interface PeerSession {
+  readonly session: SessionIntent;
+  /** The Secret with the password is gone: a session that runs keeps its last password, which `session` has not. */
+  readonly passwordGone?: MissingPassword;
+}
+
+export interface MissingPassword {
+  readonly peer: string;
+  readonly secret: string;
+  readonly why: string;
 }
 
 /** The settings of one session, with everything resolved. */
@@ -37,23 +49,43 @@ export interface SessionIntent {
   readonly shutdownMessage?: string;
 }
 
-/** The BGPPeers that select the node, by name. Empty where there is no Node object or no BGPPeer selects it. */
+/**
+ * The BGPPeers that select the node, by name. Empty where there is no Node object or no BGPPeer selects it. The sessions in
+ * the node's last report are part of what is decided upon: a mistake in another object must not end one that runs.
+ */
 export function peersOfNode(snapshot: Snapshot, nodeName: string): readonly NodePeer[] {
   const node = snapshot.nodes.get(nodeName);
   if (node === undefined) return [];
+  const reported = snapshot.nodeStates.get(nodeName)?.sessions ?? [];
+  const running = new Map(reported.filter(({ since }) => since !== '').map(({ peer, address }) => [peer, address]));
   const selected = [...snapshot.peers.values()]
     .filter(({ nodeSelectors }) => anySelects(nodeSelectors, node.metadata.labels))
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-  const owners = new Map<string, string>();
+  const owners = ownersOfAddresses(selected, running);
   return selected.map((peer): NodePeer => {
     const { name } = peer.metadata;
     const address = formatAddress(peer.peerAddress);
-    const other = owners.get(address);
-    // A router tells sessions apart by their addresses (RFC 4271 6.8), so the second could only disturb the first.
-    if (other !== undefined) return { peer: name, result: { reason: reason('DuplicatePeer', { address, other }) } };
-    owners.set(address, name);
-    return { peer: name, result: resolve(snapshot, node, peer, routerIDOf(peer, nodeName, node.internalIPs)) };
+    const owner = owners.get(address) ?? name;
+    if (owner !== name) return { peer: name, result: { reason: reason('DuplicatePeer', { address, other: owner }) } };
+    return { peer: name, result: resolve(snapshot, node, peer, running.has(name)) };
   });
+}
+
+/**
+ * A router tells sessions apart by their addresses (RFC 4271 6.8), so of several BGPPeers with one address all but one could
+ * only disturb it: that whose session runs, else the oldest, else the first by name. `running`: address of the peer by name.
+ */
+function ownersOfAddresses(peers: readonly BGPPeer[], running: ReadonlyMap<string, string>): Map<string, string> {
+  const owners = new Map<string, string>();
+  const rank = ({ metadata: { name, creationTimestamp }, peerAddress }: BGPPeer): string => {
+    const runs = running.get(name) === formatAddress(peerAddress);
+    return [runs ? '0' : '1', creationTimestamp === '' ? '~' : creationTimestamp, name].join(' ');
+  };
+  for (const peer of peers.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1))) {
+    const address = formatAddress(peer.peerAddress);
+    if (!owners.has(address)) owners.set(address, peer.metadata.name);
+  }
+  return owners;
 }
 
 /** Whether a session with the peer carries the family. */
@@ -61,11 +93,14 @@ export function carriesFamily({ peerAddress, dualStackAddressFamily }: BGPPeer, 
   return dualStackAddressFamily || peerAddress.family === family;
 }
 
-function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, routerID: Address): NodePeer['result'] {
-  const password = passwordOf(snapshot, peer);
-  if (typeof password === 'object') return { reason: password };
+function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, runs: boolean): NodePeer['result'] {
+  const found = passwordOf(snapshot, peer);
+  const missing = typeof found === 'object' ? found : undefined;
+  if (missing !== undefined && !runs) return { reason: reason('PeerPasswordMissing', missing) };
+  const password = typeof found === 'object' ? undefined : found;
   const families: readonly Family[] = [4, 6];
   return {
+    ...(missing === undefined ? {} : { passwordGone: missing }),
     session: {
       peer: peer.metadata.name,
       localASN: peer.myASN,
@@ -77,7 +112,7 @@ function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, routerID: Addres
       holdTimeSeconds: peer.holdTimeSeconds,
       keepaliveTimeSeconds: peer.keepaliveTimeSeconds,
       ...(peer.connectTimeSeconds === undefined ? {} : { connectTimeSeconds: peer.connectTimeSeconds }),
-      routerID,
+      routerID: routerIDOf(peer, node),
       ...(password === undefined ? {} : { password }),
       families: families.filter((family) => carriesFamily(peer, family)),
       ...otherNextHop(peer, node),
@@ -94,12 +129,12 @@ function otherNextHop({ peerAddress, dualStackAddressFamily }: BGPPeer, { intern
   return dualStackAddressFamily && address !== undefined ? { otherNextHop: address } : {};
 }
 
-/** A password that was asked for and is not there must not become a session without one: then there is no session. */
-function passwordOf(snapshot: Snapshot, peer: BGPPeer): string | undefined | Reason {
+/** A password that was asked for and is not there must not become a session without one. */
+function passwordOf(snapshot: Snapshot, peer: BGPPeer): string | undefined | MissingPassword {
   const { passwordSecret } = peer;
   if (passwordSecret === undefined) return peer.password === '' ? undefined : peer.password;
   const name = `${passwordSecret.namespace}/${passwordSecret.name}`;
-  const missing = (why: string): Reason => reason('PeerPasswordMissing', { peer: peer.metadata.name, secret: name, why });
+  const missing = (why: string): MissingPassword => ({ peer: peer.metadata.name, secret: name, why });
   const secret = snapshot.secrets.get(name);
   if (secret === undefined) return missing('it does not exist');
   if (secret.type !== 'kubernetes.io/basic-auth') return missing(`its type is "${secret.type}", not kubernetes.io/basic-auth`);
@@ -111,8 +146,8 @@ function passwordOf(snapshot: Snapshot, peer: BGPPeer): string | undefined | Rea
  * The BGP identifier: as configured, else the node's first IPv4 address. A node without one gets 32 bits from its name,
  * which RFC 6286 2.1 allows as long as they are unique within the AS and not zero.
  */
-function routerIDOf({ routerID }: BGPPeer, nodeName: string, internalIPs: readonly Address[]): Address {
-  return routerID ?? internalIPs.find(({ family }) => family === 4) ?? { family: 4, value: BigInt(hash(nodeName) || 1) };
+function routerIDOf({ routerID }: BGPPeer, { metadata: { name }, internalIPs }: Node): Address {
+  return routerID ?? internalIPs.find(({ family }) => family === 4) ?? { family: 4, value: BigInt(hash(name) || 1) };
 }
 
 /** FNV-1a, 32 bits. */

@@ -1,4 +1,5 @@
 import { formatAddress, parseAddress, type Address } from '../../net/address.ts';
+import { refused } from '../../net/parsed.ts';
 import type { BGPPeer } from '../configuration.ts';
 import { limits } from '../limits.ts';
 import type { NamespacedName } from '../metadata.ts';
@@ -99,25 +100,45 @@ function refuseSpecial(spec: Fields, name: string, address: Address): void {
   spec.problem(name, `${formatAddress(address)} is ${special}`, fix);
 }
 
+const holdTimes = '0s, or from 3s to 65535s';
+const connectTimes = 'from 1s to 65535s';
+
 /** RFC 4271 4.2 and 4.4: hold time 0 or at least three seconds, keepalives at a third of it; 0 turns both off. */
 function readTimers(spec: Fields): Pick<BGPPeer, 'holdTimeSeconds' | 'keepaliveTimeSeconds' | 'connectTimeSeconds'> {
-  const hold = spec.parsed('holdTime', parseWholeSeconds);
-  const keepalive = spec.parsed('keepaliveTime', parseWholeSeconds);
-  const connect = spec.parsed('connectTime', parseWholeSeconds);
+  const hold = readSeconds(spec, 'holdTime', holdTimes);
+  const keepalive = readSeconds(spec, 'keepaliveTime', 'from 1s up to holdTime');
+  const connect = readSeconds(spec, 'connectTime', connectTimes);
   const holdTimeSeconds = hold ?? (keepalive === undefined ? 90 : keepalive * 3);
   const keepaliveTimeSeconds = keepalive ?? Math.floor(holdTimeSeconds / 3);
   if ((holdTimeSeconds !== 0 && holdTimeSeconds < 3) || holdTimeSeconds > 65_535) {
     spec.problem(
       hold === undefined ? 'keepaliveTime' : 'holdTime',
-      'makes a hold time that is neither 0 nor from 3s to 65535s',
+      `makes a hold time of ${holdTimeSeconds}s; it must be ${holdTimes}`,
       'write for example holdTime: 90s',
     );
   }
   if (keepaliveTimeSeconds > holdTimeSeconds) spec.problem('keepaliveTime', 'is longer than holdTime', 'a third of holdTime is usual');
   if (keepaliveTimeSeconds === 0 && holdTimeSeconds > 0)
     spec.problem('keepaliveTime', 'is 0, so that the hold timer of the peer would expire', 'write a third of holdTime');
-  if (connect !== undefined && (connect < 1 || connect > 65_535)) spec.problem('connectTime', 'must be from 1s to 65535s', '');
+  if (connect !== undefined && (connect < 1 || connect > 65_535)) spec.problem('connectTime', `must be ${connectTimes}`, '');
   return { holdTimeSeconds, keepaliveTimeSeconds, ...(connect === undefined ? {} : { connectTimeSeconds: connect }) };
+}
+
+/** A number without a unit is the usual mistake, and what is allowed is said with it: else the next attempt is a guess too. */
+function readSeconds(spec: Fields, name: string, allowed: string): number | undefined {
+  const written = spec.raw(name);
+  if (typeof written === 'number') {
+    spec.problem(
+      name,
+      `must be a duration with its unit, ${allowed}, not ${written}`,
+      `write for example ${name}: ${Math.max(written, 3)}s`,
+    );
+    return undefined;
+  }
+  return spec.parsed(name, (text) => {
+    const seconds = parseWholeSeconds(text);
+    return seconds.ok ? seconds : refused(`${seconds.problem}; it must be ${allowed}`);
+  });
 }
 
 function readPassword(spec: Fields): { readonly password?: string; readonly passwordSecret?: NamespacedName } {

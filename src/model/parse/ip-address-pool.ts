@@ -1,16 +1,18 @@
-import { formatRange, parseRange, rangesOverlap } from '../../net/range.ts';
+import { refused, type Parsed } from '../../net/parsed.ts';
+import { formatRange, parseRange, rangesOverlap, type AddressRange } from '../../net/range.ts';
 import type { IPAddressPool, ServiceAllocation } from '../configuration.ts';
 import { limits } from '../limits.ts';
 import { readMetadata } from './metadata.ts';
 import type { Fields } from './fields.ts';
 import type { ParseOptions, Read } from './result.ts';
 import { readSelectors } from './selector.ts';
+import { unusableIn } from './special-address.ts';
 
 /** Fields and defaults are MetalLB's (v1beta1). */
 export function readIPAddressPool(fields: Fields, options: ParseOptions): Read<IPAddressPool> {
   const metadata = readMetadata(fields, 'IPAddressPool', 'cluster', options);
   const spec = fields.object('spec');
-  const addresses = spec.parsedList('addresses', limits.poolRanges, (text) => parseRange(text.trim()));
+  const addresses = spec.parsedList('addresses', limits.poolRanges, parseUsableRange);
   const written = spec.raw('addresses');
   if (written === undefined || (Array.isArray(written) && written.length === 0)) {
     spec.problem('addresses', 'is required', 'list CIDRs or ranges: 192.0.2.0/24, 192.0.2.1-192.0.2.9');
@@ -27,6 +29,12 @@ export function readIPAddressPool(fields: Fields, options: ParseOptions): Read<I
   if (metadata === undefined) return {};
   const allocation = spec.has('serviceAllocation') ? { serviceAllocation } : {};
   return { object: { kind: 'IPAddressPool', metadata, addresses, autoAssign, avoidBuggyIPs, ...allocation } };
+}
+
+function parseUsableRange(text: string): Parsed<AddressRange> {
+  const range = parseRange(text.trim());
+  const unusable = range.ok ? unusableIn(range.value) : undefined;
+  return unusable === undefined ? range : refused(`holds ${unusable}, which no client can reach: leave them out`);
 }
 
 function readAllocation(fields: Fields): ServiceAllocation {

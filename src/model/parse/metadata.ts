@@ -1,7 +1,14 @@
+import { annotations } from '../annotations.ts';
 import { limits } from '../limits.ts';
 import type { Metadata } from '../metadata.ts';
 import type { Fields } from './fields.ts';
 import { identityText, type ParseOptions } from './result.ts';
+
+const fromMetalLB: Readonly<Record<string, string>> = {
+  'address-pool': annotations.addressPool,
+  loadBalancerIPs: annotations.loadBalancerIPs,
+  'allow-shared-ip': annotations.allowSharedIP,
+};
 
 const label = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 /** kubectl keeps the whole previous manifest in it. */
@@ -28,8 +35,9 @@ export function readMetadata(fields: Fields, kind: string, scope: Scope, options
   const uid = metadata.text('uid') ?? '';
   const resourceVersion = metadata.text('resourceVersion') ?? '';
   const labels = metadata.textMap('labels');
-  const annotations = metadata.textMap('annotations', (key) => key !== lastApplied);
-  const size = Object.entries(annotations).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
+  const written = metadata.textMap('annotations', (key) => key !== lastApplied);
+  warnOfMetalLB(metadata, written);
+  const size = Object.entries(written).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
   if (size > limits.annotations) metadata.problem('annotations', `are longer than ${limits.annotations} characters together`, '');
   const creationTimestamp = metadata.text('creationTimestamp') ?? '';
   const deleting = metadata.has('deletionTimestamp');
@@ -42,10 +50,24 @@ export function readMetadata(fields: Fields, kind: string, scope: Scope, options
     uid: standalone ? `standalone:${identityText({ kind, namespace, name }).replace('/', ':')}` : uid,
     resourceVersion: options.resourceVersion ?? resourceVersion,
     labels,
-    annotations,
+    annotations: written,
     creationTimestamp,
     deleting,
   };
+}
+
+/** Annotations that a manifest brings along from MetalLB: silently ignored, they would cost hours. */
+function warnOfMetalLB(metadata: Fields, values: Readonly<Record<string, string>>): void {
+  for (const name of Object.keys(values)) {
+    const meaning = /^metallb\.(?:io|universe\.tf)\/(.*)$/.exec(name)?.[1];
+    if (meaning === undefined) continue;
+    const ours = Object.hasOwn(fromMetalLB, meaning) ? fromMetalLB[meaning] : undefined;
+    metadata.warning(
+      ['annotations', name],
+      'is an annotation of MetalLB and is not read',
+      ours === undefined ? 'remove it' : `write ${ours}`,
+    );
+  }
 }
 
 /** "default" where a namespaced object names none, as kubectl does. */

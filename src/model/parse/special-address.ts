@@ -1,5 +1,6 @@
-import type { Address } from '../../net/address.ts';
-import { isLinkLocal } from '../../net/address.ts';
+import { isLinkLocal, type Address } from '../../net/address.ts';
+import { prefix } from '../../net/prefix.ts';
+import { rangeOfPrefix, rangesOverlap, type AddressRange } from '../../net/range.ts';
 
 /** Why no packet for this address comes from outside (RFC 6890): "the loopback address". Undefined for any other address. */
 export function specialAddress(address: Address): string | undefined {
@@ -15,4 +16,23 @@ export function specialAddress(address: Address): string | undefined {
   if (isLinkLocal(address)) return 'a link-local address';
   if (value >> 120n === 0xffn) return 'a multicast address';
   return undefined;
+}
+
+/** Blocks no address of which can be given to a Service: routers and hosts drop what is sent there (RFC 6890). */
+const unusable = [
+  ['0.0.0.0/8', 'unspecified addresses'],
+  ['127.0.0.0/8', 'loopback addresses'],
+  ['169.254.0.0/16', 'link-local addresses'],
+  ['224.0.0.0/4', 'multicast addresses'],
+  ['240.0.0.0/4', 'reserved addresses'],
+  ['::/128', 'the unspecified address'],
+  ['::1/128', 'the loopback address'],
+  ['fe80::/10', 'link-local addresses'],
+  ['ff00::/8', 'multicast addresses'],
+] as const;
+const unusableRanges = unusable.map(([block, what]) => ({ range: rangeOfPrefix(prefix(block)), text: `${what} (${block})` }));
+
+/** What in a range can be given to nobody: "loopback addresses (127.0.0.0/8)". Undefined: all of it can. */
+export function unusableIn(range: AddressRange): string | undefined {
+  return unusableRanges.find((block) => rangesOverlap(block.range, range))?.text;
 }

@@ -112,6 +112,13 @@ export const announcementReasons = {
       `BGPPeer "${d.peer}" needs Secret ${d.secret}: ${d.why}`,
     fix: (d) => `create Secret ${d.secret} of type kubernetes.io/basic-auth with the key password`,
   }),
+  PeerPasswordGone: entry({
+    brief: 'The Secret with the session password is gone; the session runs on',
+    says: (d: { readonly peer: string; readonly secret: string; readonly why: string }) =>
+      `the session with "${d.peer}" runs on with its last password, as Secret ${d.secret} cannot be used: ${d.why}`,
+    fix: (d) =>
+      `create Secret ${d.secret} of type kubernetes.io/basic-auth with the key password: an agent that restarts has no session without it`,
+  }),
   PeerNotPossible: entry({
     brief: 'The BGPPeer asks for what the speaker cannot do',
     says: (d: { readonly peer: string; readonly problem: string }) => `no session with "${d.peer}" is possible: ${d.problem}`,
@@ -122,6 +129,12 @@ export const announcementReasons = {
     says: (d: { readonly peer: string; readonly prefix: string; readonly why: string }) =>
       `${d.prefix} cannot be announced to "${d.peer}": ${d.why}`,
     fix: (d) => `see BGPPeer "${d.peer}"`,
+  }),
+  UnreachableRouteMissing: entry({
+    brief: 'The aggregate has no unreachable route on the node',
+    says: (d: { readonly prefix: string; readonly error: string }) =>
+      `the unreachable route for the aggregate ${d.prefix} cannot be set (${d.error}), and without it packets to its unused addresses would loop`,
+    fix: () => 'it is retried; check that no other program uses routing table 152',
   }),
   NotProgrammed: entry({
     brief: 'The forwarding rules are not in the kernel',

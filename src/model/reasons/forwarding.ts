@@ -19,7 +19,7 @@ export const forwardingReasons = {
   }),
   FrontendTaken: entry({
     brief: 'Another Service has the same address and port',
-    says: (d: { readonly frontend: string; readonly by: string }) => `${d.frontend} already belongs to ${d.by}`,
+    says: (d: { readonly frontend: string; readonly by: string }) => `${d.frontend} belongs to ${d.by}, whose name sorts first`,
     fix: () => 'change the port or the address of one of the Services',
   }),
   FrontendQuarantined: entry({

@@ -25,7 +25,7 @@ export interface DirectorySourceComponents {
  * file deserves a look, and what the file then holds is compared with what is in force.
  */
 export class DirectorySource implements Source {
-  readonly #root: string;
+  #root: string;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #store = new Store();
@@ -33,7 +33,6 @@ export class DirectorySource implements Source {
   readonly #records = new RecordSet(this.#store);
   readonly #applied = new Map<string, readonly HeraldObject[]>();
   readonly #versions = new Map<string, string>();
-  readonly #emptySince = new Map<string, number>();
   readonly #changeListeners = new Set<(changes: readonly Change[]) => void>();
   readonly #problemListeners = new Set<(problems: readonly SourceProblem[]) => void>();
   readonly #ignored = new Map<string, number>();
@@ -66,16 +65,26 @@ export class DirectorySource implements Source {
     const found = await stat(this.#root).catch((error: unknown) => error as NodeJS.ErrnoException);
     if (found instanceof Error) throw new SourceError('unreadable', `the directory cannot be read: ${found.code ?? ''}`, { cause: found });
     if (!found.isDirectory()) throw new SourceError('unreadable', 'the source is not a directory');
-    this.#watch = new FolderWatch(
-      this.#root,
-      (path) => this.#look(path),
-      (error) => this.#log.error({ error: String((error as NodeJS.ErrnoException).code ?? error) }, 'the directory cannot be watched'),
-    );
+    this.#watch = new FolderWatch(this.#root, (path) => this.#look(path), this.#onWatchError);
     await Promise.race([this.#watch.start(), aborted(signal)]);
     if (!this.#closed) await this.#batch.begin();
     if (signal?.aborted === true) await this.close();
     if (!this.#closed) this.#scheduleRescan();
     signal?.throwIfAborted();
+  }
+
+  /**
+   * For a preview: reads another directory once, as if all its files took the place of those of this one at the same moment.
+   * What is broken there is as an edit would leave it. Changes of either directory are no longer followed.
+   */
+  async replaceBy(root: string): Promise<void> {
+    this.#cancelRescan?.();
+    this.#batch.close();
+    await this.#watch?.close();
+    this.#root = resolve(root);
+    const files = new Set(this.#versions.keys());
+    await listFiles(this.#root, files, this.#onWatchError);
+    await this.#take(files);
   }
 
   onChange(listener: (changes: readonly Change[]) => void): () => void {
@@ -101,6 +110,10 @@ export class DirectorySource implements Source {
     await this.#watch?.close();
   }
 
+  readonly #onWatchError = (error: unknown): void => {
+    this.#log.error({ error: String((error as NodeJS.ErrnoException).code ?? error) }, 'the directory cannot be watched');
+  };
+
   /** A folder, which ends in "/", stands for the files that were in it. */
   #look(path: string): void {
     if (!path.endsWith('/')) return this.#batch.add(path);
@@ -120,51 +133,31 @@ export class DirectorySource implements Source {
       else this.#versions.set(path, content.version);
       const role = roleOf(path);
       if (role?.kind === 'record') changes.push(...this.#records.update(path, role, content));
-      else for (const id of this.#readFile(path, content)) affected.add(id);
+      else if (role !== undefined) for (const id of this.#readFile(path, role.kind, content)) affected.add(id);
     }
     // Only after all files were read: an object that moved from one file to another was never away.
     for (const id of affected) changes.push(...this.#apply(id));
     this.#tell(changes);
   }
 
-  #readFile(path: string, content: FileContent): Iterable<string> {
+  #readFile(path: string, role: 'manifest' | 'nodeState', content: FileContent): Iterable<string> {
     if (content.kind === 'unreadable') {
       this.#manifests.keep(path, { severity: 'error', file: path, message: content.message, fix: 'what it said before stays in force' });
       return [];
     }
     if (content.kind === 'gone') {
       this.#ignored.delete(path);
-      this.#emptySince.delete(path);
       return this.#manifests.update(path, undefined);
     }
-    if (this.#isBeingWritten(path, content.text)) return [];
-    const manifests = readManifests(path, content.text, content.version);
+    const manifests = readManifests(path, role, content.text, content.version);
     if (manifests.ignored > 0) this.#ignored.set(path, manifests.ignored);
     else this.#ignored.delete(path);
     return this.#manifests.update(path, manifests);
   }
 
-  /** Many programs truncate a file before they write it, and its objects must not vanish in between. */
-  #isBeingWritten(path: string, text: string): boolean {
-    if (text.trim() !== '' || !this.#manifests.has(path)) {
-      this.#emptySince.delete(path);
-      return false;
-    }
-    const since = this.#emptySince.get(path);
-    if (since !== undefined && this.#clock.now() - since >= limits.emptyMilliseconds) {
-      this.#emptySince.delete(path);
-      return false;
-    }
-    if (since === undefined) {
-      this.#emptySince.set(path, this.#clock.now());
-      this.#clock.after(limits.emptyMilliseconds, () => this.#batch.add(path));
-    }
-    return true;
-  }
-
   #apply(id: string): Change[] {
     const before = this.#applied.get(id) ?? [];
-    const after = this.#manifests.objects(id);
+    const after = this.#manifests.settle(id);
     if (before === after) return [];
     if (after.length === 0) this.#applied.delete(id);
     else this.#applied.set(id, after);
@@ -205,6 +198,12 @@ export class DirectorySource implements Source {
     );
     for (const [index, path] of paths.entries()) if (versions[index] !== this.#versions.get(path)) this.#batch.add(path);
   }
+}
+
+async function listFiles(root: string, files: Set<string>, onError: (error: unknown) => void): Promise<void> {
+  const watch = new FolderWatch(root, (path) => void files.add(path), onError);
+  await watch.start();
+  await watch.close();
 }
 
 function aborted(signal: AbortSignal | undefined): Promise<void> {

@@ -18,6 +18,6 @@ export const limits = {
   latestMilliseconds: 200,
   /** Files whose events the kernel dropped are found after this at the latest. */
   rescanMilliseconds: 60_000,
-  /** A file that became empty is being written; after this it is taken for empty. */
-  emptyMilliseconds: 1000,
+  /** Attempts to take a lock that other processes take and give up meanwhile. */
+  lockTurns: 100,
 } as const;

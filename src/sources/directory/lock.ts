@@ -1,6 +1,9 @@
-import { mkdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { link, mkdir, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
+import { readIfThere } from './atomic-file.ts';
+import { limits } from './limits.ts';
 
 /** Who holds a lock: a process of a boot of a host. A process id alone is reused. */
 interface Holder {
@@ -24,39 +27,84 @@ export interface DirectoryLock {
   release(): Promise<void>;
 }
 
-/** One writer per record: takes the lock file, or rejects with LockedError. A lock whose process is gone is taken over. */
+/**
+ * One writer per record: takes the lock file, or rejects with LockedError. A lock whose process is gone is taken over; of
+ * several processes that try so at once, one succeeds. Needs a file system with hard links.
+ */
 export async function acquireLock(file: string): Promise<DirectoryLock> {
-  const me = JSON.stringify(await thisProcess());
   await mkdir(dirname(file), { recursive: true });
-  const release = async (): Promise<void> => {
-    if ((await readFile(file, 'utf8').catch(() => '')) === me) await unlink(file);
-  };
-  try {
-    await writeFile(file, me, { flag: 'wx' });
-    return { release };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
-  const holder = await readHolder(file);
-  if (holder !== undefined && (await isAlive(holder))) throw new LockedError(file, holder);
-  // Written aside and renamed over the stale one, so that the file is never seen half written.
-  const aside = `${file}.${process.pid}`;
-  await writeFile(aside, me);
-  await rename(aside, file);
-  return { release };
+  return await take(file, await thisProcess(), file);
 }
 
-async function readHolder(file: string): Promise<Holder | undefined> {
+/** How often this process has tried to take a lock. */
+let attempts = 0;
+
+/** `path` is the file to be taken, `lock` the one to name when that is not possible. */
+async function take(path: string, me: Holder, lock: string): Promise<DirectoryLock> {
+  attempts++;
+  // No two attempts ever write the same text, so a text that was read tells one holding of the lock from all others.
+  const text = JSON.stringify({ ...me, attempt: attempts });
+  // Written aside and linked, so that the lock is never seen half written, and is never written over.
+  const aside = `${path}.${me.pid}-${me.started}-${attempts}`;
+  await writeFile(aside, text);
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as Holder;
-  } catch {
-    return undefined; // gone meanwhile, or cut short by a crash: nobody's
+    for (let turn = 0; turn < limits.lockTurns; turn++) {
+      if (await linked(aside, path)) return held(path, text);
+      const found = await readIfThere(path);
+      if (found === undefined) continue;
+      const holder = holderIn(found);
+      if (holder !== undefined && (await isAlive(holder, me))) throw new LockedError(lock, holder);
+      // Between finding a stale lock and replacing it, another process may do the same and be the rightful holder. Who
+      // replaces this one must hold a lock on it, which is taken by the same rules: its holder may die as well.
+      const guard = await take(`${path}.${digest(found)}`, me, lock);
+      try {
+        if ((await readIfThere(path)) !== found) continue;
+        await rename(aside, path);
+        return held(path, text);
+      } finally {
+        await guard.release();
+      }
+    }
+    throw new Error(`${lock} was taken and given up ${limits.lockTurns} times meanwhile`);
+  } finally {
+    await rm(aside, { force: true });
   }
+}
+
+function held(path: string, text: string): DirectoryLock {
+  return {
+    async release() {
+      if ((await readIfThere(path)) === text) await unlink(path);
+    },
+  };
+}
+
+/** False: there is a file of that name. */
+async function linked(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return false;
+  }
+}
+
+/** Undefined for text that no Herald wrote as a whole: nobody's. */
+function holderIn(text: string): Holder | undefined {
+  try {
+    return JSON.parse(text) as Holder;
+  } catch {
+    return undefined;
+  }
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
 /** A process of another host cannot be looked up, so its lock stands. */
-async function isAlive(holder: Holder): Promise<boolean> {
-  const me = await thisProcess();
+async function isAlive(holder: Holder, me: Holder): Promise<boolean> {
   if (holder.host !== me.host) return true;
   return holder.boot === me.boot && (await startOf(holder.pid)) === holder.started;
 }

@@ -14,26 +14,25 @@ interface Held {
 }
 
 /**
- * The manifests of all files: which file an object comes from, and which version of it is in force. Of an object that
- * several files have, the first file by path is the one; of an object that was edited into something broken, the last good
- * version stays. Pure state: it reads nothing.
+ * The manifests of all files: which file an object comes from, and which version of it is in force. An object that several
+ * files have stays that of the file that had it first; where none did, as at a start, it is the first file by path. Of an object that was edited into something broken, the last good
+ * version stays; a file that became empty says what it said before. Pure state: it reads nothing.
  */
 export class ManifestSet {
-  readonly #files = new Map<string, ReadonlyMap<string, Held>>();
+  readonly #files = new Map<string, Map<string, Held>>();
   /** Files that claim an object, by its identity. */
   readonly #claims = new Map<string, Set<string>>();
   readonly #contested = new Set<string>();
+  /** The file that an object is taken from, and what it says, by identity. */
+  readonly #inForce = new Map<string, { readonly file: string; readonly objects: readonly HeraldObject[] }>();
   readonly #problems = new Map<string, readonly SourceProblem[]>();
-
-  has(file: string): boolean {
-    return (this.#files.get(file)?.size ?? 0) > 0;
-  }
 
   /** Takes what a file says now (undefined: it is gone); returns the identities whose objects may differ. */
   update(file: string, manifests: Manifests | undefined): ReadonlySet<string> {
+    if (manifests?.empty !== undefined && this.#keepEmptied(file)) return new Set();
     const before = this.#files.get(file) ?? new Map<string, Held>();
     const after = new Map<string, Held>();
-    const problems: SourceProblem[] = [...(manifests?.problems ?? [])];
+    const problems: SourceProblem[] = [...(manifests?.problems ?? []), ...emptyProblem(file, manifests?.empty)];
     for (const { identity, usable, objects, at } of manifests?.entries ?? []) {
       const id = identityText(identity);
       const earlier = after.get(id);
@@ -65,25 +64,59 @@ export class ManifestSet {
     this.#problems.set(file, [problem]);
   }
 
-  /** What is in force of one identity. */
-  objects(id: string): readonly HeraldObject[] {
-    for (const file of this.#claimants(id)) {
+  /**
+   * Decides which file an object is taken from, and returns what that file holds. To be called when all files that changed
+   * together were read: a copy that was saved beside the original must not take over, whatever its path.
+   */
+  settle(id: string): readonly HeraldObject[] {
+    const last = this.#inForce.get(id);
+    const claimants = this.#claimants(id).flatMap((file) => {
       const held = this.#files.get(file)?.get(id);
-      if (held !== undefined && held.objects.length > 0) return held.objects;
-    }
-    return [];
+      return held === undefined ? [] : [{ file, held }];
+    });
+    const usable = claimants.filter(({ held }) => held.objects.length > 0);
+    const chosen = usable.find(({ file }) => file === last?.file) ?? usable[0] ?? this.#adopt(id, claimants, last?.objects ?? []);
+    if (chosen === undefined) this.#inForce.delete(id);
+    else this.#inForce.set(id, { file: chosen.file, objects: chosen.held.objects });
+    return chosen?.held.objects ?? [];
+  }
+
+  /** An object that went to another file and broke on the way: the last good version goes along. */
+  #adopt(id: string, claimants: readonly { readonly file: string; readonly held: Held }[], objects: readonly HeraldObject[]) {
+    const [first] = claimants;
+    if (first === undefined || first.held.good || objects.length === 0) return undefined;
+    const held = { ...first.held, objects };
+    this.#files.get(first.file)?.set(id, held);
+    return { file: first.file, held };
   }
 
   problems(): SourceProblem[] {
     const all = [...this.#problems.values()].flat();
     for (const id of this.#contested) {
-      const [first, ...others] = this.#claimants(id);
-      for (const file of others) {
+      const claimants = this.#claimants(id);
+      const inForce = this.#inForce.get(id)?.file;
+      const message = inForce === undefined ? `is in ${claimants.join(' and ')}` : `is ignored: ${inForce} has the same object, in force`;
+      for (const file of claimants) {
+        if (file === (inForce ?? claimants[0])) continue;
         const at = this.#files.get(file)?.get(id)?.at ?? { line: 1, column: 1 };
-        all.push(problemAt(file, at, id, `is also in ${first ?? ''}, which comes first and is used`, 'remove one of the two'));
+        all.push(problemAt(file, at, id, message, 'remove one of the two: the next start takes the first by path'));
       }
     }
     return all.sort(compareProblems).slice(0, limits.problems);
+  }
+
+  /**
+   * Many programs truncate a file before they write it (`kubectl get -o yaml > file`), and may take long or fail in between: that
+   * a file is empty does not say that its objects are to go. Deleting the file does.
+   */
+  #keepEmptied(file: string): boolean {
+    if ((this.#files.get(file)?.size ?? 0) === 0) return false;
+    // What was broken still is: an address that is reserved because of it must stay so.
+    const broken = this.#problems.get(file)?.some((problem) => problem.severity === 'error') ?? false;
+    const severity = broken ? 'error' : 'warning';
+    const message = 'has become empty: what it said before stays in force until this process ends';
+    this.keep(file, { severity, file, message, fix: 'write its manifests again, or delete the file to remove its objects' });
+    return true;
   }
 
   #claimants(id: string): string[] {
@@ -106,6 +139,14 @@ export class ManifestSet {
 export function compareProblems(a: SourceProblem, b: SourceProblem): number {
   const byFile = (a.file ?? '') < (b.file ?? '') ? -1 : Number((a.file ?? '') > (b.file ?? ''));
   return byFile || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+}
+
+/** Nothing is known of what an empty file held before this process started; something was meant to be in one without a comment. */
+function emptyProblem(file: string, empty: Manifests['empty']): SourceProblem[] {
+  if (empty === undefined) return [];
+  const fix = 'write its manifests again, or delete the file';
+  if (empty === 'blank') return [{ severity: 'error', file, message: 'is empty: nothing is read from it', fix }];
+  return [{ severity: 'warning', file, message: 'holds only comments: nothing is read from it', fix }];
 }
 
 function problemAt(file: string, { line, column }: Position, object: string, message: string, fix: string): SourceProblem {

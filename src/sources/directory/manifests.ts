@@ -15,6 +15,8 @@ export interface Entry {
 
 /** What one file says. */
 export interface Manifests {
+  /** Why there is nothing to say; undefined: there are documents. */
+  readonly empty: 'blank' | 'comments' | undefined;
   readonly entries: readonly Entry[];
   readonly problems: readonly SourceProblem[];
   /** Something is broken that does not say which object it is: any earlier object that is missing may be it. */
@@ -23,13 +25,15 @@ export interface Manifests {
   readonly ignored: number;
 }
 
-/** Reads the objects of a file. Pure; never throws. */
-export function readManifests(file: string, text: string, resourceVersion: string): Manifests {
+/** Reads the objects of a file. `role`: a NodeState is there only in the files of agents, and nothing else is. Pure; never throws. */
+export function readManifests(file: string, role: 'manifest' | 'nodeState', text: string, resourceVersion: string): Manifests {
   const entries: Entry[] = [];
   const problems: SourceProblem[] = [];
   let unidentified = false;
   let ignored = 0;
-  for (const document of decodeDocuments(text, file.endsWith('.json'))) {
+  const documents = decodeDocuments(text, file.endsWith('.json'));
+  const empty = documents.length > 0 ? undefined : text.trim() === '' ? 'blank' : 'comments';
+  for (const document of documents) {
     for (const error of document.errors) {
       problems.push({ severity: 'error', file, line: error.line, column: error.column, message: error.message, fix: '' });
     }
@@ -38,7 +42,10 @@ export function readManifests(file: string, text: string, resourceVersion: strin
       const result = parseObject(raw, { resourceVersion });
       if (result.ignored) ignored++;
       if (result.identity === undefined) unidentified ||= broken || result.problems.length > 0;
-      else {
+      else if ((result.identity.kind === 'NodeState') !== (role === 'nodeState')) {
+        problems.push({ ...misplaced[role], severity: 'error', file, ...document.locate(path), object: identityText(result.identity) });
+        continue;
+      } else {
         const objects = result.object === undefined || broken ? [] : [result.object, ...result.companions];
         const usable = !broken && (result.object !== undefined || result.problems.length === 0);
         entries.push({ identity: result.identity, usable, objects, at: document.locate(path) });
@@ -50,8 +57,13 @@ export function readManifests(file: string, text: string, resourceVersion: strin
       for (const warning of result.warnings) problems.push(locate('warning', file, object, warning, document, path));
     }
   }
-  return { entries, problems, unidentified, ignored };
+  return { empty, entries, problems, unidentified, ignored };
 }
+
+const misplaced = {
+  manifest: { message: 'is what an agent reports, and is read only from .herald/nodes', fix: 'remove the object' },
+  nodeState: { message: 'is no NodeState, and only those are read from .herald/nodes', fix: 'move the object out of .herald' },
+} as const;
 
 function locate(
   severity: SourceProblem['severity'],

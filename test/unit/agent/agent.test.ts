@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { DataplaneError } from '../../../src/dataplane/dataplane.ts';
-import { advertisement, config, node, peer, pool, service } from '../decisions/fixtures.ts';
+import { formatAddress } from '../../../src/net/address.ts';
+import { advertisement, config, metadata, node, peer, pool, service, slice } from '../decisions/fixtures.ts';
 import { basics, changed, gate, testbed, web, type Testbed } from './testbed.ts';
 
 let bed: Testbed | undefined;
@@ -253,6 +254,24 @@ describe('draining', () => {
     expect(bed.dataplane.kernel.get('192.0.2.1 TCP 80')?.frontend.backends).toHaveLength(1);
   });
 
+  test('takes away a backend that ends meanwhile, and keeps those that are there', async () => {
+    const ends = (...endpoints: string[]) => slice({ service: 'a', name: 'a-4', ports: ['80'], endpoints });
+    const [web4] = web('a', ['192.0.2.1']);
+    if (web4 === undefined) throw new Error('no Service');
+    const bed = await started(web4, ends('10.1.0.1', '10.1.0.2'), config({ drainSeconds: 10 }));
+    const backends = (): string[] | undefined =>
+      bed.dataplane.kernel.get('192.0.2.1 TCP 80')?.frontend.backends.map(({ address }) => formatAddress(address));
+    bed.source.put(changed(web4, { ingress: [] }));
+    await bed.settle();
+    expect(backends()).toEqual(['10.1.0.1', '10.1.0.2']);
+    bed.source.put(ends('10.1.0.2'));
+    await bed.settle();
+    expect(backends()).toEqual(['10.1.0.2']);
+    bed.source.put(ends('10.1.0.2 notready'));
+    await bed.settle();
+    expect(backends()).toEqual([]);
+  });
+
   test('a Service that comes back is announced again and stays', async () => {
     const bed = await gone();
     await bed.advance(5_000);
@@ -426,6 +445,61 @@ describe('addresses and prefixes that Services share', () => {
     expect(bed.takeLog()).toEqual(['-192.0.2.1 TCP 80', 'withdraw 192.0.2.0/25 to tor1', 'unreachable']);
   });
 
+  const hosts = [pool({ name: 'hosts', addresses: ['198.51.100.0/24'] }), advertisement({ name: 'hosts', ipAddressPools: ['hosts'] })];
+
+  test('without its unreachable route an aggregate waits, and nothing else does', async () => {
+    const bed = await started({ ...aggregates, ipAddressPools: ['main'] }, ...hosts, ...web('a', ['192.0.2.1']));
+    bed.dataplane.unreachableFailure = new DataplaneError('failed', 'no routes today');
+    bed.source.put(...web('b', ['192.0.2.200']), ...web('c', ['198.51.100.1']));
+    await bed.settle();
+    expect(bed.peers.tables.get('tor1')).toEqual(new Set(['192.0.2.0/25', '198.51.100.1/32']));
+    // Nor is a later change held back while it is tried again.
+    bed.source.put(...web('d', ['198.51.100.2']));
+    await bed.settle();
+    expect(bed.peers.tables.get('tor1')).toContain('198.51.100.2/32');
+    await bed.advance(50);
+    expect(differing(bed)).toEqual(['default/b Announced UnreachableRouteMissing']);
+    expect(bed.states.at(-1)?.problem).toBeUndefined();
+    bed.dataplane.unreachableFailure = undefined;
+    await bed.advance(30_000);
+    expect(bed.peers.tables.get('tor1')).toContain('192.0.2.128/25');
+    await bed.advance(50);
+    expect(differing(bed)).toEqual([]);
+    expect(bed.takeLog().filter((line) => line.startsWith('withdraw'))).toEqual([]);
+  });
+
+  test('one that the kernel refuses does not hold back another', async () => {
+    const bed = await started(aggregates);
+    bed.dataplane.unreachableRefused.add('192.0.2.0/25');
+    bed.source.put(...web('a', ['192.0.2.1', '2001:db8:1::1']), ...web('b', ['192.0.2.200']));
+    await bed.settle();
+    expect(bed.peers.tables.get('tor1')).toEqual(new Set(['192.0.2.128/25', '2001:db8:1::/121']));
+    bed.dataplane.unreachableRefused.clear();
+    await bed.advance(30_000);
+    expect(bed.peers.tables.get('tor1')).toContain('192.0.2.0/25');
+  });
+
+  test('nothing is announced whose rules were lost while the unreachable route was set', async () => {
+    const bed = await started(aggregates);
+    const kernel = gate();
+    const { dataplane } = bed;
+    const setUnreachable = dataplane.setUnreachable.bind(dataplane);
+    dataplane.setUnreachable = async (prefixes) => {
+      await kernel.wait();
+      return await setUnreachable(prefixes);
+    };
+    bed.source.put(...web('a', ['192.0.2.1']));
+    await bed.settle();
+    dataplane.lose(new DataplaneError('failed', 'gone'));
+    kernel.open();
+    await bed.settle();
+    expect(bed.peers.tables.get('tor1')).toEqual(new Set());
+    await bed.advance(50);
+    expect(bed.states.at(-1)?.problem?.code).toBe('DataPlaneFailed');
+    await bed.advance(100);
+    expect(bed.peers.tables.get('tor1')).toEqual(new Set(['192.0.2.0/25']));
+  });
+
   test('without its unreachable route no aggregate is announced, and a refused frontend is withdrawn all the same', async () => {
     const bed = await started(aggregates, ...web('a', ['192.0.2.1']), config({ drainSeconds: 0 }));
     bed.dataplane.unreachableFailure = new DataplaneError('failed', 'no routes today');
@@ -460,6 +534,21 @@ describe('peers', () => {
     const log = bed.takeLog();
     expect(log.indexOf('withdraw 192.0.2.1/32 to tor1')).toBeLessThan(log.indexOf('close tor1'));
     expect([...bed.peers.tables.keys()]).toEqual(['tor2']);
+  });
+
+  test('one with the address of a running one and a name that sorts first changes nothing', async () => {
+    const { source, states, takeLog, advance } = await started(...web('a', ['192.0.2.1']));
+    await advance(100);
+    const [report] = states.slice(-1);
+    if (report === undefined) throw new Error('no report');
+    source.put({ ...report, metadata: metadata('n1') });
+    source.put(peer({ name: 'a-copy' }));
+    await advance(100);
+    expect(takeLog().filter((line) => /^(open|close|withdraw|announce)/.test(line))).toEqual([]);
+    expect(states.at(-1)?.sessions).toMatchObject([
+      { peer: 'a-copy', state: 'Idle', since: '' },
+      { peer: 'tor1', state: 'Established' },
+    ]);
   });
 
   test('a pool that goes takes its routes along', async () => {

@@ -16,6 +16,8 @@ export class FakeDataplane implements Dataplane {
   readonly refused = new Set<string>();
   /** Every call rejects with it. */
   failure: DataplaneError | undefined;
+  /** Prefixes that get no unreachable route. */
+  readonly unreachableRefused = new Set<string>();
   /** `setUnreachable` alone rejects with it. */
   unreachableFailure: DataplaneError | undefined;
   /** Awaited by every call before the kernel changes. */
@@ -60,11 +62,13 @@ export class FakeDataplane implements Dataplane {
     });
   }
 
-  setUnreachable(prefixes: readonly Prefix[]): Promise<void> {
+  setUnreachable(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
     return this.#call(() => {
       if (this.unreachableFailure !== undefined) throw this.unreachableFailure;
-      this.unreachable = prefixes.map(formatPrefix);
+      const texts = prefixes.map(formatPrefix);
+      this.unreachable = texts.filter((text) => !this.unreachableRefused.has(text));
       this.#log.push(['unreachable', ...this.unreachable].join(' '));
+      return new Map(texts.flatMap((text) => (this.unreachableRefused.has(text) ? [[text, 'no']] : [])));
     });
   }
 
@@ -118,8 +122,11 @@ export class FakeDataplane implements Dataplane {
       }
     }
     const quarantined = new Map<string, QuarantinedFrontend>();
-    for (const { key, service, owner } of this.#claims.conflicts()) quarantined.set(key, { service, error: 'taken', owner });
-    for (const [key, error] of this.#quarantined) quarantined.set(key, { service: this.#claims.get(key)?.service ?? '', error });
+    for (const { key, services, owner } of this.#claims.conflicts()) quarantined.set(key, { services, error: 'taken', owner });
+    for (const [key, error] of this.#quarantined) {
+      const service = this.#claims.get(key)?.service;
+      quarantined.set(key, { services: service === undefined ? [] : [service], error });
+    }
     return { quarantined };
   }
 }

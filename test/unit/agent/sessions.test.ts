@@ -8,7 +8,7 @@ import { peersOfNode, type SessionIntent } from '../../../src/decisions/announce
 import { prefix } from '../../../src/net/prefix.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
-import { cluster, type PeerLiteral } from '../decisions/fixtures.ts';
+import { cluster, type ClusterLiteral, type PeerLiteral } from '../decisions/fixtures.ts';
 import { Routers } from './routers.ts';
 import { basics, testbed, web } from './testbed.ts';
 
@@ -126,6 +126,38 @@ describe('sessions', () => {
     expect(statuses()).toEqual(['tor1 Idle: administratively down']);
     reconcile(tor1);
     expect(statuses()[0]).toMatch(/^tor1 Established/);
+  });
+});
+
+describe('a session whose Secret is deleted', () => {
+  const locked = { ...tor1, passwordSecret: { namespace: 'herald', name: 'bgp' } };
+  const nodes = [{ name: 'n1' }];
+  const password = 'correct horse';
+  const running = { n1: { tor1: '10.0.0.254' } };
+  const start = (literal: ClusterLiteral): void => {
+    sessions.start(cluster({ nodes, peers: [locked], ...literal }), 'n1');
+    routers.exchange();
+  };
+
+  test('runs on with its last password, also through a change, and says that the Secret is gone', () => {
+    start({ secrets: [{ name: 'herald/bgp', password }] });
+    start({ running });
+    start({ running, peers: [{ ...locked, keepaliveTimeSeconds: 10 }] });
+    expect(routers.notifications).toEqual([]);
+    expect(routers.transport.dialed).toHaveLength(1);
+    expect(statuses()).toEqual([
+      'tor1 Established: the session with "tor1" runs on with its last password, as Secret herald/bgp cannot be used: it does not exist',
+    ]);
+    start({ running, secrets: [{ name: 'herald/bgp', password }] });
+    expect(statuses()).toEqual(['tor1 Established']);
+  });
+
+  test('does not come back after a restart of the agent, nor without a password', () => {
+    start({ running });
+    expect(statuses()).toEqual(['tor1 Idle: BGPPeer "tor1" needs Secret herald/bgp: it does not exist']);
+    start({ peers: [tor1] });
+    start({ running });
+    expect(statuses()).toEqual(['tor1 Idle: BGPPeer "tor1" needs Secret herald/bgp: it does not exist']);
   });
 });
 

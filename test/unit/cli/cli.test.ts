@@ -1,13 +1,16 @@
 import { execFile } from 'node:child_process';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { discard, herald, root, scratch, Service } from './program.ts';
 
+/** Several processes start at once, on a machine that may be busy. */
+const patient = { timeout: 30_000 };
+
 const fabric = ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml', '40-ledger.yaml'];
 
-describe.concurrent('help', () => {
+describe.concurrent('help', patient, () => {
   test.each([['controller'], ['agent'], ['run'], ['plan'], ['explain'], ['explain', 'service'], []])(
     'herald %s --help has an example',
     async (...command) => {
@@ -19,28 +22,32 @@ describe.concurrent('help', () => {
   );
 });
 
-describe.concurrent('mistakes on the command line', () => {
+describe.concurrent('mistakes on the command line', patient, () => {
   test.each([
     ['an unknown command', ['controler'], 'Did you mean controller?'],
-    ['an unknown option', ['plan', '--fle', 'x', '-f', 'y'], 'Did you mean --file?'],
-    ['an option that is required', ['plan'], '-f, --file <dir>'],
+    ['an unknown option', ['explain', 'service', 'a', '--source', '.', '--outptu', 'x'], 'Did you mean --output?'],
+    ['an option that is required', ['agent', '--source', '.'], '--node <name>'],
     ['an argument that is required', ['explain', 'service', '--source', '.'], 'namespace/name'],
-    ['a format that does not exist', ['plan', '-f', '.', '-o', 'xml'], 'text, json'],
-  ])('%s: exit status 2 and a hint', async (_, command, told) => {
+    ['a format that does not exist', ['explain', 'service', '--source', '.', 'a', '-o', 'xml'], 'text, json'],
+    // Its 2 says that something would change.
+    ['of plan, an unknown option', ['plan', '--fle', 'x', '-f', 'y'], 'Did you mean --file?', 1],
+    ['of plan, an option that is required', ['plan'], '-f, --file <dir>', 1],
+  ])('%s: exit status 2 and a hint', async (_, command, told, status = 2) => {
     const { code, stdout, stderr } = await herald(...command);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: status, stdout: '' });
     expect(stderr).toContain(told);
     expect(stderr).toContain('herald --help lists the commands');
   });
 
   test.each([
-    [['controller', '--source', '/no/such/place']],
-    [['agent', '--node', 'n', '--source', '/no/such/place']],
-    [['run', '/no/such/place']],
-    [['explain', 'service', 'shop/web', '--source', '/no/such/place']],
-    [['plan', '-f', '/no/such/place']],
-  ])('a directory that is missing: %j', async (command) => {
-    expect(await herald(...command)).toEqual({ code: 2, stdout: '', stderr: 'herald: /no/such/place is not a directory\n' });
+    [['controller', '--source', '/no/such/place'], 2],
+    [['agent', '--node', 'n', '--source', '/no/such/place'], 2],
+    [['run', '/no/such/place'], 2],
+    [['explain', 'service', 'shop/web', '--source', '/no/such/place'], 2],
+    [['plan', '-f', '/no/such/place'], 1],
+    [['plan', '-f', '/no/such/place', '--source', '.'], 1],
+  ])('a directory that is missing: %j', async (command, code) => {
+    expect(await herald(...command)).toEqual({ code, stdout: '', stderr: 'herald: /no/such/place is not a directory\n' });
   });
 });
 
@@ -71,13 +78,20 @@ describe('over a copy of examples/fabric', () => {
 
   test('plan without a directory in force: everything is new', async () => {
     const { code, stdout } = await herald('plan', '-f', directory);
-    expect(code).toBe(0);
+    expect(code).toBe(2);
     expect(stdout).toContain('shop/ledger: none -> 198.51.100.11, 2001:db8:100::11');
     expect(stdout).toContain('+ node1  tor1-v6: start');
     expect(stdout).toContain('+ node1  192.0.2.10/32 to tor1-v4');
     // Ledger has no pod on node3, and its policy is Local.
     expect(stdout).not.toContain('+ node3  198.51.100.11/32');
     expect(stdout).toMatch(/2 addresses, 12 sessions, \d+ routes and \d+ rules would change\./);
+  });
+
+  test('plan of examples/one-host: nothing is wrong, and the first address is one that every client can use', async () => {
+    const { code, stdout } = await herald('plan', '-f', join(root, 'examples/one-host'));
+    expect(code).toBe(2);
+    expect(stdout).toContain('default/web: none -> 198.51.100.1\n');
+    expect(stdout).not.toMatch(/problem|warning/);
   });
 
   test('plan -o json is one object, whoever stops reading', async () => {
@@ -130,12 +144,47 @@ describe('a broken manifest', () => {
       'apiVersion: herald.dev/v1alpha1\nkind: IPAddressPool\nmetadata: { name: bad }\nspec: { adresses: [192.0.2.0/24] }\n',
     );
     const { code, stdout } = await herald('plan', '-f', directory);
-    expect(code).toBe(0);
+    expect(code).toBe(1);
     expect(stdout).toContain('problem: pool.yaml:4:');
     expect(stdout).toContain('did you mean addresses?');
     expect(stdout).toContain('shop/web: none -> 198.51.100.10');
+    expect(stdout).toContain('The proposal has errors, listed above');
+  });
+
+  test.each([
+    ['in its file', '30-web.yaml', 'port: 80, ', 'port: eighty, '],
+    ['in a file of another name', '35-moved.yaml', 'port: 80, ', 'port: eighty, '],
+    ['in a file without any sense', '30-web.yaml', 'kind: Service', 'kind: [Service'],
+    ['in a file that was emptied', '30-web.yaml', /^[^]*$/, ''],
+  ])('is compared as it is now, as an edit would leave it: %s', async (_, file, from, to) => {
+    directory = await scratch(...fabric);
+    await record(directory, 'web', '198.51.100.10', '2001:db8:100::10');
+    await record(directory, 'ledger', '198.51.100.11', '2001:db8:100::11');
+    const proposal = await scratch(...fabric.filter((name) => name !== '30-web.yaml'));
+    try {
+      await writeFile(join(proposal, file), (await readFile(join(directory, '30-web.yaml'), 'utf8')).replace(from, to));
+      const { code, stdout } = await herald('plan', '-f', proposal, '--source', directory);
+      expect(stdout).toMatch(/^(problem|warning): 3/);
+      expect(stdout).toContain('Nothing would change.');
+      expect(code).toBe(to === '' ? 0 : 1);
+    } finally {
+      await discard(proposal);
+    }
   });
 });
+
+/** As the controller records the addresses of a Service in namespace shop. */
+async function record(directory: string, name: string, ...addresses: string[]): Promise<void> {
+  const ingress = addresses.map((ip) => ({ ip }));
+  const text = JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { namespace: 'shop', name },
+    status: { loadBalancer: { ingress } },
+  });
+  await mkdir(join(directory, '.herald/status/services/shop'), { recursive: true });
+  await writeFile(join(directory, '.herald/status/services/shop', `${name}.yaml`), text);
+}
 
 describe('herald run', () => {
   let directory: string;
@@ -197,7 +246,7 @@ describe('herald controller', () => {
       conditions: { 'herald.dev/Programmed': 'Unknown' },
     });
 
-    expect((await herald('plan', '-f', directory, '--source', directory)).stdout).toBe('Nothing would change.\n');
+    expect(await herald('plan', '-f', directory, '--source', directory)).toMatchObject({ code: 0, stdout: 'Nothing would change.\n' });
     const explained = await herald('explain', 'service', 'shop/web', '--source', directory);
     expect(explained.stdout).toContain('Address    198.51.100.10 (pool public), 2001:db8:100::10 (pool public)');
 

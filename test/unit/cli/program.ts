@@ -18,7 +18,7 @@ export interface Outcome {
 /** Runs a command that answers and ends. One that does not end is killed, with code -1. */
 export function herald(...command: readonly string[]): Promise<Outcome> {
   return new Promise((resolve) => {
-    execFile(program, command, { timeout: 10_000, killSignal: 'SIGKILL' }, (error, stdout, stderr) => {
+    execFile(program, command, { timeout: 25_000, killSignal: 'SIGKILL' }, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
       resolve({ code, stdout, stderr });
     });

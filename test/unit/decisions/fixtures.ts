@@ -13,6 +13,7 @@ import type {
 } from '../../../src/model/configuration.ts';
 import type { Endpoint, EndpointSlice } from '../../../src/model/endpoint-slice.ts';
 import { serviceKey, type Labels, type Metadata, type NamespacedName, type ServiceKey } from '../../../src/model/metadata.ts';
+import type { NodeState } from '../../../src/model/node-state.ts';
 import type { LabelSelector } from '../../../src/model/selector.ts';
 import type { Service, ServicePort } from '../../../src/model/service.ts';
 import type { Snapshot } from '../../../src/model/snapshot.ts';
@@ -228,6 +229,12 @@ function secret({ name, type, password }: SecretLiteral): Secret {
   return password === undefined ? base : { ...base, password };
 }
 
+function nodeState(name: string, sessions: Readonly<Record<string, string>>): NodeState {
+  const established = { state: 'Established', since: '2026-01-01T00:00:00Z', localASN: 64512, peerASN: 64513, prefixesSent: 0 } as const;
+  const list = Object.entries(sessions).map(([peer, address]) => ({ peer, address, ...established }));
+  return { kind: 'NodeState', metadata: metadata(name), updated: '2026-01-01T00:00:00Z', consumed: {}, sessions: list, differing: [] };
+}
+
 export interface ClusterLiteral {
   readonly services?: readonly ServiceLiteral[];
   readonly slices?: readonly SliceLiteral[];
@@ -239,6 +246,8 @@ export interface ClusterLiteral {
   readonly namespaces?: Readonly<Record<string, Labels>>;
   readonly communities?: Readonly<Record<string, string>>;
   readonly secrets?: readonly SecretLiteral[];
+  /** Sessions that nodes report, Established: addresses by name of the peer, by name of the node. */
+  readonly running?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly externalIPPolicies?: readonly { readonly cidrs: readonly string[]; readonly namespaceSelector?: LabelSelector }[];
   readonly config?: Overrides<Omit<HeraldConfig, 'podCIDRs' | 'serviceCIDRs'>> & {
     readonly podCIDRs?: readonly string[];
@@ -296,7 +305,7 @@ export function cluster(literal: ClusterLiteral): Snapshot {
         cidrs: cidrs.map(prefix),
       })),
     ),
-    nodeStates: new Map(),
+    nodeStates: byName(Object.entries(literal.running ?? {}).map(([name, sessions]) => nodeState(name, sessions))),
     config: config(literal.config),
   };
 }

@@ -147,6 +147,20 @@ describe('sessions', () => {
     expect(JSON.stringify(sessions)).not.toContain('secret-word');
   });
 
+  test('where a session runs, neither a missing Secret nor a second BGPPeer with its address changes it', () => {
+    const passwordSecret = { namespace: 'herald', name: 'bgp' };
+    const locked = { ...tor, passwordSecret };
+    const running = { n1: { tor: '10.0.0.254' }, n2: { tor: '10.0.0.254' } };
+    const secrets = [{ name: 'herald/bgp', password: 'secret-word' }];
+    const current = { ...base, peers: [locked], running, secrets };
+    expect(plan(current, { ...base, peers: [locked] }).sessions).toEqual([]);
+    expect(plan(current, { ...current, peers: [{ name: 'a' }, locked] }).sessions).toEqual([]);
+    expect(plan({ ...current, running: {} }, { ...base, peers: [locked] }).sessions).toMatchObject([
+      { change: 'stop' },
+      { change: 'stop' },
+    ]);
+  });
+
   test('a peer more starts sessions, a peer less stops them', () => {
     const two = { ...base, peers: [tor, { name: 'tor2', peerAddress: '10.0.0.253' }] };
     expect(plan(base, two).sessions).toMatchObject([

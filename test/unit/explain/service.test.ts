@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { renderService } from '../../../src/explain/render-service.ts';
 import { explainService, type NodeExplanation, type ServiceExplanation } from '../../../src/explain/service.ts';
 import type { NodeState, SessionStatus } from '../../../src/model/node-state.ts';
-import { reason } from '../../../src/model/reasons.ts';
+import { reason, type Reason } from '../../../src/model/reasons.ts';
 import { cluster, metadata, type ClusterLiteral } from '../decisions/fixtures.ts';
 
 const now = Date.UTC(2026, 0, 1);
@@ -112,6 +113,39 @@ describe('explainService', () => {
       reason: reason('SessionDown', { peer: 'tor4', state: 'Active', lastError: 'the peer refused: bad peer AS' }),
     });
     expect(matrix(onNode(explanation, 'n1'))).toMatchObject({ '2001:db8::1 tor6': '2001:db8::1/128' });
+  });
+
+  test('what holds back one prefix, or one at one peer, is told of that only', () => {
+    const about = (because: Reason): NodeState['differing'][number] => ({ service: key, aspect: 'Announced', reason: because });
+    const unprotected = about(reason('UnreachableRouteMissing', { prefix: '192.0.2.1/32', error: 'no' }));
+    expect(matrix(onNode(explain(fabric, [state('n1', up, [unprotected])]), 'n1'))).toMatchObject({
+      '192.0.2.1 tor4': 'UnreachableRouteMissing',
+      '2001:db8::1 tor6': '2001:db8::1/128',
+    });
+    const impossible = about(reason('RouteNotPossible', { peer: 'tor6', prefix: '2001:db8::1/128', why: 'no' }));
+    expect(matrix(onNode(explain(fabric, [state('n1', up, [impossible])]), 'n1'))).toMatchObject({
+      '192.0.2.1 tor4': '192.0.2.1/32',
+      '2001:db8::1 tor6': 'RouteNotPossible',
+    });
+  });
+
+  test('a session that runs although its Secret is gone has a warning', () => {
+    const [, tor6] = fabric.peers ?? [];
+    const peers = [{ name: 'tor4', passwordSecret: { namespace: 'herald', name: 'bgp' } }, ...(tor6 === undefined ? [] : [tor6])];
+    const since = '2026-01-01T00:00:00Z';
+    const explanation = explain({ ...fabric, peers }, [
+      state(
+        'n1',
+        up.map((session) => ({ ...session, since })),
+      ),
+      state('n2', up),
+    ]);
+    expect(onNode(explanation, 'n1').addresses[0]?.peers[0]).toMatchObject({
+      prefixes: ['192.0.2.1/32'],
+      warning: { code: 'PeerPasswordGone' },
+    });
+    expect(renderService(explanation).join('\n')).toContain('    warning: the session with "tor4" runs on with its last password');
+    expect(onNode(explanation, 'n2').addresses[0]?.peers[0]).toMatchObject({ reason: { code: 'PeerPasswordMissing' } });
   });
 
   test('a session that the agent does not know of yet is down', () => {

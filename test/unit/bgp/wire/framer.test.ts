@@ -1,57 +1,135 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { Framer } from '../../../../src/bgp/wire/framer.ts';
-import { encodeMessage, keepaliveMessage } from '../../../../src/bgp/wire/message.ts';
+import { withHeader, keepaliveMessage } from '../../../../src/bgp/wire/message.ts';
+import { encodeUpdate } from '../../../../src/bgp/wire/update.ts';
 import { hex, marker, toHex } from '../hex.ts';
 
-function frames(chunks: readonly Uint8Array[]): string[] {
-  const framer = new Framer();
+const extended = 65_535;
+const none = new Uint8Array(0);
+
+interface Setting {
+  readonly maximum?: number;
+  readonly enhancedRouteRefresh?: boolean;
+}
+
+function framerOf({ maximum, enhancedRouteRefresh = false }: Setting): Framer {
+  const framer = new Framer(maximum);
+  framer.setEnhancedRouteRefresh(enhancedRouteRefresh);
+  return framer;
+}
+
+/** "2 00000000" for a frame, "fault 1/2 1001" for a fault, after which nothing may come. */
+function frames(chunks: readonly Uint8Array[], setting: Setting = {}): string[] {
+  const framer = framerOf(setting);
   const found: string[] = [];
   for (const chunk of chunks) {
     framer.push(chunk);
     for (let next = framer.next(); next.kind !== 'needMore'; next = framer.next()) {
-      found.push(next.kind === 'frame' ? `${next.type} ${toHex(next.body)}` : `fault ${next.fault.code}/${next.fault.subcode}`);
-      if (next.kind === 'fault') return found;
+      if (next.kind === 'fault') return [...found, `fault ${next.fault.code}/${next.fault.subcode} ${toHex(next.fault.data)}`];
+      found.push(`${next.type} ${toHex(next.body)}`);
     }
   }
   return found;
 }
 
-describe('the framer', () => {
+const single = (stream: Uint8Array): Uint8Array[] => Array.from(stream, (octet) => Uint8Array.of(octet));
+const header = (length: number, type: number): Uint8Array => hex(`${marker}${length.toString(16).padStart(4, '0')}0${type}`);
+const message = (length: number, type: number): Uint8Array => {
+  const bytes = new Uint8Array(length);
+  bytes.set(header(length, type));
+  return bytes;
+};
+/** Faults of a header that stands alone: nothing of the body is there. */
+const verdict = (bytes: Uint8Array, setting: Setting = {}): string => frames([bytes], setting)[0] ?? 'needMore';
+
+describe('the framer judges a message by its header alone', () => {
+  test.each(Array.from({ length: 16 }, (_, at) => at))('BGP-001 octet %i of the marker is not ff: 1/1', (at) => {
+    const bytes = keepaliveMessage.slice();
+    bytes[at] = 0xfe;
+    expect(verdict(bytes)).toBe('fault 1/1 ');
+  });
+
   test.each([
-    ['a marker that is not all ones', `${'ff'.repeat(15)}fe001304`, '1/1', ''],
-    ['length 18', `${marker}001204`, '1/2', '0012'],
-    ['length 4097', `${marker}100102`, '1/2', '1001'],
-    ['an OPEN of 28', `${marker}001c01`, '1/2', '001c'],
-    ['an UPDATE of 22', `${marker}001602`, '1/2', '0016'],
-    ['a NOTIFICATION of 20', `${marker}001403`, '1/2', '0014'],
-    ['a KEEPALIVE of 20', `${marker}001404`, '1/2', '0014'],
-    ['a ROUTE-REFRESH of 22', `${marker}001605`, '1/2', '0016'],
-    ['type 0', `${marker}001300`, '1/3', '00'],
-    ['type 77', `${marker}00134d`, '1/3', '4d'],
-  ])('%s is a fault, decided from the header alone', (_, header, error, data) => {
+    [0, '0000'],
+    [18, '0012'],
+  ])('BGP-002 length %i: 1/2 with the length as data, whatever the type', (length, data) => {
+    for (const type of [1, 2, 3, 4, 5, 9]) expect(verdict(header(length, type))).toBe(`fault 1/2 ${data}`);
+  });
+
+  test('BGP-003 length 4097 without RFC 8654: 1/2 with the length as data', () => {
+    for (const type of [1, 2, 3, 4, 5, 9]) expect(verdict(header(4097, type))).toBe('fault 1/2 1001');
+    expect(verdict(header(4096, 2))).toBe('needMore');
+    expect(verdict(header(extended, 2))).toBe('fault 1/2 ffff');
+  });
+
+  test.each([
+    ['OPEN', 1, 29, 4096],
+    ['UPDATE', 2, 23, 4096],
+    ['NOTIFICATION', 3, 21, 4096],
+    ['KEEPALIVE', 4, 19, 19],
+    ['ROUTE-REFRESH', 5, 23, 23],
+  ])('BGP-004 %s has at least its fixed part: 1/2 for less', (_, type, shortest, longest) => {
+    for (let length = 19; length < shortest; length++) expect(verdict(header(length, type))).toMatch(/^fault 1\/2 00/);
+    expect(frames([message(shortest, type)])).toHaveLength(1);
+    expect(frames([message(shortest, type)])[0]).toMatch(/^\d 0*$/);
+    if (longest < 4096) expect(verdict(header(longest + 1, type))).toMatch(/^fault 1\/2 00/);
+    else expect(frames([message(longest, type)])[0]).toMatch(/^\d 0+$/);
+  });
+
+  test.each([0, 6, 9, 77, 255])('BGP-005 type %i: 1/3 with the type as data', (type) => {
+    const bytes = keepaliveMessage.slice();
+    bytes[18] = type;
+    expect(verdict(bytes)).toBe(`fault 1/3 ${type.toString(16).padStart(2, '0')}`);
+  });
+
+  test('BGP-006 with RFC 8654 an OPEN and a KEEPALIVE keep their bounds, and the others may reach 65535', () => {
+    const setting = { maximum: extended };
+    expect(verdict(header(4097, 1), setting)).toBe('fault 1/2 1001');
+    expect(verdict(header(4097, 4), setting)).toBe('fault 1/2 1001');
+    expect(verdict(header(24, 5), setting)).toBe('fault 1/2 0018');
+    for (const type of [2, 3]) expect(frames([message(extended, type)], setting)).toEqual([`${type} ${'00'.repeat(extended - 19)}`]);
+    expect(frames([message(extended, 5)], { ...setting, enhancedRouteRefresh: true })[0]).toMatch(/^fault 7\/1/);
+  });
+
+  test('BGP-006 the longer bound counts from the next message on', () => {
     const framer = new Framer();
-    framer.push(hex(header));
-    const result = framer.next();
-    if (result.kind !== 'fault') throw new Error(result.kind);
-    expect(`${result.fault.code}/${result.fault.subcode}`).toBe(error);
-    expect(toHex(result.fault.data)).toBe(data);
     framer.push(keepaliveMessage);
-    expect(framer.next()).toBe(result);
+    expect(framer.next()).toMatchObject({ kind: 'frame', type: 4 });
+    framer.setMaximum(extended);
+    framer.push(message(5000, 2));
+    expect(framer.next()).toMatchObject({ kind: 'frame', type: 2 });
+  });
+});
+
+test('BGP-007 nothing above 4096 octets is encoded unless the caller names a longer bound', () => {
+  const attributes = (length: number): Uint8Array => new Uint8Array(length - 23);
+  expect(encodeUpdate(none, attributes(4096), none)).toHaveLength(4096);
+  expect(() => encodeUpdate(none, attributes(4097), none)).toThrow('a message of 4097 octets');
+  expect(encodeUpdate(none, attributes(extended), none, extended)).toHaveLength(extended);
+  expect(() => encodeUpdate(none, attributes(extended + 1), none, extended)).toThrow('a message of 65536 octets');
+});
+
+describe('BGP-008 the framer gives the same messages however the stream is cut', () => {
+  test('one octet a chunk, and a hundred messages in one chunk', () => {
+    const list = Array.from({ length: 100 }, (_, i) => withHeader(2, new Uint8Array(4 + i).fill(i)));
+    const stream = Buffer.concat(list);
+    const expected = list.map((bytes) => `2 ${toHex(bytes.subarray(19))}`);
+    expect(frames([stream])).toEqual(expected);
+    expect(frames(single(stream))).toEqual(expected);
   });
 
-  test('18 octets are no message yet', () => {
-    expect(frames([keepaliveMessage.subarray(0, 18)])).toEqual([]);
-  });
-
-  test('gives the same messages however the stream is cut', () => {
-    const message = fc.oneof(
+  test('any messages, any cuts, with any setting', () => {
+    const any = fc.oneof(
       fc.constant(keepaliveMessage),
-      fc.uint8Array({ minLength: 4, maxLength: 200 }).map((body) => encodeMessage(2, body)),
+      fc.uint8Array({ minLength: 4, maxLength: 200 }).map((body) => withHeader(2, body)),
+      fc.uint8Array({ maxLength: 12 }).map((body) => withHeader(5, body)),
+      fc.constant(message(5000, 2)),
       fc.constant(hex(`${marker}001300`)),
     );
+    const setting = fc.record({ maximum: fc.constantFrom(4096, extended), enhancedRouteRefresh: fc.boolean() });
     fc.assert(
-      fc.property(fc.array(message, { maxLength: 12 }), fc.array(fc.nat(400)), (list, sizes) => {
+      fc.property(fc.array(any, { maxLength: 12 }), fc.array(fc.nat(400)), setting, (list, sizes, setting) => {
         const stream = Uint8Array.from(list.flatMap((bytes) => [...bytes]));
         const chunks: Uint8Array[] = [];
         let offset = 0;
@@ -60,10 +138,100 @@ describe('the framer', () => {
           offset += size;
         }
         chunks.push(stream.subarray(offset));
-        expect(frames(chunks)).toEqual(frames([stream]));
-        expect(frames([...stream].map((byte) => Uint8Array.of(byte)))).toEqual(frames([stream]));
+        const expected = frames([stream], setting);
+        expect(frames(chunks, setting)).toEqual(expected);
+        expect(frames(single(stream), setting)).toEqual(expected);
       }),
-      { numRuns: 60 },
+      { numRuns: 100 },
     );
+  });
+
+  test('frames that were given out stay as they are while more arrives', () => {
+    const list = Array.from({ length: 40 }, (_, i) => withHeader(2, new Uint8Array(30).fill(i)));
+    const stream = Buffer.concat(list);
+    const framer = new Framer();
+    const bodies: Uint8Array[] = [];
+    for (let offset = 0; offset < stream.length; offset += 37) {
+      framer.push(stream.subarray(offset, offset + 37));
+      for (let next = framer.next(); next.kind === 'frame'; next = framer.next()) bodies.push(next.body);
+    }
+    expect(bodies.map(toHex)).toEqual(list.map((bytes) => toHex(bytes.subarray(19))));
+    expect(stream.equals(Buffer.concat(list))).toBe(true);
+  });
+
+  test('18 octets are no message yet', () => {
+    expect(frames([keepaliveMessage.subarray(0, 18)])).toEqual([]);
+  });
+});
+
+/** The octets that were copied, those that were allocated for copies, and the most that were held, with one octet a chunk. */
+function work(stream: Uint8Array, maximum: number): { copied: number; allocated: number; pending: number } {
+  const chunks = single(stream);
+  const framer = new Framer(maximum);
+  const spy = vi.spyOn(Uint8Array.prototype, 'set');
+  let pending = 0;
+  for (const chunk of chunks) {
+    framer.push(chunk);
+    for (let next = framer.next(); next.kind === 'frame'; next = framer.next());
+    pending = Math.max(pending, framer.pending);
+  }
+  const copied = spy.mock.calls.reduce((sum, [source]) => sum + source.length, 0);
+  const allocated = [...new Set(spy.mock.contexts as Uint8Array[])].reduce((sum, target) => sum + target.length, 0);
+  spy.mockRestore();
+  return { copied, allocated, pending };
+}
+
+describe('BGP-009 the buffer of the framer is bounded', () => {
+  test('a header and a stall cost what has arrived', () => {
+    const framer = new Framer(extended);
+    framer.push(header(extended, 2));
+    expect(framer.next()).toEqual({ kind: 'needMore' });
+    expect(framer.pending).toBe(19);
+  });
+
+  test('a message of 65535 octets that comes octet by octet is copied a few times, not once for each octet', () => {
+    const { copied, allocated, pending } = work(message(extended, 2), extended);
+    expect(pending).toBe(extended - 1);
+    expect(copied).toBeGreaterThanOrEqual(extended - 1);
+    expect(copied).toBeLessThan(4 * extended);
+    expect(allocated).toBeLessThan(4 * extended);
+  });
+
+  test('the same octets in many small messages cost as much', () => {
+    const small = Buffer.concat(Array.from({ length: 600 }, () => message(100, 2)));
+    expect(work(small, extended).copied).toBeLessThan(4 * small.length);
+  });
+
+  test('BGP-010 what follows a fault is dropped, and the fault stays', () => {
+    const framer = new Framer();
+    framer.push(Buffer.concat([header(18, 4), keepaliveMessage]));
+    const result = framer.next();
+    expect(result.kind).toBe('fault');
+    framer.push(keepaliveMessage);
+    expect(framer.pending).toBe(0);
+    expect(framer.next()).toBe(result);
+  });
+});
+
+describe('BGP-083 a ROUTE-REFRESH of a wrong length', () => {
+  const refresh = (body: string): Uint8Array => withHeader(5, hex(body));
+  const enhanced = { enhancedRouteRefresh: true };
+
+  test('1/2 with the length as data, from the header alone', () => {
+    expect(verdict(header(22, 5))).toBe('fault 1/2 0016');
+    expect(verdict(header(24, 5))).toBe('fault 1/2 0018');
+  });
+
+  test.each(['', '0001', '000100', '000101', '0001020100'])(
+    'after RFC 7313 was negotiated 7/1 with the complete message as data: %s',
+    (body) => {
+      const bytes = refresh(body);
+      expect(frames([bytes.subarray(0, -1)], enhanced)).toEqual([]);
+      expect(frames([bytes, keepaliveMessage], enhanced)).toEqual([`fault 7/1 ${toHex(bytes)}`]);
+    },
+  );
+
+  test.each(['000103', '0001090101'])('after RFC 7313 one of an unknown subtype is no fault: %s', (body) => {
+    expect(frames([refresh(body), keepaliveMessage], enhanced)).toEqual([`5 ${body}`, '4 ']);
   });
 });

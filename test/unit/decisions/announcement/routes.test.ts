@@ -154,6 +154,40 @@ describe('the peers of a node', () => {
     expect(codes([{ name: 'b' }, { name: 'a' }])).toEqual(['a session', 'b DuplicatePeer']);
   });
 
+  describe('two with one address, as the node reports', () => {
+    const twins = [{ name: 'b' }, { name: 'a' }];
+    const codesWhere = (running: Record<string, string>, peers: readonly PeerLiteral[] = twins): string[] => {
+      const found = peersOfNode(cluster({ nodes, peers, running: { here: running } }), 'here');
+      return found.map(({ peer, result }) => `${peer} ${'session' in result ? 'session' : result.reason.code}`);
+    };
+
+    test('the one whose session runs keeps it, whatever the name of the other', () => {
+      expect(codesWhere({ b: '10.0.0.254' })).toEqual(['a DuplicatePeer', 'b session']);
+      expect(codesWhere({ a: '10.0.0.254' })).toEqual(['a session', 'b DuplicatePeer']);
+    });
+
+    test('one that runs with another address and is edited does not take it over', () => {
+      expect(codesWhere({ b: '10.0.0.254', a: '10.0.0.253' })).toEqual(['a DuplicatePeer', 'b session']);
+    });
+
+    test('where none runs, the oldest: it is known of objects of an API server', () => {
+      const { peers, ...rest } = cluster({ nodes, peers: twins });
+      const aged = [...peers].map(([name, peer], index) => {
+        const metadata = { ...peer.metadata, creationTimestamp: `2026-01-0${index + 1}T00:00:00Z` };
+        return [name, { ...peer, metadata }] as const;
+      });
+      expect(aged.map(([name]) => name)).toEqual(['b', 'a']);
+      expect(peersOfNode({ ...rest, peers: new Map(aged) }, 'here').map(({ result }) => 'session' in result)).toEqual([false, true]);
+    });
+  });
+
+  test('a session that runs keeps its password when its Secret goes, and says so', () => {
+    const peers = [{ name: 'tor', passwordSecret: secret }];
+    const [gone] = peersOfNode(cluster({ nodes, peers, running: { here: { tor: '10.0.0.254' } } }), 'here');
+    expect(gone?.result).toMatchObject({ session: { peer: 'tor' }, passwordGone: { secret: 'herald/bgp', why: 'it does not exist' } });
+    expect(gone?.result).not.toHaveProperty('session.password');
+  });
+
   test.each([
     [undefined, 'tor PeerPasswordMissing'],
     [{ name: 'herald/bgp', password: '' }, 'tor PeerPasswordMissing'],

@@ -55,6 +55,19 @@ describe('objects of herald.dev', () => {
     ['IPAddressPool', { addresses: ['192.0.2/24'] }, 'four octets'],
     ['IPAddressPool', { addresses: ['192.0.2.9-192.0.2.1'] }, 'swap'],
     ['IPAddressPool', { addresses: ['192.0.2.0/24', '192.0.2.7/32'] }, 'overlaps'],
+    ['IPAddressPool', { addresses: ['0.0.0.0/0'] }, 'spec.addresses[0]: "0.0.0.0/0": holds unspecified addresses (0.0.0.0/8)'],
+    ['IPAddressPool', { addresses: ['192.0.2.0/24', '127.0.0.0/29'] }, 'spec.addresses[1]: "127.0.0.0/29": holds loopback addresses'],
+    [
+      'IPAddressPool',
+      { addresses: ['169.253.0.0-169.254.0.0'] },
+      'link-local addresses (169.254.0.0/16), which no client can reach: leave',
+    ],
+    ['IPAddressPool', { addresses: ['239.1.2.0/24'] }, 'multicast addresses (224.0.0.0/4)'],
+    ['IPAddressPool', { addresses: ['255.255.255.255/32'] }, 'reserved addresses (240.0.0.0/4)'],
+    ['IPAddressPool', { addresses: ['::-::1'] }, 'the unspecified address (::/128)'],
+    ['IPAddressPool', { addresses: ['::1/128'] }, 'the loopback address (::1/128)'],
+    ['IPAddressPool', { addresses: ['fe80::/64'] }, 'link-local addresses (fe80::/10)'],
+    ['IPAddressPool', { addresses: ['ff02::/112'] }, 'multicast addresses (ff00::/8)'],
     ['IPAddressPool', { ...pool, autoAsign: false }, 'did you mean autoAssign?'],
     ['IPAddressPool', { ...pool, autoAssign: 'no' }, 'must be true or false, not "no"'],
     ['IPAddressPool', { ...pool, serviceAllocation: { namespaces: ['a', 'a'] } }, 'spec.serviceAllocation.namespaces[1]'],
@@ -64,9 +77,14 @@ describe('objects of herald.dev', () => {
     ['BGPPeer', { ...peer, dynamicASN: 'external' }, 'spec.dynamicASN: stands beside peerASN'],
     ['BGPPeer', { ...peer, myASN: 0 }, 'spec.myASN'],
     ['BGPPeer', { ...peer, peerAddress: 'fe80::1' }, 'link-local'],
-    ['BGPPeer', { ...peer, holdTime: '2s' }, 'spec.holdTime'],
-    ['BGPPeer', { ...peer, holdTime: '90' }, 'write 90s'],
-    ['BGPPeer', { ...peer, holdTime: 90 }, 'spec.holdTime: must be text'],
+    ['BGPPeer', { ...peer, holdTime: '2s' }, 'spec.holdTime: makes a hold time of 2s; it must be 0s, or from 3s to 65535s'],
+    ['BGPPeer', { ...peer, holdTime: '1' }, 'write 1s for seconds; it must be 0s, or from 3s to 65535s'],
+    [
+      'BGPPeer',
+      { ...peer, holdTime: 1 },
+      'spec.holdTime: must be a duration with its unit, 0s, or from 3s to 65535s, not 1; write for example holdTime: 3s',
+    ],
+    ['BGPPeer', { ...peer, connectTime: 0 }, 'spec.connectTime: must be a duration with its unit, from 1s to 65535s, not 0'],
     ['BGPPeer', { ...peer, holdTime: '9s', keepaliveTime: '10s' }, 'is longer than holdTime'],
     ['BGPPeer', { ...peer, passive: true }, 'spec.passive: is not supported yet'],
     ['BGPPeer', { ...peer, bfdProfile: 'fast' }, 'spec.bfdProfile: is not supported yet'],
@@ -111,6 +129,18 @@ describe('objects of others', () => {
       'set apiVersion: herald.dev/v1alpha1; fields are the same',
     );
     expect(problemsOf({ ...ours('L2Advertisement', {}), apiVersion: 'metallb.io/v1beta1' })[0]).toContain('not supported yet');
+  });
+
+  test.each([
+    ['metallb.io/loadBalancerIPs', 'write herald.dev/load-balancer-ips'],
+    ['metallb.universe.tf/address-pool', 'write herald.dev/address-pool'],
+    ['metallb.io/constructor', 'remove it'],
+  ])('an annotation of MetalLB has a warning: %s', (name, fix) => {
+    const { object, warnings } = parseObject(service({}, { annotations: { [name]: 'x' } }));
+    expect(object).toBeDefined();
+    expect(warnings).toMatchObject([
+      { path: ['metadata', 'annotations', name], message: 'is an annotation of MetalLB and is not read', fix },
+    ]);
   });
 
   test('that Herald does not read are ignored', () => {

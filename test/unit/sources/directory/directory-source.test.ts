@@ -117,15 +117,59 @@ describe('a directory as a source', () => {
     expect(bench.problems).toEqual([]);
   });
 
-  test('takes an object that two files have from the first by path', async () => {
+  test('takes an object that two files have at the start from the first by path', async () => {
     await using bench = await Workbench.started({ 'b.yaml': poolYaml('same', '198.51.100.0/24'), 'a.yaml': poolYaml('same') });
     expect(rangesOf(bench, 'same')).toEqual(['192.0.2.0/24']);
     expect(bench.problems).toEqual([
-      'b.yaml:1:1: IPAddressPool/same: is also in a.yaml, which comes first and is used (remove one of the two)',
+      'b.yaml:1:1: IPAddressPool/same: is ignored: a.yaml has the same object, in force (remove one of the two: the next start takes the first by path)',
     ]);
     await bench.remove('a.yaml');
     await bench.until(() => rangesOf(bench, 'same')?.[0] === '198.51.100.0/24');
     expect(bench.problems).toEqual([]);
+  });
+
+  test('an object stays that of its file when a copy appears whose path sorts first', async () => {
+    await using bench = await Workbench.started({ 'b.yaml': poolYaml('same', '198.51.100.0/24') });
+    bench.batches.length = 0;
+    await bench.write('a.yaml', poolYaml('same'));
+    await bench.until(() => bench.problems.length > 0);
+    expect(bench.batches).toEqual([]);
+    expect(bench.source.problems()).toMatchObject([{ file: 'a.yaml', message: 'is ignored: b.yaml has the same object, in force' }]);
+    await bench.write('b.yaml', poolYaml('same', '203.0.113.0/24'));
+    await bench.until(() => rangesOf(bench, 'same')?.[0] === '203.0.113.0/24');
+    await bench.remove('b.yaml');
+    await bench.until(() => rangesOf(bench, 'same')?.[0] === '192.0.2.0/24');
+    expect(bench.problems).toEqual([]);
+  });
+
+  test('the file in force stays so while its object is broken', async () => {
+    await using bench = await Workbench.started({ 'b.yaml': poolYaml('same', '198.51.100.0/24') });
+    await bench.write('b.yaml', poolYaml('same', '192.0.2.300/32'));
+    await bench.until(() => bench.problems.length > 0);
+    await bench.write('a.yaml', poolYaml('same'));
+    await bench.until(() => bench.problems.some((problem) => problem.startsWith('a.yaml')));
+    expect(rangesOf(bench, 'same')).toEqual(['198.51.100.0/24']);
+  });
+
+  test('an object that is broken in two files at the start is used as soon as one is mended', async () => {
+    await using bench = await Workbench.started({ 'a.yaml': poolYaml('same', '192.0.2.300'), 'b.yaml': poolYaml('same', '192.0.2.300') });
+    expect(bench.problems.join('\n')).toContain('b.yaml:1:1: IPAddressPool/same: is in a.yaml and b.yaml');
+    await bench.write('b.yaml', poolYaml('same'));
+    await bench.until(() => bench.source.snapshot.pools.has('same'));
+    expect(bench.problems.join('\n')).toContain('a.yaml:1:1: IPAddressPool/same: is ignored: b.yaml has the same object, in force');
+  });
+
+  test('keeps the last good version of an object that goes to another file and breaks on the way', async () => {
+    await using bench = await Workbench.started({ 'a.yaml': poolYaml('same') });
+    const earlier = bench.source.snapshot.pools.get('same');
+    await Promise.all([bench.write('b.yaml', poolYaml('same', '192.0.2.300')), bench.remove('a.yaml')]);
+    await bench.until(() => bench.problems.length > 0);
+    expect(bench.source.snapshot.pools.get('same')).toBe(earlier);
+    await bench.write('b.yaml', poolYaml('same', '192.0.2.301'));
+    await bench.until(() => bench.problems.some((problem) => problem.includes('the last good version stays')));
+    expect(bench.source.snapshot.pools.get('same')).toBe(earlier);
+    await bench.remove('b.yaml');
+    await bench.until(() => bench.source.snapshot.pools.size === 0);
   });
 
   test('takes an object that one file has twice from the first document', async () => {
@@ -134,14 +178,52 @@ describe('a directory as a source', () => {
     expect(bench.problems[0]).toContain('line 1 came first');
   });
 
-  test('does not take a file that is being written for an empty one', async () => {
+  test.each([
+    ['nothing', ''],
+    ['comments', '# apiVersion: v1\n---\n# nothing\n'],
+  ])('keeps what a file said that now holds %s, until it is deleted', async (_, text) => {
     await using bench = await Workbench.started({ 'a.yaml': poolYaml('a'), 'b.yaml': poolYaml('b', '198.51.100.0/24') });
     bench.batches.length = 0;
-    await bench.write('a.yaml', '');
+    await bench.write('a.yaml', text);
+    await bench.until(() => bench.problems.length > 0);
+    expect(bench.source.problems()).toMatchObject([
+      { severity: 'warning', file: 'a.yaml', message: expect.stringContaining('become empty') },
+    ]);
+    await bench.write('a.yaml', `${text}\n`);
     await bench.write('b.yaml', poolYaml('b', '203.0.113.0/24'));
     await bench.until(() => bench.batches.length > 0);
+    expect(bench.keys).toEqual(['IPAddressPool b']);
     expect(bench.source.snapshot.pools.has('a')).toBe(true);
+    await bench.remove('a.yaml');
     await bench.until(() => !bench.source.snapshot.pools.has('a'));
+    expect(bench.problems).toEqual([]);
+  });
+
+  test('a file that was emptied can be written anew with other objects', async () => {
+    await using bench = await Workbench.started({ 'a.yaml': poolYaml('a') });
+    await bench.write('a.yaml', '');
+    await bench.until(() => bench.problems.length > 0);
+    await bench.write('a.yaml', poolYaml('b'));
+    await bench.until(() => bench.problems.length === 0);
+    expect([...bench.source.snapshot.pools.keys()]).toEqual(['b']);
+  });
+
+  test('a broken file that is emptied is still an error', async () => {
+    await using bench = await Workbench.started({ 'a.yaml': poolYaml('a', '192.0.2.300') });
+    await bench.write('a.yaml', '');
+    await bench.until(() => bench.problems[0]?.includes('become empty') ?? false);
+    expect(bench.source.problems()).toMatchObject([{ severity: 'error' }]);
+  });
+
+  test('says at the start that a file is empty: an error, unless comments show that it is meant so', async () => {
+    await using bench = await Workbench.started({ 'a.yaml': '\n', 'b.yaml': '# later\n' });
+    expect(bench.source.problems()).toMatchObject([
+      { severity: 'error', file: 'a.yaml', message: 'is empty: nothing is read from it' },
+      { severity: 'warning', file: 'b.yaml', message: 'holds only comments: nothing is read from it' },
+    ]);
+    await bench.write('a.yaml', poolYaml('a'));
+    await bench.until(() => bench.source.snapshot.pools.has('a'));
+    expect(bench.source.problems()).toHaveLength(1);
   });
 
   test('never shows what a broken Secret holds', async () => {
@@ -153,6 +235,21 @@ describe('a directory as a source', () => {
     });
     expect(new Set(bench.source.problems().map(({ file }) => file))).toEqual(new Set(['a.yaml', 'b.yaml', 'c.json', 'd.yaml']));
     expect(bench.problems.join('\n')).not.toContain('hunter2');
+  });
+
+  test('reads a NodeState only where agents write it, and nothing else there', async () => {
+    const state = (name: string): string => `apiVersion: herald.dev/v1alpha1\nkind: NodeState\nmetadata: {name: ${name}}\n`;
+    await using bench = await Workbench.started({
+      'a.yaml': `${poolYaml('a')}---\n${state('n1')}`,
+      '.herald/nodes/n2.yaml': state('n2'),
+      '.herald/nodes/n3.yaml': poolYaml('b'),
+    });
+    expect([...bench.source.snapshot.nodeStates.keys()]).toEqual(['n2']);
+    expect([...bench.source.snapshot.pools.keys()]).toEqual(['a']);
+    expect(bench.problems).toEqual([
+      '.herald/nodes/n3.yaml:1:1: IPAddressPool/b: is no NodeState, and only those are read from .herald/nodes (move the object out of .herald)',
+      'a.yaml:9:1: NodeState/n1: is what an agent reports, and is read only from .herald/nodes (remove the object)',
+    ]);
   });
 
   test('survives nesting without end', async () => {

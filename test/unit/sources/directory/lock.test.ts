@@ -1,8 +1,11 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { acquireLock, LockedError } from '../../../../src/sources/directory/lock.ts';
 
@@ -38,6 +41,45 @@ async function deadProcess(): Promise<number> {
   await once(child, 'exit');
   if (child.pid === undefined) throw new Error('the process was not started');
   return child.pid;
+}
+
+const program = `
+  import { createInterface } from 'node:readline';
+  import { acquireLock } from ${JSON.stringify(join(import.meta.dirname, '../../../../src/sources/directory/lock.ts'))};
+  let lock;
+  console.log('ready');
+  for await (const line of createInterface({ input: process.stdin })) {
+    if (line === 'take') lock = await acquireLock(process.argv[1]).catch((error) => void console.log(error.code ?? String(error)));
+    else await lock?.release();
+    if (line !== 'take' || lock !== undefined) console.log(line === 'take' ? 'taken' : 'released');
+  }
+`;
+
+/** Another process, which takes the lock when it is told so. */
+class Racer {
+  readonly #child: ChildProcessByStdio<Writable, Readable, null>;
+  readonly #answers: AsyncIterator<string>;
+
+  private constructor(lockFile: string) {
+    this.#child = spawn(process.execPath, ['--input-type=module', '-e', program, lockFile], { stdio: ['pipe', 'pipe', 'inherit'] });
+    this.#answers = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
+  }
+
+  static async start(lockFile: string): Promise<Racer> {
+    const racer = new Racer(lockFile);
+    await racer.#answers.next();
+    return racer;
+  }
+
+  async ask(what: 'take' | 'release'): Promise<string> {
+    this.#child.stdin.write(`${what}\n`);
+    const { value } = (await this.#answers.next()) as { readonly value: string };
+    return value;
+  }
+
+  end(): void {
+    this.#child.stdin.end();
+  }
 }
 
 describe('the lock of a directory', () => {
@@ -89,6 +131,36 @@ describe('the lock of a directory', () => {
     await acquireLock(file);
     expect(await holderOf()).toMatchObject({ pid: process.pid });
   });
+
+  test('of a process that ended while it took over another stale lock is taken over', async () => {
+    const dead = await deadProcess();
+    await leave({ pid: dead });
+    const guard = `${file}.${createHash('sha256')
+      .update(await readFile(file))
+      .digest('hex')
+      .slice(0, 16)}`;
+    await copyFile(file, guard);
+    await acquireLock(file);
+    expect(await holderOf()).toMatchObject({ pid: process.pid });
+    expect(await readdir(join(directory, '.herald'))).toEqual(['controller.lock']);
+  });
+
+  test('that is stale goes to exactly one of many processes that try at once', async () => {
+    const stale = await leave({ pid: await deadProcess() });
+    const racers = await Promise.all(Array.from({ length: 6 }, () => Racer.start(file)));
+    try {
+      for (let round = 0; round < 150; round++) {
+        await writeFile(file, JSON.stringify({ ...stale, attempt: `round ${round}` }));
+        const outcomes = await Promise.all(racers.map((racer) => racer.ask('take')));
+        expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(1);
+        expect(outcomes.filter((outcome) => outcome === 'locked')).toHaveLength(racers.length - 1);
+        await Promise.all(racers.map((racer) => racer.ask('release')));
+        expect(await readdir(join(directory, '.herald'))).toEqual([]);
+      }
+    } finally {
+      for (const racer of racers) racer.end();
+    }
+  }, 60_000);
 
   test('that somebody else took over meanwhile is left alone by release', async () => {
     const lock = await acquireLock(file);

@@ -1,0 +1,56 @@
+import { parsePrefix, type Prefix } from '../net/prefix.ts';
+import { parseCommunity } from './community-text.ts';
+import { maximumPrepend } from './limits.ts';
+import type { Community, Route } from './route.ts';
+
+/** A route as a program writes it: with text where the speaker has values. */
+export interface RouteInput extends Omit<Route, 'prefix' | 'communities'> {
+  /** "192.0.2.100/32", without bits beyond the length. */
+  readonly prefix: Prefix | string;
+  /** "64512:100" (RFC 1997), "64512:1:2" (RFC 8092), or a well-known name such as "no-export". */
+  readonly communities?: readonly (Community | string)[];
+}
+
+/** A route that nobody can announce, because it is written wrongly. The message says what to write. */
+export class RouteError extends Error {
+  readonly code = 'ERR_BGP_ROUTE';
+  readonly field: keyof RouteInput;
+
+  constructor(field: keyof RouteInput, message: string) {
+    super(`${field}: ${message}`);
+    this.name = 'RouteError';
+    this.field = field;
+  }
+}
+
+/** The route with values for text: the same object where there is none. Throws RouteError. */
+export function toRoute(input: RouteInput): Route {
+  const { prefix, communities, med, localPref, asPathPrepend } = input;
+  checkNumber('med', med, 0xffff_ffff);
+  checkNumber('localPref', localPref, 0xffff_ffff);
+  checkNumber('asPathPrepend', asPathPrepend, maximumPrepend);
+  if (typeof prefix !== 'string' && communities?.some((community) => typeof community === 'string') !== true) return input as Route;
+  const { communities: _, ...rest } = input;
+  const route: Route = { ...rest, prefix: toPrefix(prefix) };
+  return communities === undefined ? route : { ...route, communities: communities.map(toCommunity) };
+}
+
+/** Throws RouteError. */
+export function toPrefix(prefix: Prefix | string): Prefix {
+  if (typeof prefix !== 'string') return prefix;
+  const result = parsePrefix(prefix);
+  if (!result.ok) throw new RouteError('prefix', `${JSON.stringify(prefix)}: ${result.problem}`);
+  return result.value;
+}
+
+function toCommunity(community: Community | string): Community {
+  if (typeof community !== 'string') return community;
+  const result = parseCommunity(community);
+  if (!result.ok) throw new RouteError('communities', `${JSON.stringify(community)}: ${result.problem}`);
+  return result.value;
+}
+
+function checkNumber(field: keyof RouteInput, value: number | undefined, most: number): void {
+  if (value === undefined || (Number.isInteger(value) && value >= 0 && value <= most)) return;
+  throw new RouteError(field, `${value} is not a whole number from 0 to ${most}`);
+}

@@ -1,0 +1,50 @@
+import type { TransportFailure } from '../problem.ts';
+
+const kinds: Readonly<Record<string, TransportFailure['kind']>> = {
+  ECONNREFUSED: 'refused',
+  EHOSTUNREACH: 'unreachable',
+  ENETUNREACH: 'unreachable',
+  EHOSTDOWN: 'unreachable',
+  ENETDOWN: 'unreachable',
+  ETIMEDOUT: 'timeout',
+  ECONNRESET: 'reset',
+  EPIPE: 'reset',
+};
+
+const details: Readonly<Record<string, string>> = {
+  EHOSTUNREACH: 'no route to host, or it does not answer ARP or neighbour discovery',
+  ENETUNREACH: 'no route to its network',
+  ENETDOWN: 'the network interface is down',
+  ECONNRESET: 'reset by the peer',
+  ETIMEDOUT: 'the peer no longer acknowledges data',
+  EADDRNOTAVAIL: 'the source address is not configured on this host',
+  EACCES: 'the operating system forbids it',
+};
+
+/** What a failed connection means to the person who operates it. */
+export function failureOf(error: NodeJS.ErrnoException): TransportFailure {
+  const code = error.code ?? '';
+  return { kind: kinds[code] ?? 'other', detail: details[code] ?? error.message };
+}
+
+/** Why a socket cannot listen, and what to do about it. */
+export function listenFailureOf(error: NodeJS.ErrnoException, address: string, port: number): TransportFailure {
+  switch (error.code ?? '') {
+    case 'EADDRINUSE':
+      return {
+        kind: 'other',
+        detail: `another program listens on port ${port} of ${address}: stop it, or give the option "listen" another address or port, or leave it out and only dial`,
+      };
+    case 'EACCES':
+      return {
+        kind: 'other',
+        detail: `the operating system forbids listening on port ${port}: grant CAP_NET_BIND_SERVICE, or choose a port from 1024`,
+      };
+    case 'EADDRNOTAVAIL':
+      return { kind: 'other', detail: `cannot listen on ${address}: the address is not configured on this host` };
+    case 'EAFNOSUPPORT':
+      return { kind: 'other', detail: `cannot listen on ${address}: this kernel does not speak its IP version` };
+    default:
+      return { kind: 'other', detail: `cannot listen on ${address} port ${port}: ${error.message}` };
+  }
+}

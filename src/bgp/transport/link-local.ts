@@ -1,0 +1,20 @@
+import { formatAddress, isLinkLocal, type Address } from '../../net/address.ts';
+
+interface Peer {
+  readonly address: Address;
+  readonly interface?: string;
+}
+
+/** In words why Node cannot connect to this address. */
+export function linkLocalProblem({ address, interface: networkInterface }: Peer): string | undefined {
+  if (!isLinkLocal(address)) return undefined;
+  if (networkInterface === undefined) return 'a link-local address needs the network interface it is on';
+  // Node would look the address up as a name, and libuv takes the first interface for an address without zone.
+  if (/^[0-9a-zA-Z.:-]+$/.test(networkInterface)) return undefined;
+  return `the name of the network interface ${networkInterface} has a character that Node does not take in a link-local address: rename it`;
+}
+
+/** The address as Node's `connect` wants it: a link-local one with its zone (RFC 4007 11). */
+export function connectHost({ address, interface: networkInterface }: Peer): string {
+  return formatAddress(address) + (isLinkLocal(address) && networkInterface !== undefined ? `%${networkInterface}` : '');
+}

@@ -1,0 +1,59 @@
+import assert from 'node:assert';
+import type * as Koffi from 'koffi';
+import { createRequire } from 'node:module';
+import { endianness } from 'node:os';
+import { getSystemErrorMap } from 'node:util';
+
+/** The calls of libc that Node has no words for. Negative results leave their reason in `errno`. */
+export interface Libc {
+  readonly socket: (domain: number, type: number, protocol: number) => number;
+  readonly setsockopt: (fd: number, level: number, name: number, value: Uint8Array, length: number) => number;
+  readonly bind: (fd: number, address: Uint8Array, length: number) => number;
+  /** Writes the address, and its length, into what it is given. */
+  readonly getsockname: (fd: number, address: Uint8Array, length: Uint32Array) => number;
+  readonly close: (fd: number) => number;
+  /** 0 where there is no such interface. */
+  readonly interfaceIndex: (name: string) => number;
+  readonly sendto: (fd: number, data: Uint8Array, length: number, flags: number, to: Uint8Array, toLength: number) => number;
+  /** Takes a struct msghdr, which it changes. */
+  readonly recvmsg: (fd: number, header: Uint8Array, flags: number) => number;
+  readonly errno: () => number;
+  /** Where these bytes are in memory, for as long as somebody holds on to them. Unlike small views, a buffer is never moved. */
+  readonly addressOf: (bytes: ArrayBuffer) => bigint;
+}
+
+let loaded: Libc | undefined;
+
+/** Undefined on another system than Linux, and where the native module has no binary for this machine. */
+export function loadLibc(): Libc | undefined {
+  if (process.platform !== 'linux') return undefined;
+  assert(endianness() === 'LE', 'socket structures are written for little-endian machines');
+  if (loaded !== undefined) return loaded;
+  let koffi: typeof Koffi;
+  try {
+    koffi = createRequire(import.meta.url)('koffi') as typeof Koffi;
+  } catch {
+    return undefined; // `cannot` tells those whom it concerns.
+  }
+  // The symbols of the running process: no path, and glibc and musl alike.
+  const self = koffi.load(null);
+  loaded = {
+    socket: self.func('int socket(int, int, int)'),
+    setsockopt: self.func('int setsockopt(int, int, int, const uint8_t *, uint32_t)'),
+    bind: self.func('int bind(int, const uint8_t *, uint32_t)'),
+    getsockname: self.func('int getsockname(int, uint8_t *, uint32_t *)'),
+    close: self.func('int close(int)'),
+    interfaceIndex: self.func('unsigned int if_nametoindex(const char *)'),
+    sendto: self.func('long sendto(int, const uint8_t *, size_t, int, const uint8_t *, uint32_t)'),
+    recvmsg: self.func('long recvmsg(int, uint8_t *, int)'),
+    errno: () => koffi.errno(),
+    addressOf: (bytes) => koffi.address(bytes),
+  };
+  return loaded;
+}
+
+/** The latest failure as an error with the system's code; "binding the source address failed: address not available". */
+export function systemError(libc: Libc, what: string): NodeJS.ErrnoException {
+  const [code, description] = getSystemErrorMap().get(-libc.errno()) ?? ['UNKNOWN', 'unknown error'];
+  return Object.assign(new Error(`${what} failed: ${description}`), { code });
+}

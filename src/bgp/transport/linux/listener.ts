@@ -1,0 +1,180 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { formatAddress, type Address, type Family } from '../../../net/address.ts';
+import { formatPrefix } from '../../../net/prefix.ts';
+import { acceptSocket, failedConnection, readSocketAddress } from '../connection.ts';
+import { failureOf, listenFailureOf } from '../failure.ts';
+import type { Incoming, Listener, ListenerEvents, ListenOptions, PeerKey } from '../transport.ts';
+import type { Libc } from './libc.ts';
+import { passwordProblem, setSignatureKey } from './md5.ts';
+import { RawSocket } from './socket.ts';
+
+/** Attempts to find one port that is free for both families. */
+const portAttempts = 8;
+
+interface ListeningSocket {
+  readonly socket: RawSocket;
+  /** Undefined until it takes the socket over. */
+  server: Server | undefined;
+  /** By prefix. */
+  readonly keys: Map<string, PeerKey>;
+}
+
+/** Listens on one address, or on all: then a socket for each family, so that one family still works where the other is disabled. */
+export class LinuxListener implements Listener {
+  readonly #libc: Libc;
+  readonly #events: ListenerEvents;
+  readonly #sockets: ListeningSocket[] = [];
+  #closed = false;
+
+  constructor(libc: Libc, options: ListenOptions, events: ListenerEvents) {
+    this.#libc = libc;
+    this.#events = events;
+    const where = options.address === undefined ? 'all addresses' : formatAddress(options.address);
+    const fail = (error: unknown): void => {
+      if (this.#closed) return;
+      this.close();
+      events.failed(listenFailureOf(error as NodeJS.ErrnoException, where, options.port));
+    };
+    try {
+      for (const socket of openSockets(libc, options)) this.#sockets.push({ socket, server: undefined, keys: new Map() });
+    } catch (error) {
+      setImmediate(() => fail(error));
+      return;
+    }
+    // In a later turn, so that keys that are set in this one are there before the first connection.
+    setImmediate(() => {
+      let waiting = this.#sockets.length;
+      for (const listening of this.#sockets) {
+        const { socket } = listening;
+        listening.server = createServer({ pauseOnConnect: true }, (connection) => this.#receive(connection, socket.family));
+        listening.server.on('error', fail);
+        const port = socket.port();
+        // From here on the server owns the descriptor.
+        listening.server.listen({ fd: socket.fd }, () => {
+          waiting--;
+          if (waiting === 0 && !this.#closed) events.listening(port);
+        });
+      }
+    });
+  }
+
+  setKeys(keys: readonly PeerKey[]): ReadonlyMap<number, string> {
+    const refused = new Map<number, string>();
+    for (const { socket, keys: present } of this.#sockets) {
+      const wanted = wantedKeys(keys, socket.family, refused);
+      for (const [name, { prefix }] of present) {
+        if (wanted.has(name)) continue;
+        present.delete(name);
+        setSignatureKey(socket, prefix, undefined);
+      }
+      for (const [name, { index, key }] of wanted) {
+        if (present.get(name)?.password === key.password) continue;
+        try {
+          setSignatureKey(socket, key.prefix, key.password);
+          present.set(name, key);
+        } catch (error) {
+          refused.set(index, (error as Error).message);
+        }
+      }
+    }
+    return refused;
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const { socket, server } of this.#sockets.splice(0)) {
+      if (server === undefined) socket.close();
+      else server.close();
+    }
+  }
+
+  #receive(socket: Socket, family: Family): void {
+    const remote = readSocketAddress(socket.remoteAddress ?? '');
+    if (this.#closed || remote === undefined) {
+      socket.destroy(); // It is gone already, or nobody wants it any more.
+      return;
+    }
+    socket.on('error', () => {}); // Whoever accepts it hears of errors; a rejected one has nobody to tell.
+    let answered = false;
+    const incoming: Incoming = {
+      remoteAddress: remote.address,
+      ...(remote.zone === undefined ? {} : { interface: remote.zone }),
+      accept: (options, events) => {
+        answered = true;
+        try {
+          new RawSocket(this.#libc, descriptorOf(socket), family).setOptions(options);
+        } catch (error) {
+          socket.destroy();
+          return failedConnection(failureOf(error as NodeJS.ErrnoException), events);
+        }
+        return acceptSocket(socket, events);
+      },
+      reject: () => {
+        answered = true;
+        socket.resetAndDestroy();
+      },
+    };
+    this.#events.connection(incoming);
+    if (!answered) incoming.reject();
+  }
+}
+
+/** The keys that the sockets of a family must have, by prefix; notes those that cannot be. */
+function wantedKeys(keys: readonly PeerKey[], family: Family, refused: Map<number, string>): Map<string, { index: number; key: PeerKey }> {
+  const wanted = new Map<string, { index: number; key: PeerKey }>();
+  for (const [index, key] of keys.entries()) {
+    if (key.prefix.address.family !== family) continue;
+    const name = formatPrefix(key.prefix);
+    const problem = passwordProblem(key.password);
+    if (problem !== undefined) refused.set(index, problem);
+    else if (wanted.has(name) && wanted.get(name)?.key.password !== key.password) {
+      refused.set(
+        index,
+        `another peer with the address ${name} has another TCP MD5 password: the kernel keeps one for an address, whatever the interface`,
+      );
+    } else if (!wanted.has(name)) wanted.set(name, { index, key });
+  }
+  return wanted;
+}
+
+function openSockets(libc: Libc, { address, port }: ListenOptions): RawSocket[] {
+  if (address !== undefined) return [openSocket(libc, address.family, address, port)];
+  for (let attempt = 1; ; attempt++) {
+    const ipv4 = openSocket(libc, 4, undefined, port);
+    try {
+      return [ipv4, openSocket(libc, 6, undefined, ipv4.port())];
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EAFNOSUPPORT' || code === 'EADDRNOTAVAIL') return [ipv4]; // IPv6 is disabled.
+      ipv4.close();
+      if (port !== 0 || code !== 'EADDRINUSE' || attempt === portAttempts) throw error;
+    }
+  }
+}
+
+/** Bound, not listening yet. The TTL is for the SYN/ACK, which must pass a peer's GTSM (RFC 5082); accepted sockets get their own. */
+function openSocket(libc: Libc, family: Family, address: Address | undefined, port: number): RawSocket {
+  const socket = RawSocket.tcp(libc, family);
+  try {
+    socket.setReuseAddress();
+    if (family === 6) socket.setIpv6Only();
+    socket.setOptions({ ttl: 255 });
+    socket.setTrafficClass();
+    socket.bind(address, port, 'binding the address');
+    return socket;
+  } catch (error) {
+    socket.close();
+    throw error;
+  }
+}
+
+/**
+ * The descriptor of a socket that Node accepted. Node documents no way to it, and none to set the options that BGP needs; a Node
+ * that no longer has this property makes every incoming connection fail in words, rather than run without them.
+ */
+function descriptorOf(socket: Socket): number {
+  const { _handle: handle } = socket as unknown as { readonly _handle?: { readonly fd?: unknown } | null };
+  const fd = handle?.fd;
+  if (typeof fd !== 'number' || fd < 0) throw new Error('this version of Node does not tell the descriptor of an accepted connection');
+  return fd;
+}

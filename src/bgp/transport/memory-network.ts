@@ -1,0 +1,258 @@
+import { formatAddress, isLinkLocal, sameAddress, type Address } from '../../net/address.ts';
+import { prefixContains } from '../../net/prefix.ts';
+import type { Clock } from '../../system/clock.ts';
+import { MemoryEnd } from './memory-end.ts';
+import type {
+  Connection,
+  ConnectionEvents,
+  DialOptions,
+  DiscoveryEvents,
+  KernelDrops,
+  Listener,
+  ListenerEvents,
+  ListenOptions,
+  PeerKey,
+  Transport,
+} from './transport.ts';
+
+/** The port of `listen({ port: 0 })` in memory. */
+const ephemeralPort = 49_152;
+
+/**
+ * Hosts that reach each other inside the process: two real speakers can meet, on a virtual clock. Segments arrive in the order
+ * in which they were sent, after the latency; what is sent while two hosts are cut off from each other arrives once they are not.
+ */
+export class MemoryNetwork {
+  readonly clock: Clock;
+  /** Milliseconds, one way. */
+  readonly latency: number;
+  readonly #hosts = new Set<MemoryHost>();
+  readonly #cuts = new Set<{ readonly hosts: readonly MemoryHost[]; readonly held: (() => void)[] }>();
+
+  constructor(clock: Clock, latency = 0) {
+    this.clock = clock;
+    this.latency = latency;
+  }
+
+  /** A host with these addresses, whose only network interface has that name. A host that had one of them is forgotten: it was rebooted. */
+  host(addresses: readonly Address[], networkInterface = 'eth0'): MemoryHost {
+    for (const address of addresses) this.hostOf(address)?.powerOff();
+    const host = new MemoryHost(this, addresses, networkInterface);
+    this.#hosts.add(host);
+    return host;
+  }
+
+  /** Loses every packet between the two, both ways, until the result is called. */
+  cut(a: MemoryHost, b: MemoryHost): () => void {
+    const cut = { hosts: [a, b], held: [] };
+    this.#cuts.add(cut);
+    return () => {
+      this.#cuts.delete(cut);
+      for (const deliver of cut.held.splice(0)) this.#deliver(a, b, deliver);
+    };
+  }
+
+  hostOf(address: Address): MemoryHost | undefined {
+    return [...this.#hosts].find((host) => host.addresses.some((own) => sameAddress(own, address)));
+  }
+
+  get hosts(): readonly MemoryHost[] {
+    return [...this.#hosts];
+  }
+
+  remove(host: MemoryHost): void {
+    this.#hosts.delete(host);
+  }
+
+  /** Carries something from one host to the other. */
+  carry(from: MemoryHost, to: MemoryHost, deliver: () => void): void {
+    this.clock.after(this.latency, () => this.#deliver(from, to, deliver));
+  }
+
+  #deliver(from: MemoryHost, to: MemoryHost, deliver: () => void): void {
+    const cut = [...this.#cuts].find(({ hosts }) => hosts.includes(from) && hosts.includes(to));
+    if (cut === undefined) deliver();
+    else cut.held.push(deliver);
+  }
+}
+
+interface MemoryListener {
+  readonly options: ListenOptions;
+  readonly events: ListenerEvents;
+  keys: readonly PeerKey[];
+}
+
+/** One host's view of the network. */
+export class MemoryHost implements Transport {
+  readonly addresses: readonly Address[];
+  readonly interface: string;
+  /** All that this host dialed, in order. */
+  readonly dialed: DialOptions[] = [];
+  readonly #network: MemoryNetwork;
+  readonly #listeners = new Set<MemoryListener>();
+  readonly #ends = new Set<MemoryEnd>();
+  readonly #discoveries = new Set<DiscoveryEvents>();
+  #drops: KernelDrops = { missing: 0, unexpected: 0, wrong: 0, belowMinimumTtl: 0 };
+
+  constructor(network: MemoryNetwork, addresses: readonly Address[], networkInterface: string) {
+    this.#network = network;
+    this.addresses = addresses;
+    this.interface = networkInterface;
+  }
+
+  /** Connections that are open on this host. */
+  get connections(): number {
+    return this.#ends.size;
+  }
+
+  cannot(): string | undefined {
+    return undefined;
+  }
+
+  dial(options: DialOptions, events: ConnectionEvents): Connection {
+    this.dialed.push(options);
+    const local = options.sourceAddress ?? this.#sourceFor(options.address);
+    const end = this.#end(local, options.address, options, events);
+    if (local === undefined || !this.#has(local)) {
+      end.fail({ kind: 'other', detail: 'the source address is not configured on this host' });
+      return end;
+    }
+    const remote = this.#network.hostOf(options.address);
+    if (remote === undefined) {
+      end.fail({ kind: 'unreachable', detail: 'no route to host, or it does not answer ARP or neighbour discovery' });
+      return end;
+    }
+    this.#network.carry(this, remote, () => remote.#receiveSyn(this, end, local, options));
+    return end;
+  }
+
+  listen(options: ListenOptions, events: ListenerEvents): Listener {
+    const listener: MemoryListener = { options: { ...options, port: options.port === 0 ? ephemeralPort : options.port }, events, keys: [] };
+    const taken = this.#listenerFor(options.address, listener.options.port) !== undefined;
+    if (!taken) this.#listeners.add(listener);
+    this.#network.clock.after(0, () => {
+      if (taken) events.failed({ kind: 'other', detail: `another program listens on port ${options.port}` });
+      else if (this.#listeners.has(listener)) events.listening(listener.options.port);
+    });
+    return {
+      setKeys: (keys) => {
+        listener.keys = keys;
+        return new Map();
+      },
+      close: () => void this.#listeners.delete(listener),
+    };
+  }
+
+  kernelDrops(): KernelDrops {
+    return this.#drops;
+  }
+
+  /** Every host on the network with a link-local address that discovers as well is found. */
+  discover(networkInterface: string, events: DiscoveryEvents): { close(): void } {
+    if (networkInterface !== this.interface) {
+      this.#network.clock.after(0, () => events.failed({ kind: 'other', detail: `there is no network interface ${networkInterface}` }));
+      return { close: () => {} };
+    }
+    this.#discoveries.add(events);
+    for (const other of this.#network.hosts) {
+      if (other === this) continue;
+      this.#advertise(other);
+      other.#advertise(this);
+    }
+    return { close: () => void this.#discoveries.delete(events) };
+  }
+
+  countDrop(kind: keyof KernelDrops): void {
+    this.#drops = { ...this.#drops, [kind]: this.#drops[kind] + 1 };
+  }
+
+  /** The process dies: its connections and listeners go, and the peers see it. None of its events come any more. */
+  kill(): void {
+    this.#listeners.clear();
+    this.#discoveries.clear();
+    for (const end of this.#ends) end.abandon(true);
+    this.#ends.clear();
+  }
+
+  /** The host is gone from one moment to the next, and nobody is told. */
+  powerOff(): void {
+    this.#network.remove(this);
+    for (const end of this.#ends) end.abandon(false);
+    this.#ends.clear();
+    this.#listeners.clear();
+    this.#discoveries.clear();
+  }
+
+  #advertise(to: MemoryHost): void {
+    const address = this.addresses.find(isLinkLocal);
+    if (address === undefined || this.#discoveries.size === 0) return;
+    this.#network.carry(this, to, () => {
+      for (const events of to.#discoveries) events.found(address);
+    });
+  }
+
+  #receiveSyn(from: MemoryHost, remoteEnd: MemoryEnd, source: Address, options: DialOptions): void {
+    const answer = (deliver: () => void): void => this.#network.carry(this, from, deliver);
+    if (!this.#has(options.address)) return; // powered off meanwhile: silence
+    const listener = this.#listenerFor(options.address, options.port);
+    if (!this.#signatureIsRight(listener?.keys ?? [], source, options.password)) return;
+    if (listener === undefined) {
+      answer(() => remoteEnd.fail({ kind: 'refused', detail: 'connection refused' }));
+      return;
+    }
+    // The kernel completes the handshake before the program hears of it, so that data may come before `accept`.
+    const end = this.#end(options.address, source, { ttl: 255 }, undefined);
+    end.attach(remoteEnd, { mine: this, theirs: from });
+    remoteEnd.attach(end, { mine: from, theirs: this });
+    answer(() => remoteEnd.connect());
+    this.#network.clock.after(2 * this.#network.latency, () => {
+      if (!this.#listeners.has(listener)) {
+        end.reject();
+        return;
+      }
+      listener.events.connection({
+        remoteAddress: source,
+        ...(isLinkLocal(source) ? { interface: this.interface } : {}),
+        accept: (socketOptions, events) => {
+          end.accept(socketOptions, events);
+          return end;
+        },
+        reject: () => end.reject(),
+      });
+    });
+  }
+
+  /** The kernel drops what is signed with another key than the one it knows for the address, or not as expected (RFC 2385 2). */
+  #signatureIsRight(keys: readonly PeerKey[], source: Address, password: string | undefined): boolean {
+    const [key] = keys.filter(({ prefix }) => prefixContains(prefix, source)).sort((a, b) => b.prefix.length - a.prefix.length);
+    if (key?.password === password) return true;
+    this.countDrop(password === undefined ? 'missing' : key === undefined ? 'unexpected' : 'wrong');
+    return false;
+  }
+
+  #end(local: Address | undefined, remote: Address, options: { ttl: number }, events: ConnectionEvents | undefined): MemoryEnd {
+    const end = new MemoryEnd(this.#network, { local, remote, options, events, gone: () => void this.#ends.delete(end) });
+    this.#ends.add(end);
+    return end;
+  }
+
+  #has(address: Address): boolean {
+    return this.#network.hostOf(address) === this;
+  }
+
+  #sourceFor(destination: Address): Address | undefined {
+    const own = this.addresses.filter(({ family }) => family === destination.family);
+    return own.find((address) => isLinkLocal(address) === isLinkLocal(destination));
+  }
+
+  #listenerFor(address: Address | undefined, port: number): MemoryListener | undefined {
+    return [...this.#listeners].find(
+      ({ options }) =>
+        options.port === port && (options.address === undefined || address === undefined || sameAddress(options.address, address)),
+    );
+  }
+
+  toString(): string {
+    return this.addresses.map(formatAddress).join();
+  }
+}

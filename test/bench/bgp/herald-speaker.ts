@@ -1,0 +1,50 @@
+import { linuxTransport, Speaker, type Peer, type PeerOptions, type Route } from '../../../src/bgp/index.ts';
+import { address } from '../../../src/net/address.ts';
+import { hostPrefix } from '../../../src/net/prefix.ts';
+import { systemClock } from '../../../src/system/clock.ts';
+import { systemRandom } from '../../../src/system/random.ts';
+import { senderAddress, receiverAsn, senderAsn } from './addresses.ts';
+import { answerCalls } from './senders/caller.ts';
+
+/** The process that the benchmark measures: a speaker, one peer, and nothing else. */
+const speaker = new Speaker({ clock: systemClock, random: systemRandom, transport: linuxTransport() });
+let options: PeerOptions | undefined;
+let peer: Peer | undefined;
+
+/** 10.100.0.0 */
+const firstAddress = (10n << 24n) + (100n << 16n);
+
+function* routes(count: number): Generator<Route> {
+  for (let n = 0; n < count; n++) yield { prefix: hostPrefix({ family: 4, value: firstAddress + BigInt(n) }) };
+}
+
+answerCalls({
+  addPeer(where: string, adminDown: boolean) {
+    options = {
+      name: 'receiver',
+      address: address(where),
+      localAsn: senderAsn,
+      peerAsn: receiverAsn,
+      routerId: address(senderAddress),
+      connectRetryTime: 1,
+      adminDown,
+    };
+    peer = speaker.addPeer(options);
+  },
+  set: (count: number) => peer?.routes.set(routes(count)),
+  open() {
+    if (options !== undefined) peer?.reconfigure({ ...options, adminDown: false });
+  },
+  status: () => peer?.status(),
+  /** One change every few milliseconds: another MED for one prefix. The times say when each was asked for. */
+  async changes(count: number, pauseMilliseconds: number) {
+    const times: string[] = [];
+    const changing: Route = { prefix: hostPrefix({ family: 4, value: firstAddress }) };
+    for (let n = 1; n <= count; n++) {
+      await new Promise((resolve) => setTimeout(resolve, pauseMilliseconds + Math.random()));
+      times.push(String(process.hrtime.bigint()));
+      peer?.routes.update({ announce: [{ ...changing, med: n }] });
+    }
+    return times;
+  },
+});

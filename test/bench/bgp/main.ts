@@ -1,0 +1,77 @@
+import { cpus, loadavg, release, totalmem } from 'node:os';
+import { parseArgs } from 'node:util';
+import { directory, run, setUp, tearDown } from './bench-network.ts';
+import { measure, measureIdle, type Run } from './measure.ts';
+import { report, type Results } from './report.ts';
+import type { Contender } from './sender.ts';
+import { bird } from './senders/bird.ts';
+import { exabgp } from './senders/exabgp.ts';
+import { frr } from './senders/frr.ts';
+import { gobgp } from './senders/gobgp.ts';
+import { herald } from './senders/herald.ts';
+import { measureSingleChange } from './single-change.ts';
+import { rmSync } from 'node:fs';
+
+/**
+ * Announces /32 prefixes from Herald and from other BGP speakers, one after the other, to a bgpd of FRR, and measures.
+ *
+ *   npm run bench:bgp                      10,000, 100,000 and 500,000 prefixes, three rounds
+ *   npm run bench:bgp -- --quick           10,000 only, one round
+ *   npm run bench:bgp -- --slow            ExaBGP with 100,000 too, which takes minutes
+ *   npm run bench:bgp -- --json            for machines
+ *   npm run bench:bgp -- --rounds 5 --sizes 100000 --only Herald,BIRD
+ */
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    slow: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    rounds: { type: 'string' },
+    sizes: { type: 'string' },
+    only: { type: 'string' },
+  },
+});
+const sizes = values.sizes?.split(',').map(Number) ?? (values.quick ? [10_000] : [10_000, 100_000, 500_000]);
+const rounds = Number(values.rounds ?? (values.quick ? 1 : 3));
+const contenders = [herald(), bird(), frr(), gobgp(), exabgp()].filter(({ name }) => values.only?.split(',').includes(name) ?? true);
+const say = (text: string): void => void process.stderr.write(`${text}\n`);
+
+process.on('SIGINT', () => process.exit(130));
+process.on('SIGTERM', () => process.exit(143));
+process.on('exit', () => {
+  tearDown();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** How long one sender takes beyond what anybody waits for. */
+const isTooSlow = ({ most }: Contender, size: number): boolean => size > (most?.(values.slow) ?? Infinity);
+
+setUp();
+const idle: Record<string, number> = {};
+const runs: Run[] = [];
+for (const contender of contenders) idle[contender.name] = await measureIdle(contender);
+for (let round = 1; round <= rounds; round++) {
+  for (const size of sizes) {
+    for (const contender of contenders) {
+      if (isTooSlow(contender, size)) continue;
+      const result = await measure(contender, size);
+      runs.push(result);
+      say(`round ${round}: ${contender.name} ${size}: ${Math.round(result.announce)} ms, back in ${Math.round(result.withdraw)} ms`);
+    }
+  }
+}
+const wantsHerald = contenders.some(({ name }) => name === 'Herald');
+const singleChange = wantsHerald ? await measureSingleChange(values.quick ? 10_000 : 100_000, 1000) : undefined;
+const results: Results = {
+  date: new Date().toISOString().slice(0, 10),
+  machine: `${cpus().length} processors ${cpus()[0]?.model ?? ''}, ${Math.round(totalmem() / 1e9)} GB, Linux ${release()}, Node.js ${process.versions.node}`,
+  load: loadavg().map((load) => Number(load.toFixed(2))),
+  commit: run('git', '-C', import.meta.dirname, 'rev-parse', '--short', 'HEAD').trim(),
+  contenders: contenders.map(({ name, version, how }) => ({ name, version, how })),
+  rounds,
+  idle,
+  runs,
+  singleChange,
+};
+process.stdout.write(values.json ? `${JSON.stringify(results, undefined, 1)}\n` : report(results));
+process.exit();

@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { processorTime, residentMemory } from './process-figures.ts';
+import { Receiver } from './receiver.ts';
+import type { Contender } from './sender.ts';
+
+/** One run of one sender. Times in milliseconds, memory in MB. */
+export interface Run {
+  readonly sender: string;
+  /** What was asked for, and what a sender whose bulk load loses some really had. */
+  readonly size: number;
+  readonly count: number;
+  /** From the session being up until the receiver has every prefix. */
+  readonly announce: number;
+  /** From the order until the receiver has none. */
+  readonly withdraw: number;
+  /** Resident memory with everything announced. */
+  readonly memory: number;
+  /** Of the sender, from the opening of the session until the receiver has everything, and for the withdrawal. */
+  readonly processorAnnounce: number;
+  readonly processorWithdraw: number;
+  readonly updates: number;
+}
+
+const establishMilliseconds = 60_000;
+
+export async function measure(contender: Contender, size: number): Promise<Run> {
+  const receiver = await Receiver.start();
+  try {
+    const sender = await contender.start(size);
+    try {
+      const { pid, count } = sender;
+      const before = processorTime(pid);
+      await sender.open();
+      const up = await receiver.until('the session is up', ({ established }) => established, establishMilliseconds);
+      const all = await receiver.until('all prefixes', ({ prefixes }) => prefixes >= count, 10_000 + size * 2);
+      const processorAnnounce = processorTime(pid) - before;
+      const updates = await receiver.updates();
+      await sleep(300);
+      const memory = residentMemory(pid);
+      const beforeWithdrawal = processorTime(pid);
+      const ordered = performance.now();
+      const order = sender.withdraw();
+      const none = await receiver.until('no prefix', ({ prefixes, established }) => prefixes === 0 && established, 10_000 + size * 2);
+      const processorWithdraw = processorTime(pid) - beforeWithdrawal;
+      await order;
+      return {
+        sender: contender.name,
+        size,
+        count,
+        announce: all.at - up.at,
+        withdraw: none.at - ordered,
+        memory,
+        processorAnnounce,
+        processorWithdraw,
+        updates,
+      };
+    } finally {
+      await sender.stop();
+    }
+  } finally {
+    await receiver.stop();
+  }
+}
+
+/** Resident memory of the sender with its session up and nothing to announce. */
+export async function measureIdle(contender: Contender): Promise<number> {
+  const receiver = await Receiver.start();
+  try {
+    const sender = await contender.start(0);
+    try {
+      await sender.open();
+      await receiver.until('the session is up', ({ established }) => established, establishMilliseconds);
+      await sleep(1500);
+      return residentMemory(sender.pid);
+    } finally {
+      await sender.stop();
+    }
+  } finally {
+    await receiver.stop();
+  }
+}

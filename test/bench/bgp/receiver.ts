@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { receiverAddress, receiverAsn, senderAddress, senderAsn } from './addresses.ts';
+import { receiverNamespace, startBgpd, type BenchProcess } from './bench-network.ts';
+import { VtySession } from './vty-session.ts';
+
+const config = `
+log file /dev/null
+route-map NONE deny 10
+router bgp ${receiverAsn}
+ bgp router-id ${receiverAddress}
+ no bgp ebgp-requires-policy
+ no bgp network import-check
+ neighbor ${senderAddress} remote-as ${senderAsn}
+ neighbor ${senderAddress} passive
+ address-family ipv4 unicast
+  neighbor ${senderAddress} route-map NONE out
+`;
+
+export interface Seen {
+  /** Milliseconds, of performance.now(), after the answer. */
+  readonly at: number;
+  readonly established: boolean;
+  readonly prefixes: number;
+}
+
+interface Summary {
+  readonly ipv4Unicast?: { readonly peers?: Readonly<Record<string, { readonly state: string; readonly pfxRcd?: number }>> };
+}
+
+/** A bgpd of FRR that everybody announces to, made anew for every run, and asked over its own socket what it has. */
+export class Receiver {
+  readonly #process: BenchProcess;
+  readonly #vty: VtySession;
+
+  private constructor(process: BenchProcess, vty: VtySession) {
+    this.#process = process;
+    this.#vty = vty;
+  }
+
+  static async start(): Promise<Receiver> {
+    const { process, vty } = startBgpd(receiverNamespace, config);
+    return new Receiver(process, await openVty(process, vty));
+  }
+
+  async stop(): Promise<void> {
+    this.#vty.close();
+    await this.#process.kill();
+  }
+
+  async look(): Promise<Seen> {
+    const summary = JSON.parse(await this.#vty.ask('show bgp summary json')) as Summary;
+    const peer = summary.ipv4Unicast?.peers?.[senderAddress];
+    return { at: performance.now(), established: peer?.state === 'Established', prefixes: peer?.pfxRcd ?? 0 };
+  }
+
+  /** The first look for which it holds. */
+  async until(what: string, holds: (seen: Seen) => boolean, milliseconds: number): Promise<Seen> {
+    const deadline = performance.now() + milliseconds;
+    for (;;) {
+      const seen = await this.look();
+      if (holds(seen)) return seen;
+      if (seen.at > deadline) throw new Error(`not within ${milliseconds} ms: ${what}; there are ${seen.prefixes} prefixes`);
+      await sleep(1);
+    }
+  }
+
+  /** UPDATE messages received from the sender. */
+  async updates(): Promise<number> {
+    const neighbor = JSON.parse(await this.#vty.ask(`show bgp neighbors ${senderAddress} json`)) as Record<
+      string,
+      { messageStats?: { updatesRecv?: number } }
+    >;
+    return neighbor[senderAddress]?.messageStats?.updatesRecv ?? 0;
+  }
+}
+
+/** Waits for a daemon to read its configuration, which takes half a million lines a while. */
+export async function openVty(process: BenchProcess, path: string): Promise<VtySession> {
+  for (;;) {
+    try {
+      const vty = await VtySession.open(path);
+      await vty.ask('show version');
+      return vty;
+    } catch {
+      if (!process.running) throw new Error(`bgpd ended: ${process.log()}`);
+      await sleep(20);
+    }
+  }
+}

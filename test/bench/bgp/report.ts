@@ -1,0 +1,68 @@
+import type { Run } from './measure.ts';
+import type { SingleChange } from './single-change.ts';
+import { median } from './statistics.ts';
+
+export interface Results {
+  readonly date: string;
+  readonly machine: string;
+  /** Of 1, 5 and 15 minutes, at the end. */
+  readonly load: readonly number[];
+  readonly commit: string;
+  readonly contenders: readonly { readonly name: string; readonly version: string; readonly how: string }[];
+  readonly rounds: number;
+  /** MB, by sender. */
+  readonly idle: Readonly<Record<string, number>>;
+  readonly runs: readonly Run[];
+  readonly singleChange: SingleChange | undefined;
+}
+
+/** Tables in Markdown: the documentation shows them as they are. */
+export function report(results: Results): string {
+  const { contenders, runs, rounds, idle, singleChange } = results;
+  const lines = [
+    `${results.date}, commit ${results.commit}. ${results.machine}.`,
+    `Load average at the end: ${results.load.join(', ')}. ${rounds} ${rounds === 1 ? 'round' : 'rounds'}; minimum / median.`,
+    '',
+    '| prefixes | sender | announce, ms | withdraw, ms | CPU announce, ms | CPU withdraw, ms | memory above idle, MB | UPDATEs |',
+    '|---:|---|---:|---:|---:|---:|---:|---:|',
+  ];
+  const sizes = [...new Set(runs.map(({ size }) => size))].toSorted((a, b) => a - b);
+  for (const size of sizes) {
+    for (const { name } of contenders) {
+      const mine = runs.filter((run) => run.sender === name && run.size === size);
+      if (mine.length === 0) continue;
+      const both = (figure: (run: Run) => number): string => {
+        const all = mine.map(figure);
+        return `${number(Math.min(...all))} / ${number(median(all))}`;
+      };
+      const above = (run: Run): number => run.memory - (idle[name] ?? 0);
+      const had = Math.min(...mine.map(({ count }) => count));
+      const figures = [
+        had < size ? `${size} (${had})` : `${size}`,
+        name,
+        both((run) => run.announce),
+        both((run) => run.withdraw),
+        both((run) => run.processorAnnounce),
+        both((run) => run.processorWithdraw),
+        both(above),
+        `${Math.min(...mine.map(({ updates }) => updates))}`,
+      ];
+      lines.push(`| ${figures.join(' | ')} |`);
+    }
+  }
+  lines.push('');
+  for (const { name, version, how } of contenders) lines.push(`- ${name} ${version}: ${how}. Idle: ${number(idle[name] ?? 0)} MB.`);
+  if (singleChange !== undefined) {
+    const { prefixes, changes, p50, p99, maximum } = singleChange;
+    lines.push(
+      '',
+      `One change of ${prefixes} prefixes, from routes.update to the socket of the peer: p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms, ` +
+        `maximum ${maximum.toFixed(2)} ms (${changes} changes).`,
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function number(value: number): string {
+  return Math.abs(value) < 10 ? value.toFixed(1) : String(Math.round(value));
+}

@@ -1,0 +1,70 @@
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { receiverAddress, receiverAsn, senderAddress, senderAsn } from '../addresses.ts';
+import { BenchProcess, directory, file, senderNamespace } from '../bench-network.ts';
+import { prefixes, type Contender } from '../sender.ts';
+import { versionOf } from './version.ts';
+
+export function bird(): Contender {
+  return {
+    name: 'BIRD',
+    version: versionOf(['bird', '--version']),
+    how: 'a static protocol, which is disabled for the withdrawal',
+    async start(count) {
+      const config = file(
+        'bird.conf',
+        `
+router id ${senderAddress};
+protocol device {}
+protocol static announced { ipv4; ${prefixes(count)
+          .map((prefix) => `route ${prefix} blackhole;`)
+          .join('\n')} }
+protocol bgp tor {
+  disabled;
+  local ${senderAddress} as ${senderAsn};
+  neighbor ${receiverAddress} as ${receiverAsn};
+  connect delay time 1;
+  ipv4 { import none; export all; next hop self; };
+}
+`,
+      );
+      const socketPath = join(directory, 'bird.ctl');
+      const process = new BenchProcess(senderNamespace, ['bird', '-f', '-c', config, '-s', socketPath]);
+      const control = await openControl(process, socketPath);
+      const tell = (command: string): Promise<void> =>
+        new Promise((resolve) => {
+          control.once('data', () => resolve());
+          control.write(`${command}\n`);
+        });
+      // Answers only when the configuration is read.
+      await tell('show status');
+      return {
+        pid: process.pid,
+        count,
+        open: () => tell('enable tor'),
+        withdraw: () => tell('disable announced'),
+        stop: async () => {
+          control.destroy();
+          await process.kill();
+        },
+      };
+    },
+  };
+}
+
+/** The socket that birdc uses; it greets. */
+async function openControl(process: BenchProcess, path: string): Promise<Socket> {
+  for (;;) {
+    try {
+      return await new Promise<Socket>((resolve, reject) => {
+        const socket = connect(path);
+        socket.once('error', reject);
+        socket.once('data', () => resolve(socket));
+      });
+    } catch {
+      if (!process.running) throw new Error(`bird ended: ${process.log()}`);
+      await sleep(20);
+    }
+  }
+}

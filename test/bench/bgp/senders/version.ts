@@ -1,0 +1,8 @@
+import { spawnSync } from 'node:child_process';
+import { environment } from '../../../lab/command.ts';
+
+/** The first number with a dot in what the program says of itself. */
+export function versionOf([program = '', ...rest]: readonly string[]): string {
+  const { stdout, stderr } = spawnSync(program, rest, { encoding: 'utf8', env: environment() });
+  return /\d+\.[\w.]+/.exec(`${stdout}${stderr}`)?.[0] ?? 'unknown';
+}

@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { receiverAddress } from './addresses.ts';
+import { BenchProcess, receiverNamespace } from './bench-network.ts';
+import { Caller } from './senders/caller.ts';
+import { startHerald } from './senders/herald.ts';
+import { quantile } from './statistics.ts';
+
+export interface SingleChange {
+  /** Prefixes that were announced meanwhile. */
+  readonly prefixes: number;
+  readonly changes: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly maximum: number;
+}
+
+/**
+ * How long after `routes.update` the octets of one change are read from the socket at the other end, on the clock that
+ * all processes of a machine share. The far end is a process of its own, and its reading is in the figure.
+ */
+export async function measureSingleChange(prefixes: number, changes: number): Promise<SingleChange> {
+  const far = new BenchProcess(receiverNamespace, [process.execPath, join(import.meta.dirname, 'sink.ts')], { ipc: true });
+  const sink = new Caller(far.child);
+  const { process: near, call } = startHerald();
+  try {
+    await sink.call('listen');
+    await call('addPeer', receiverAddress, false);
+    await call('set', prefixes);
+    while ((await sink.call<number>('prefixes')) < prefixes) await sleep(20);
+    const sent = await call<string[]>('changes', changes, 4);
+    await sleep(200);
+    const arrived = await sink.call<(string | undefined)[]>('arrivals', changes);
+    const delays = sent.map((time, n) => Number(BigInt(arrived[n] ?? '') - BigInt(time)) / 1e6).toSorted((a, b) => a - b);
+    return { prefixes, changes, p50: quantile(delays, 0.5), p99: quantile(delays, 0.99), maximum: quantile(delays, 1) };
+  } finally {
+    await near.kill();
+    await far.kill();
+  }
+}

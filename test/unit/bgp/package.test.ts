@@ -1,0 +1,109 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '../../..');
+/** A program that uses the package: it has nothing else, neither koffi nor Herald. */
+let consumer: string;
+let built: string;
+
+beforeAll(() => {
+  consumer = mkdtempSync(join(tmpdir(), 'herald-bgp-'));
+  built = join(consumer, 'node_modules/herald-bgp');
+  build(built);
+  writeFileSync(join(consumer, 'package.json'), '{ "type": "module" }');
+});
+
+afterAll(() => rmSync(consumer, { recursive: true }));
+
+function build(folder: string): void {
+  execFileSync(process.execPath, [join(root, 'scripts/build-bgp.ts'), folder], { encoding: 'utf8', stdio: 'pipe' });
+}
+
+/** Runs a program of the consumer with plain Node, and answers with what it prints as JSON. */
+function run(program: string): unknown {
+  writeFileSync(join(consumer, 'program.js'), program);
+  return JSON.parse(execFileSync(process.execPath, ['program.js'], { cwd: consumer, encoding: 'utf8', timeout: 30_000 }));
+}
+
+test('in the repository the same names are the source', async () => {
+  const [source, testing, wire] = await Promise.all([import('herald/bgp'), import('herald/bgp/testing'), import('herald/bgp/wire')]);
+  expect(source.Speaker).toBe((await import('../../../src/bgp/index.ts')).Speaker);
+  expect([typeof testing.VirtualClock, typeof wire.decodeOpen]).toEqual(['function', 'function']);
+});
+
+test('the package holds the library and the leaves, compiled, with types, README and licence', () => {
+  const files = globSync('**/*.*', { cwd: built });
+  expect(new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))).toEqual(new Set(['bgp', 'net', 'system']));
+  expect(files.filter((file) => !/\.(?:d\.ts|js)$/.test(file)).toSorted()).toEqual(['README.md', 'package.json']);
+  expect(readFileSync(join(built, 'LICENSE'), 'utf8')).toContain('Apache License');
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+  expect(JSON.parse(readFileSync(join(built, 'package.json'), 'utf8'))).toMatchObject({ name: 'herald-bgp', version });
+});
+
+test('every import is inside the package, of Node, or of koffi', () => {
+  const foreign = globSync('**/*.{js,d.ts}', { cwd: built }).flatMap((file) => {
+    const targets = readFileSync(join(built, file), 'utf8').matchAll(/^\s*(?:import|export)\b[^'";]*?from '([^']+)'/gm);
+    return [...targets].map(([, target = '']) => target).filter((target) => !/^(?:\.{1,2}\/|node:|koffi$)/.test(target));
+  });
+  expect(foreign).toEqual([]);
+});
+
+test('nothing in the README points outside the package', () => {
+  const text = readFileSync(join(built, 'README.md'), 'utf8');
+  expect(text).not.toContain('](../');
+  expect(text).not.toContain('herald/bgp');
+});
+
+test('plain Node imports the codec', () => {
+  const program = `
+    import { decodeOpen, encodeOpen, Framer } from 'herald-bgp/wire';
+    const framer = new Framer();
+    framer.push(encodeOpen({ version: 4, asn: 64512, holdTime: 9, routerId: 0x0a00000b, capabilities: [{ kind: 'routeRefresh' }] }));
+    const { type, body } = framer.next();
+    console.log(JSON.stringify({ type, open: decodeOpen(body).value }));
+  `;
+  expect(run(program)).toEqual({
+    type: 1,
+    open: { version: 4, asn: 64512, holdTime: 9, routerId: 0x0a00000b, capabilities: [{ kind: 'routeRefresh' }] },
+  });
+});
+
+test('a TypeScript program finds the types of all three entries', () => {
+  mkdirSync(join(consumer, 'node_modules/@types'), { recursive: true });
+  for (const name of ['@types/node', 'undici-types']) symlinkSync(join(root, 'node_modules', name), join(consumer, 'node_modules', name));
+  const options = {
+    module: 'nodenext',
+    target: 'es2024',
+    lib: ['es2024', 'esnext.disposable'],
+    types: ['node'],
+    strict: true,
+    noEmit: true,
+  };
+  writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files: ['program.ts'] }));
+  const check = (program: string): string => {
+    writeFileSync(join(consumer, 'program.ts'), program);
+    return spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', consumer], { encoding: 'utf8' }).stdout;
+  };
+  const program = `
+    import { Speaker, type PeerStatus } from 'herald-bgp';
+    import { VirtualClock } from 'herald-bgp/testing';
+    import { decodeOpen } from 'herald-bgp/wire';
+    export const status = (speaker: Speaker): PeerStatus[] => speaker.peers.map((peer) => peer.status());
+    export const pending: number = new VirtualClock().pending;
+    export const { ok } = decodeOpen(new Uint8Array(0));
+  `;
+  expect(check(program)).toBe('');
+  expect(check(program.replace('pending: number', 'pending: string'))).toContain('TS2322');
+});
+
+test('a folder that holds something else is left alone', () => {
+  const folder = join(consumer, 'precious');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'thesis.txt'), 'years of work');
+  expect(() => build(folder)).toThrow('nothing was written');
+  expect(readFileSync(join(folder, 'thesis.txt'), 'utf8')).toBe('years of work');
+  expect(() => build(built)).not.toThrow();
+});

@@ -1,0 +1,198 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { formatAddress, type Address } from '../../../../src/net/address.ts';
+import type { Connection, Listener, Transport } from '../../../../src/bgp/transport/transport.ts';
+import { ConnectionRecorder, ListenerRecorder, type Accepted } from './recorder.ts';
+
+/** Two hosts, or one that talks to itself, and how time goes by there. */
+export interface Surroundings {
+  readonly dialer: Transport;
+  readonly dialerAddress: Address;
+  readonly listener: Transport;
+  readonly listenerAddress: Address;
+  /** Lets time pass until the condition holds; throws with the name where it does not within seconds. */
+  readonly until: (what: string, holds: () => boolean) => Promise<void>;
+  /** Lets everything that is under way happen. */
+  readonly settle: () => Promise<void>;
+}
+
+/** What every transport must do, over IPv4 or IPv6. */
+export function describeTransport(surround: () => Surroundings): void {
+  describe('as every transport', () => {
+    let around: Surroundings;
+    let listening: ListenerRecorder;
+    let listener: Listener;
+    let dialed: Connection[];
+
+    const dial = (port: number, sourceAddress?: Address): ConnectionRecorder & { readonly connection: Connection } => {
+      const recorder = new ConnectionRecorder();
+      const options = { address: around.listenerAddress, port, ttl: 255, ...(sourceAddress === undefined ? {} : { sourceAddress }) };
+      const connection = around.dialer.dial(options, recorder);
+      dialed.push(connection);
+      return Object.assign(recorder, { connection });
+    };
+    const listen = async (): Promise<number> => {
+      listener = around.listener.listen({ address: around.listenerAddress, port: 0 }, listening);
+      await around.until('it listens', () => listening.port !== undefined);
+      return listening.port ?? 0;
+    };
+    /** Both ends of a connection. */
+    const connect = async (): Promise<[dialed: ConnectionRecorder & { readonly connection: Connection }, accepted: Accepted]> => {
+      const ours = dial(await listen());
+      await around.until('both are connected', () => ours.isConnected && listening.accepted[0]?.recorder.isConnected === true);
+      return [ours, listening.accepted[0] as Accepted];
+    };
+
+    beforeEach(() => {
+      around = surround();
+      listening = new ListenerRecorder();
+      listener = { setKeys: () => new Map(), close: () => {} };
+      dialed = [];
+    });
+    afterEach(async () => {
+      listener.close();
+      for (const connection of dialed) connection.destroy();
+      for (const { connection } of listening.accepted) connection.destroy();
+      await around.settle();
+    });
+
+    test('tells both ends their own address, and the listener the other one', async () => {
+      const [ours, theirs] = await connect();
+      expect(ours.events).toEqual([`connected ${formatAddress(around.dialerAddress)}`]);
+      expect(theirs.recorder.events).toEqual([`connected ${formatAddress(around.listenerAddress)}`]);
+      expect(theirs.incoming.remoteAddress).toEqual(around.dialerAddress);
+      expect(theirs.incoming.interface).toBeUndefined();
+    });
+
+    test('connects from the source address', async () => {
+      dial(await listen(), around.dialerAddress);
+      await around.until('it is accepted', () => listening.accepted.length === 1);
+      expect(listening.accepted[0]?.incoming.remoteAddress).toEqual(around.dialerAddress);
+    });
+
+    test('calls nothing before dial and listen have returned', async () => {
+      const events: string[] = [];
+      let returned = false;
+      const note = (what: string) => (): void => void events.push(`${what} ${returned ? 'after' : 'before'}`);
+      listener = around.listener.listen(
+        { address: around.listenerAddress, port: 0 },
+        { listening: note('listening'), connection: (incoming) => incoming.reject(), failed: note('failed') },
+      );
+      const closed = note('closed');
+      const connection = around.dialer.dial(
+        { address: around.listenerAddress, port: 9, ttl: 255 },
+        { connected: note('connected'), data: () => {}, drain: () => {}, closed },
+      );
+      dialed.push(connection);
+      returned = true;
+      await around.until('both were answered', () => events.length === 2);
+      expect(events.toSorted()).toEqual(['closed after', 'listening after']);
+    });
+
+    test('carries bytes both ways, in order', async () => {
+      const [ours, theirs] = await connect();
+      for (const word of ['one ', 'two ', 'three']) ours.connection.write(Buffer.from(word));
+      theirs.connection.write(Buffer.from('four'));
+      await around.until('all has arrived', () => theirs.recorder.received.length === 13 && ours.received.length === 4);
+      expect(theirs.recorder.received.toString()).toBe('one two three');
+      expect(ours.received.toString()).toBe('four');
+    });
+
+    test('loses nothing that was sent before the connection was accepted', async () => {
+      const ours = dial(await listen());
+      await around.until('it is connected', () => ours.isConnected);
+      ours.connection.write(Buffer.from('early'));
+      ours.connection.end();
+      await around.until('it has arrived', () => listening.accepted[0]?.recorder.isClosed === true);
+      expect(listening.accepted[0]?.recorder.received.toString()).toBe('early');
+      expect(listening.accepted[0]?.recorder.events.map((event) => event.split(' ')[0])).toEqual(['connected', 'data', 'closed']);
+    });
+
+    test('BGP-049 half close: what was written arrives, and data still comes back until the other side ends', async () => {
+      const [ours, theirs] = await connect();
+      ours.connection.write(Buffer.from('last words'));
+      ours.connection.end();
+      theirs.connection.write(Buffer.from('an answer'));
+      await around.until('both are closed', () => ours.isClosed && theirs.recorder.isClosed);
+      expect(theirs.recorder.received.toString()).toBe('last words');
+      expect(ours.received.toString()).toBe('an answer');
+      expect([ours.failure, theirs.recorder.failure]).toEqual([undefined, undefined]);
+    });
+
+    test('BGP-047 the end of the peer is seen at once, with no failure where it was orderly', async () => {
+      const [ours, theirs] = await connect();
+      theirs.connection.destroy();
+      await around.until('it is seen', () => ours.isClosed);
+      expect(ours.failure).toBeUndefined();
+    });
+
+    test('destroy closes once, says so, and may be repeated', async () => {
+      const [ours, theirs] = await connect();
+      ours.connection.destroy();
+      ours.connection.destroy();
+      await around.until('both are closed', () => ours.isClosed && theirs.recorder.isClosed);
+      ours.connection.destroy();
+      ours.connection.end();
+      expect(ours.connection.write(Buffer.from('too late'))).toBe(true);
+      await around.settle();
+      expect(ours.events.filter((event) => event.startsWith('closed'))).toEqual(['closed']);
+      expect(theirs.recorder.events.filter((event) => event.startsWith('closed'))).toHaveLength(1);
+    });
+
+    test('a connection that is destroyed before it is made is closed, and was never connected', async () => {
+      const port = await listen();
+      const ours = dial(port);
+      ours.connection.destroy();
+      await around.until('it is closed', () => ours.isClosed);
+      await around.settle();
+      expect(ours.events).toEqual(['closed']);
+    });
+
+    test('says that nobody listens', async () => {
+      const port = await listen();
+      listener.close();
+      await around.settle();
+      const ours = dial(port);
+      await around.until('it is refused', () => ours.isClosed);
+      expect(ours.events).toEqual(['closed: refused']);
+    });
+
+    test('BGP-056 a rejected connection ends at once', async () => {
+      listening.socketOptions = undefined;
+      const ours = dial(await listen());
+      await around.until('it is closed', () => ours.isClosed);
+      expect(listening.rejected).toHaveLength(1);
+      expect(ours.received).toHaveLength(0);
+    });
+
+    test('closing the listener leaves accepted connections alone, and may be repeated', async () => {
+      const [ours, theirs] = await connect();
+      listener.close();
+      listener.close();
+      await around.settle();
+      ours.connection.write(Buffer.from('still here'));
+      await around.until('it arrives', () => theirs.recorder.received.length > 0);
+      expect(theirs.recorder.received.toString()).toBe('still here');
+    });
+
+    test('a second listener on the port fails in words', async () => {
+      const port = await listen();
+      const second = new ListenerRecorder();
+      around.listener.listen({ address: around.listenerAddress, port }, second);
+      await around.until('it fails', () => second.failure !== undefined);
+      expect(second.failure?.detail).toContain(`another program listens on port ${port}`);
+      expect(second.port).toBeUndefined();
+      const ours = dial(port);
+      await around.until('the first still works', () => ours.isConnected);
+    });
+
+    test('asks a writer to wait, and says when it may go on', async () => {
+      const [ours, theirs] = await connect();
+      const block = new Uint8Array(65_536).fill(7);
+      let written = 0;
+      while (ours.connection.write(block) && written < 1_000) written++;
+      expect(written).toBeLessThan(1_000);
+      await around.until('it may go on', () => ours.events.includes('drain'));
+      await around.until('all has arrived', () => theirs.recorder.received.length === (written + 1) * block.length);
+    });
+  });
+}
