@@ -115,6 +115,12 @@ export class FamilyRib {
     this.table.release(slot);
   }
 
+  /** Whether a route of the prefix is desired, possible or not. */
+  desires(prefix: Prefix): boolean {
+    const slot = this.table.find(prefix);
+    return slot !== noSlot && ((this.#desired[slot] ?? none) !== none || this.#refused.has(slot));
+  }
+
   /** The session is gone, and with it everything that was sent. */
   reset(): void {
     this.sweep();

@@ -53,6 +53,11 @@ export class RibOut {
     this.#ribs[prefix.address.family].withdraw(prefix);
   }
 
+  /** Whether a route of the prefix is desired, possible or not. */
+  desires(prefix: Prefix): boolean {
+    return this.#ribs[prefix.address.family].desires(prefix);
+  }
+
   /** The session is gone, and with it everything that was sent. */
   reset(): void {
     for (const family of families) this.#ribs[family].reset();

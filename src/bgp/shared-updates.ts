@@ -122,7 +122,7 @@ function keyOf({ internal, localAsn, fourOctetAsn, maximumLength, carriage }: Ou
 
 /** Whether the bucket begins with just these prefixes, and could not have filled a longer message. */
 function isFor({ slots, generation, full }: SharedUpdate, rib: FamilyRib, bucket: Bucket): boolean {
-  if (generation !== rib.table.generation || slots.length > bucket.size || (!full && slots.length < bucket.size)) return false;
+  if (generation !== rib.table.generation || (!full && slots.length < bucket.size)) return false;
   const { links } = rib;
   let slot = bucket.first;
   for (const expected of slots) {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Agent } from '../agent/agent.ts';
-import { linuxTransport, Speaker } from '../bgp/index.ts';
+import { Speaker } from '../bgp/index.ts';
 import { commandPorts, NftablesDataplane } from '../dataplane/nftables/nftables.ts';
 import { DirectoryRecords } from '../sources/directory/records.ts';
 import { isSubdomainName } from '../model/parse/metadata.ts';
@@ -22,7 +22,7 @@ export async function startAgent(environment: Environment, source: Source, direc
     {
       source,
       dataplane: new NftablesDataplane(commandPorts(clock, log)),
-      speaker: new Speaker({ clock, random, transport: linuxTransport(), log }),
+      speaker: new Speaker({ clock, random, log }),
       writeNodeState: (state) => records.writeNodeState(state),
       clock,
       random,

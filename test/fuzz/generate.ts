@@ -98,14 +98,14 @@ function attributeSoup(random: Random): Uint8Array {
   ];
   const blocks = Array.from({ length: random.below(10) }, () => {
     const [type, flags, length] = random.pick(usual);
-    const value = random.bytes(random.chance(6) ? random.below(40) : length);
+    const value = random.bytes(random.chance(60) ? length * (30 + random.below(60)) : random.chance(6) ? random.below(40) : length);
     if (type === 1 && !random.chance(4)) value[0] = random.below(3);
     if (type === 2 || type === 17) value.set([1 + random.below(4), random.chance(4) ? random.below(5) : 1].slice(0, value.length));
     if (type === 14) value.set([0, 1 + random.below(2), 1, random.chance(4) ? random.below(40) : 16].slice(0, value.length));
     if (type === 15) value.set([0, 1 + random.below(2), 1, random.below(34)].slice(0, value.length));
     const shown = random.chance(20) ? random.below(256) : value.length;
-    const extended = random.chance(5);
-    const head = [extended ? flags | 0x10 : flags, type, ...(extended ? [0, shown] : [shown])];
+    const extended = shown > 255 || random.chance(5);
+    const head = [extended ? flags | 0x10 : flags, type, ...(extended ? [shown >> 8, shown & 255] : [shown])];
     if (random.chance(15)) head[0] = random.below(256);
     return Uint8Array.of(...head, ...value);
   });

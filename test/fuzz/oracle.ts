@@ -1,14 +1,22 @@
 import assert from 'node:assert';
 import { isDeepStrictEqual } from 'node:util';
 import {
+  asPathLength,
   decodeMessage,
   describeNotification,
   encodeMessage,
   errorName,
+  errorNumbers,
   Framer,
+  hardReset,
+  innermost,
+  linkBandwidthCommunity,
+  linkBandwidthOf,
+  mergeAs4Path,
   readPaths,
   type Fault,
   type Message,
+  type Notification,
   type UpdateMessage,
   type WireSession,
 } from '../../src/bgp/wire/index.ts';
@@ -72,6 +80,7 @@ function checkFault(fault: Fault, bytes: Uint8Array, dispositions: readonly Faul
   assert(name.includes(': ') || (code === 2 && subcode === 0), `${name} has no name`);
   // The data repeats what came, an attribute perhaps with one octet less or more in its header.
   assert(data.length <= bytes.length + 2, `${data.length} octets of data for ${bytes.length}`);
+  assert.deepEqual(name.includes(': ') ? errorNumbers(name) : { code, subcode }, { code, subcode });
   checkText(problem);
   const answer = encodeMessage({ kind: 'notification', code, subcode, data });
   assert(decodeMessage(answer).ok, 'the NOTIFICATION that answers is malformed');
@@ -84,7 +93,7 @@ function checkText(text: string): void {
 
 function checkDecoded(bytes: Uint8Array, session: WireSession, message: Message): void {
   if (message.kind === 'update') checkUpdate(message, bytes);
-  if (message.kind === 'notification') checkText(describeNotification(message));
+  if (message.kind === 'notification') checkNotification(message);
   const encoded = encodeMessage(message, session);
   // A ROUTE-REFRESH of an unknown subtype may be an octet too short, and is complete when it is encoded.
   assert(encoded.length <= Math.max(bytes.length, 23), `${bytes.length} octets became ${encoded.length}`);
@@ -95,6 +104,12 @@ function checkDecoded(bytes: Uint8Array, session: WireSession, message: Message)
   assert(isDeepStrictEqual(actual, expected), 'what was encoded again decodes to something else');
 }
 
+function checkNotification({ code, subcode, data }: Notification): void {
+  const notification = { code, subcode, data };
+  checkText(describeNotification(notification));
+  assert.deepEqual(innermost(hardReset(notification)), notification);
+}
+
 /** Of a message with errors that were tolerated: what was left of it. */
 function contentOf(message: Message): unknown {
   if (message.kind !== 'update') return message;
@@ -102,7 +117,7 @@ function contentOf(message: Message): unknown {
   return { withdrawn, announced, attributes };
 }
 
-function checkUpdate({ withdrawn, announced, faults, treatAsWithdraw }: UpdateMessage, bytes: Uint8Array): void {
+function checkUpdate({ withdrawn, announced, attributes, faults, treatAsWithdraw }: UpdateMessage, bytes: Uint8Array): void {
   assert(faults.length <= maximumFaults, `${faults.length} faults`);
   for (const fault of faults) checkFault(fault, bytes, ['discard', 'withdraw']);
   assert.equal(
@@ -114,5 +129,12 @@ function checkUpdate({ withdrawn, announced, faults, treatAsWithdraw }: UpdateMe
     const lengths = multiprotocol ? [16, 32] : [4];
     if (nextHop !== undefined)
       assert([...lengths, ...(family === 4 ? [4] : [])].includes(nextHop.length), `a next hop of ${nextHop.length}`);
+  }
+  const { asPath = [], as4Path, aggregator, communities = [] } = attributes;
+  assert.equal(asPathLength(mergeAs4Path(asPath, as4Path, aggregator?.asn)), asPathLength(asPath));
+  for (const community of communities) {
+    const bandwidth = linkBandwidthOf(community);
+    if (bandwidth === undefined || Number.isNaN(bandwidth.bytesPerSecond)) continue;
+    assert.deepEqual(linkBandwidthOf(linkBandwidthCommunity(bandwidth)), bandwidth);
   }
 }

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { linuxTransport } from '../../src/bgp/transport/linux.ts';
 import { loadLibc, systemError } from '../../src/bgp/transport/linux/libc.ts';
 import { socketAddress } from '../../src/bgp/transport/linux/socket-address.ts';
@@ -111,6 +112,7 @@ const methods = {
     return { found, failed };
   },
   stopDiscovery: (networkInterface: string): void => discoveries.get(networkInterface)?.close(),
+  descriptors: (): number => readdirSync('/proc/self/fd').length,
   /** A message of neighbour discovery as somebody else might send it, to all nodes on the link. */
   sendRouterMessage(networkInterface: string, message: string, hopLimit: number): void {
     const libc = loadLibc();

@@ -219,6 +219,12 @@ describe('the transport between two hosts', () => {
       expect((await counted('b'))['v0']).toBe(1);
     });
 
+    test('says that this host has no address to connect from', async () => {
+      const elsewhere = family === 4 ? '192.0.2.9' : '2001:db8::9';
+      await a.call('dial', 'one', { ...peer, address: elsewhere });
+      expect((await closed(a, 'one')).events).toEqual(['closed: unreachable']);
+    });
+
     test('listens on one address, and there only', async () => {
       await listening(b, theirs);
       await a.call('dial', 'one', peer);
@@ -277,18 +283,6 @@ describe('the transport between two hosts', () => {
     }
   });
 
-  test('where IPv6 is disabled, IPv4 still listens', async () => {
-    const disabled = new TransportHost('b', 'sh', '-c', 'echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6; exec "$@"', 'sh');
-    try {
-      await disabled.call('listen', 'bgp', 179);
-      await until('it listens', async (note) => note(await disabled.call('listener', 'bgp')).port === 179);
-      await a.call('dial', 'one', { address: addresses.b[4], port: 179, ttl: 255 });
-      await connected(a, 'one');
-    } finally {
-      disabled.stop();
-    }
-  });
-
   describe('without addresses', () => {
     const found = (host: TransportHost, router: string): Promise<unknown> =>
       until(`it finds ${router}`, async (note) => note(await host.call('discovered', 'v0')).found.at(-1) === router);
@@ -317,6 +311,22 @@ describe('the transport between two hosts', () => {
       expect(await b.call('discovered', 'v0')).toEqual({ found: [], failed: undefined });
       await a.call('sendRouterMessage', 'v0', advertisement, 255);
       await found(b, addresses.a.linkLocal);
+    });
+
+    test('BGP-055 a hundred starts and stops leave no socket behind', async () => {
+      const start = async (): Promise<void> => {
+        await b.call('discover', 'v0');
+        await sleep(5);
+      };
+      const before = await b.call('descriptors');
+      await start();
+      await until('it has a socket', async (note) => note(await b.call('descriptors')) > before);
+      for (let round = 0; round < 100; round++) {
+        await b.call('stopDiscovery', 'v0');
+        await start();
+      }
+      await b.call('stopDiscovery', 'v0');
+      await until('they are gone', async (note) => note(await b.call('descriptors')) <= before);
     });
 
     test('says that it may not, and that there is no such interface; finds the peer on one that comes later', async () => {
@@ -370,5 +380,18 @@ router bgp 65001
         return note(await a.call('view', 'one'))?.receivedHex.startsWith(marker) === true;
       });
     });
+  });
+
+  // The last one, because it takes the addresses away.
+  test('where IPv6 is disabled, IPv4 still listens', async () => {
+    const disabled = new TransportHost('b', 'sh', '-c', 'echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6; exec "$@"', 'sh');
+    try {
+      await disabled.call('listen', 'bgp', 1790);
+      await until('it listens', async (note) => note(await disabled.call('listener', 'bgp')).port === 1790);
+      await a.call('dial', 'one', { address: addresses.b[4], port: 1790, ttl: 255 });
+      await connected(a, 'one');
+    } finally {
+      disabled.stop();
+    }
   });
 });

@@ -19,11 +19,16 @@ const details: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'the peer no longer acknowledges data',
   EADDRNOTAVAIL: 'the source address is not configured on this host',
   EACCES: 'the operating system forbids it',
+  EPERM: 'the operating system forbids it, perhaps by a firewall rule of this host',
 };
 
 /** What a failed connection means to the person who operates it. */
 export function failureOf(error: NodeJS.ErrnoException): TransportFailure {
   const code = error.code ?? '';
+  if (code === 'EADDRNOTAVAIL' && error.syscall === 'connect') {
+    // Nobody asked for a source address.
+    return { kind: 'unreachable', detail: 'this host has no address of that IP version to connect from, or no free port' };
+  }
   return { kind: kinds[code] ?? 'other', detail: details[code] ?? error.message };
 }
 
@@ -42,6 +47,8 @@ export function listenFailureOf(error: NodeJS.ErrnoException, address: string, p
       };
     case 'EADDRNOTAVAIL':
       return { kind: 'other', detail: `cannot listen on ${address}: the address is not configured on this host` };
+    case 'EINVAL':
+      return { kind: 'other', detail: `cannot listen on ${address}: if it is link-local, leave the address out and listen on all` };
     case 'EAFNOSUPPORT':
       return { kind: 'other', detail: `cannot listen on ${address}: this kernel does not speak its IP version` };
     default:
