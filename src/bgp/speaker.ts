@@ -25,9 +25,10 @@ export interface SpeakerOptions {
   readonly listen?: readonly ListenAddress[];
   /**
    * This process follows another that announced the same routes, and forwarding went on meanwhile: peers with graceful restart
-   * that kept the routes go on using them (RFC 4724 4.1). Default false: they drop what they kept.
+   * that kept the routes go on using them (RFC 4724 4.1). Default false: they drop what they kept. A function is asked whenever a
+   * peer is added, for a program that cannot know before.
    */
-  readonly restarted?: boolean;
+  readonly restarted?: boolean | (() => boolean);
 }
 
 export interface StopOptions {
@@ -68,8 +69,11 @@ export class Speaker {
 
   constructor({ clock, random, transport, log = silentLog }: SpeakerComponents, options: SpeakerOptions = {}) {
     this.#components = { clock, random, transport, log, store: new RibStore() };
+    const { restarted = false } = options;
     this.#host = {
-      restarted: options.restarted ?? false,
+      get restarted() {
+        return typeof restarted === 'function' ? restarted() : restarted;
+      },
       resolve: (options) => this.#resolve(options),
       changed: (peer) => {
         for (const listener of this.#listeners) listener(peer);
@@ -90,6 +94,14 @@ export class Speaker {
 
   peer(name: string): Peer | undefined {
     return this.#peers.get(name);
+  }
+
+  /**
+   * Makes these the addresses where peers may connect, exactly; none: nowhere. Sessions that are up stay. Passive peers that are
+   * there already then wait for better times.
+   */
+  listen(addresses: readonly ListenAddress[]): void {
+    if (!this.#stopped) this.#listening.set(addresses);
   }
 
   /** The listening sockets, and connections from addresses that are no peers, which were closed at once. */
