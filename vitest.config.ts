@@ -6,7 +6,8 @@ const ssr = { resolve: { conditions: ['herald-source', 'module', 'node', 'develo
 export default defineConfig({
   test: {
     projects: [
-      { ssr, test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      // A test that hangs is caught as well after half a minute, and a busy machine is no failure.
+      { ssr, test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000, hookTimeout: 30_000 } },
       // Kernel and routers: one lab at a time, and generous bounds, because these machines are shared.
       {
         test: {
@@ -16,6 +17,17 @@ export default defineConfig({
           maxWorkers: 1,
           testTimeout: 120_000,
           hookTimeout: 120_000,
+        },
+      },
+      // Other BGP daemons, each in a namespace of its own.
+      {
+        test: {
+          name: 'peers',
+          include: ['test/peers/**/*.test.ts'],
+          fileParallelism: false,
+          maxWorkers: 1,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
     ],

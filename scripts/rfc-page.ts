@@ -96,11 +96,15 @@ function chapterLines({ title, first, last }: (typeof chapters)[number], tests: 
 }
 
 function requirementRow({ number, asserts, sources, status }: Requirement, tests: readonly NumberedTest[]): string {
-  const proofs = tests
-    .filter(({ numbers }) => numbers.includes(number))
-    .map(({ name, file }) => `${cell(name)} ([${file.slice('test/'.length)}](../../${file}))`);
+  const proofs = Map.groupBy(
+    tests.filter(({ numbers }) => numbers.includes(number)),
+    ({ file }) => file,
+  );
+  const cells = [...proofs].map(
+    ([file, found]) => `[${file.slice('test/'.length)}](../../${file}): ${found.map(({ name }) => cell(name)).join('; ')}`,
+  );
   const how = status.kind === 'partly' ? `partly: ${cell(status.missing)}` : status.kind;
-  return `| <a id="${anchor(number)}"></a>${label(number)} | ${cell(asserts)} | ${sources.join('; ')} | ${how} | ${proofs.join('<br>')} |`;
+  return `| <a id="${anchor(number)}"></a>${label(number)} | ${cell(asserts)} | ${sources.join('; ')} | ${how} | ${cells.join('<br>')} |`;
 }
 
 const label = (number: number): string => `BGP-${String(number).padStart(3, '0')}`;

@@ -1,6 +1,8 @@
 #!/bin/sh
 # Brings a Debian machine to where `npm run demo` and `npm test` work: the routers and tools of the lab, the packages of
 # package-lock.json, and Node.js 24 among them. Does only what is missing, and says nothing when nothing is.
+#
+#   scripts/setup.sh [PACKAGE=PROGRAM...]   further Debian packages, each with the name or the path of a program by which it is known to be there
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -9,6 +11,7 @@ saved=/usr/sbin/policy-rc.d.herald-saved
 marker='written by scripts/setup.sh of Herald'
 log=
 ours=
+further=$*
 
 # A root shell made by su without a dash has no sbin in its path.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
@@ -47,6 +50,9 @@ missing() {
   command -v ip >/dev/null || echo 'iproute2 (namespaces, links)'
   command -v conntrack >/dev/null || echo 'conntrack (ends stale UDP flows)'
   command -v sysctl >/dev/null || echo 'procps (sysctl)'
+  for pair in $further; do
+    command -v "${pair#*=}" >/dev/null || echo "${pair%%=*} (${pair##*[=/]})"
+  done
 }
 
 install_debian_packages() {
@@ -68,7 +74,7 @@ install_debian_packages() {
     update
     apt_install $packages || fail_with_log "apt-get install failed"
   fi
-  case " $(echo $packages) " in *' frr '*) disable_frr ;; esac
+  disable_services $packages
   lower_guard
   left=$(missing)
   [ -z "$left" ] || fail_with_log "still missing after the installation: $left"
@@ -119,14 +125,21 @@ lift_guard_of_killed_run() {
   lower_guard
 }
 
-# The package enables its service; routers of the lab are started by the lab, and the host asked for none.
-disable_frr() {
-  if command -v systemctl >/dev/null 2>&1; then
-    systemctl disable frr.service >>"$log" 2>&1 || true
-  fi
-  if [ -e /run/frr/watchfrr.pid ]; then
-    /usr/lib/frr/frrinit.sh stop >>"$log" 2>&1 || fail_with_log "FRR was started by its installation and could not be stopped"
-  fi
+# Packages of daemons enable their services; daemons of the lab are started by the lab, and the host asked for none.
+disable_services() {
+  for package in "$@"; do
+    case $package in
+    bird2) unit=bird ;;
+    frr | gobgpd | openbgpd | exabgp) unit=$package ;;
+    *) continue ;;
+    esac
+    if command -v systemctl >/dev/null 2>&1; then
+      systemctl disable "$unit.service" >>"$log" 2>&1 || true
+    fi
+    if [ "$package" = frr ] && [ -e /run/frr/watchfrr.pid ]; then
+      /usr/lib/frr/frrinit.sh stop >>"$log" 2>&1 || fail_with_log "FRR was started by its installation and could not be stopped"
+    fi
+  done
 }
 
 # npm writes node_modules/.package-lock.json last, so that it tells of an installation that was finished, and when.

@@ -20,7 +20,7 @@ import { NodeReport, type ReportContent } from './node-report.ts';
 import { RouteTable, type RoutesByPeer } from './route-table.ts';
 import { passBarrier, planService, routesOfPlan, type ServicePlan } from './service-plan.ts';
 import { Sessions, type SessionsOptions } from './sessions.ts';
-import { WorkToDo, type Work } from './work-to-do.ts';
+import { WorkToDo } from './work-to-do.ts';
 
 export interface AgentComponents {
   readonly source: Source;
@@ -161,9 +161,10 @@ export class Agent {
 
   async #onePass(): Promise<void> {
     const work = this.#work.take();
+    const planned = new Set(work.services);
     const losses = this.#losses;
     try {
-      await this.#carryOut(this.#components.source.snapshot, work);
+      await this.#carryOut(this.#components.source.snapshot, planned, work.node);
       this.#work.done(work);
       if (losses === this.#losses) {
         this.#retry.succeeded();
@@ -171,7 +172,7 @@ export class Agent {
       }
     } catch (error) {
       if (!(error instanceof DataplaneError)) throw error;
-      this.#work.putBack(work);
+      this.#work.putBack({ ...work, services: [...planned] });
       this.#dataplaneError = error.message;
       if (!this.#stopped) this.#retryLater(error);
     }
@@ -183,7 +184,8 @@ export class Agent {
     this.#components.log.error({ error, retryInMilliseconds }, 'the data plane took no change');
   }
 
-  async #carryOut(snapshot: Snapshot, { services, node }: Work): Promise<void> {
+  /** Adds to `services` those that are planned with them: if the pass fails, all are work again. */
+  async #carryOut(snapshot: Snapshot, services: Set<ServiceKey>, node: boolean): Promise<void> {
     if (node) this.#sessions.change(snapshot, this.#node);
     const forwarding = new Map<string, ServiceForwarding | undefined>();
     for (const key of services) {
@@ -193,7 +195,10 @@ export class Agent {
     for (const key of new Set([...services, ...this.#waitingFor(services)])) {
       const plan = this.#plans.get(key);
       if (plan === undefined) continue;
-      for (const other of this.#drain.giveWay(key, plan.forwarding)) forwarding.set(other, this.#plan(snapshot, other));
+      for (const other of this.#drain.giveWay(key, plan.forwarding)) {
+        forwarding.set(other, this.#plan(snapshot, other));
+        services.add(other);
+      }
     }
     this.#sessions.tell(this.#routes.takeChanges()); // nothing that is not out yet: see #plan
     const losses = this.#losses;
@@ -206,9 +211,8 @@ export class Agent {
   }
 
   /** Services that wait for a frontend of one of these. */
-  #waitingFor(services: readonly ServiceKey[]): ServiceKey[] {
-    const owners = new Set<string>(services);
-    const waiting = [...this.#quarantined.values()].filter(({ owner }) => owner !== undefined && owners.has(owner));
+  #waitingFor(services: ReadonlySet<string>): ServiceKey[] {
+    const waiting = [...this.#quarantined.values()].filter(({ owner }) => owner !== undefined && services.has(owner));
     return waiting.flatMap(({ services }) => services as readonly ServiceKey[]);
   }
 

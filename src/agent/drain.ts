@@ -3,7 +3,6 @@ import { frontendKey, type Backend, type Frontend, type ServiceForwarding } from
 import type { Cancel, Clock } from '../system/clock.ts';
 
 interface Leaving {
-  readonly service: ServiceKey;
   readonly frontend: Frontend;
   /** The call of `leave` that it came with, whose time it has. */
   readonly call: number;
@@ -16,9 +15,10 @@ interface Leaving {
 export class Drain {
   readonly #clock: Clock;
   readonly #expired: (service: ServiceKey) => void;
-  /** By frontendKey: one that drains belongs to one Service at most. */
-  readonly #leaving = new Map<string, Leaving>();
-  readonly #keys = new Map<ServiceKey, Set<string>>();
+  /** By frontendKey. */
+  readonly #leaving = new Map<ServiceKey, Map<string, Leaving>>();
+  /** Who drains a frontend, by frontendKey: several where they contended for it. */
+  readonly #drainedBy = new Map<string, Set<ServiceKey>>();
   readonly #timers = new Map<number, Cancel>();
   #calls = 0;
 
@@ -31,11 +31,15 @@ export class Drain {
   /** Starts the time of `frontends`, which the Service no longer has; that of others, which drain already, goes on. */
   leave(service: ServiceKey, frontends: readonly Frontend[], seconds: number): void {
     const call = this.#calls++;
-    for (const frontend of frontends) this.#add(frontendKey(frontend.match), { service, frontend, call });
+    for (const frontend of frontends) {
+      const key = frontendKey(frontend.match);
+      this.#leaving.set(service, (this.#leaving.get(service) ?? new Map<string, Leaving>()).set(key, { frontend, call }));
+      this.#drainedBy.set(key, (this.#drainedBy.get(key) ?? new Set<ServiceKey>()).add(service));
+    }
     const cancel = this.#clock.after(seconds * 1000, () => {
       this.#timers.delete(call);
-      const over = [...(this.#keys.get(service) ?? [])].filter((key) => this.#leaving.get(key)?.call === call);
-      for (const key of over) this.#remove(key);
+      const over = [...(this.#leaving.get(service) ?? [])].filter(([, leaving]) => leaving.call === call);
+      for (const [key] of over) this.#remove(service, key);
       if (over.length > 0) this.#expired(service);
     });
     this.#timers.set(call, cancel);
@@ -49,10 +53,11 @@ export class Drain {
     const others = new Set<ServiceKey>();
     for (const { match } of frontends) {
       const key = frontendKey(match);
-      const leaving = this.#leaving.get(key);
-      if (leaving === undefined || leaving.service === service) continue;
-      this.#remove(key);
-      others.add(leaving.service);
+      for (const other of this.#drainedBy.get(key) ?? []) {
+        if (other === service) continue;
+        this.#remove(other, key);
+        others.add(other);
+      }
     }
     return others;
   }
@@ -62,14 +67,13 @@ export class Drain {
    * `isAlive`, as nobody else takes a backend away that has ended meanwhile.
    */
   keep(service: ServiceKey, forwarding: ServiceForwarding, isAlive: (backend: Backend) => boolean): ServiceForwarding {
-    const keys = this.#keys.get(service);
-    if (keys === undefined) return forwarding;
+    const leaving = this.#leaving.get(service);
+    if (leaving === undefined) return forwarding;
     const frontends = new Map(forwarding.frontends.map((frontend) => [frontendKey(frontend.match), frontend]));
-    for (const key of keys) {
-      const draining = this.#leaving.get(key)?.frontend;
-      if (draining === undefined || frontends.has(key)) continue;
-      const { backends, localBackends } = draining;
-      frontends.set(key, { ...draining, backends: backends.filter(isAlive), localBackends: localBackends.filter(isAlive) });
+    for (const [key, { frontend }] of leaving) {
+      if (frontends.has(key)) continue;
+      const { backends, localBackends } = frontend;
+      frontends.set(key, { ...frontend, backends: backends.filter(isAlive), localBackends: localBackends.filter(isAlive) });
     }
     return { frontends: [...frontends].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, frontend]) => frontend) };
   }
@@ -78,22 +82,15 @@ export class Drain {
     for (const cancel of this.#timers.values()) cancel();
     this.#timers.clear();
     this.#leaving.clear();
-    this.#keys.clear();
+    this.#drainedBy.clear();
   }
 
-  #add(key: string, leaving: Leaving): void {
-    this.#remove(key);
-    this.#leaving.set(key, leaving);
-    const { service } = leaving;
-    this.#keys.set(service, (this.#keys.get(service) ?? new Set<string>()).add(key));
-  }
-
-  #remove(key: string): void {
-    const service = this.#leaving.get(key)?.service;
-    if (service === undefined) return;
-    this.#leaving.delete(key);
-    const keys = this.#keys.get(service);
-    keys?.delete(key);
-    if (keys?.size === 0) this.#keys.delete(service);
+  #remove(service: ServiceKey, key: string): void {
+    const leaving = this.#leaving.get(service);
+    leaving?.delete(key);
+    if (leaving?.size === 0) this.#leaving.delete(service);
+    const services = this.#drainedBy.get(key);
+    services?.delete(service);
+    if (services?.size === 0) this.#drainedBy.delete(key);
   }
 }

@@ -59,9 +59,15 @@ export class AttributeSets {
   readonly #freed: number[] = [];
   /** The latest: routes come in runs with the same attributes. */
   #latest: Held | undefined;
+  #longest = 0;
 
   get size(): number {
     return this.#byCanonical.size;
+  }
+
+  /** No set is longer. */
+  get longest(): number {
+    return this.#longest;
   }
 
   get(id: number): AttributeSet | undefined {
@@ -90,18 +96,20 @@ export class AttributeSets {
     if (held !== undefined) held.holders += times;
   }
 
-  release(id: number): void {
+  release(id: number, times = 1): void {
     const held = this.#byId[id];
-    if (held === undefined || --held.holders > 0) return;
+    if (held === undefined || (held.holders -= times) > 0) return;
     this.#byCanonical.delete(held.canonical);
     this.#byId[id] = undefined;
     this.#freed.push(id);
     if (this.#latest === held) this.#latest = undefined;
+    if (this.size === 0) this.#longest = 0;
   }
 
   #add(canonical: string, attributes: Attributes): Held {
     const id = this.#freed.pop() ?? this.#byId.length;
     const held = { ...attributes, id, canonical, length: worstLength(attributes), holders: 0 };
+    this.#longest = Math.max(this.#longest, held.length);
     this.#byId[id] = held;
     this.#byCanonical.set(canonical, held);
     return held;

@@ -55,6 +55,9 @@ export class FamilyRib {
   #constraint = unconstrained;
   /** Prefixes that are desired and that this session cannot carry. */
   #blocked = 0;
+  /** A chain of slots whose withdrawal was sent. */
+  #unswept = noSlot;
+  #unsweptCount = 0;
   /** Which slots were named since `beginSet`. */
   #named: Uint8Array | undefined;
 
@@ -69,6 +72,7 @@ export class FamilyRib {
 
   /** What is not announced between this and `endSet` is no longer desired. */
   beginSet(): void {
+    this.sweep();
     this.#named = new Uint8Array(this.table.capacity);
   }
 
@@ -83,6 +87,7 @@ export class FamilyRib {
   }
 
   announce(prefix: Prefix, set: AttributeSet): void {
+    this.sweep();
     const slot = this.#acquire(prefix);
     this.#accept(slot);
     this.#change(slot, set.id, this.#has[slot] ?? none);
@@ -91,6 +96,7 @@ export class FamilyRib {
 
   /** The route cannot be sent; an older form of it must not stay behind. */
   refuse(prefix: Prefix, why: string): void {
+    this.sweep();
     const slot = this.#acquire(prefix);
     this.#change(slot, none, this.#has[slot] ?? none);
     if (!this.#refused.has(slot)) this.table.retain(slot);
@@ -100,6 +106,7 @@ export class FamilyRib {
 
   /** Withdrawing what is not desired is no error. */
   withdraw(prefix: Prefix): void {
+    this.sweep();
     const slot = this.table.find(prefix);
     if (slot === noSlot || slot >= this.#desired.length) return;
     this.table.retain(slot);
@@ -108,8 +115,15 @@ export class FamilyRib {
     this.table.release(slot);
   }
 
+  /** Whether a route of the prefix is desired, possible or not. */
+  desires(prefix: Prefix): boolean {
+    const slot = this.table.find(prefix);
+    return slot !== noSlot && ((this.#desired[slot] ?? none) !== none || this.#refused.has(slot));
+  }
+
   /** The session is gone, and with it everything that was sent. */
   reset(): void {
+    this.sweep();
     if (this.advertised === 0) return;
     for (let slot = 0; slot < this.#has.length; slot++) {
       if (this.#has[slot] !== none) this.#change(slot, this.#desired[slot] ?? none, none);
@@ -125,6 +139,7 @@ export class FamilyRib {
 
   /** The peer wants it all again (RFC 2918). What waits to be withdrawn is still withdrawn. */
   readvertise(): void {
+    this.sweep();
     for (let slot = 0; slot < this.#has.length; slot++) {
       const desired = this.#desired[slot] ?? none;
       if (desired !== none && this.#has[slot] !== none) this.#change(slot, desired, stale);
@@ -135,6 +150,7 @@ export class FamilyRib {
   constrain(constraint: Constraint): void {
     const before = this.#constraint;
     if (before.impossible === constraint.impossible && before.room === constraint.room) return;
+    this.sweep();
     for (let slot = 0; slot < this.#desired.length; slot++) this.#leaveBucket(slot);
     this.#constraint = constraint;
     this.#blocked = 0;
@@ -162,35 +178,68 @@ export class FamilyRib {
     return this.#refused.size;
   }
 
-  /** The slot that waits behind this one in its bucket. */
-  after(slot: number): number {
-    return this.#next[slot] ?? noSlot;
+  /** Which slot waits behind each in its bucket; for reading, and until the next change. */
+  get links(): Int32Array {
+    return this.#next;
   }
 
   /** The first `count` of the bucket were sent. */
   sent(bucket: Bucket, count: number): void {
     const { id } = bucket;
-    const has = this.#has;
-    let slot = bucket.first;
-    bucket.size -= count;
     // Retained before anything is released: the last holder may be among those that go.
     if (id !== none) this.#sets.retain(id, count);
+    const has = this.#has;
+    const next = this.#next;
+    let slot = bucket.first;
+    let run = none;
+    let length = 0;
     for (let left = count; left > 0; left--) {
-      const following = this.after(slot);
       const before = has[slot] ?? none;
       has[slot] = id;
-      if (before > none) this.#sets.release(before);
-      if (before === none) this.advertised++;
-      if (id === none) {
-        this.advertised--;
-        if (this.#desired[slot] === none) this.table.release(slot);
+      if (before === run) {
+        length++;
+      } else {
+        this.#lost(run, length);
+        run = before;
+        length = 1;
       }
-      slot = following;
+      slot = next[slot] ?? noSlot;
     }
+    this.#lost(run, length);
+    this.advertised += id === none ? 0 : count;
+    if (id === none) this.#keepForSweep(bucket.first, count);
+    bucket.size -= count;
     bucket.first = slot;
     if (slot === noSlot) bucket.last = noSlot;
     else this.#previous[slot] = noSlot;
     if (bucket.size === 0 && id !== none) this.announcements.delete(id);
+  }
+
+  /**
+   * Gives back the slots of prefixes whose withdrawal was sent. It is put off until there is nothing left to withdraw,
+   * so that the peer does not wait for it, and done before anything changes.
+   */
+  sweep(): void {
+    let slot = this.#unswept;
+    for (let left = this.#unsweptCount; left > 0; left--) {
+      const following = this.#next[slot] ?? noSlot;
+      if (this.#desired[slot] === none) this.table.release(slot);
+      slot = following;
+    }
+    this.#unswept = noSlot;
+    this.#unsweptCount = 0;
+  }
+
+  /** The peer no longer has that many prefixes with the set that it had. */
+  #lost(id: number, count: number): void {
+    if (id !== none) this.advertised -= count;
+    if (id > none) this.#sets.release(id, count);
+  }
+
+  /** Batches follow each other in the bucket, so that their links make one chain. */
+  #keepForSweep(first: number, count: number): void {
+    if (this.#unsweptCount === 0) this.#unswept = first;
+    this.#unsweptCount += count;
   }
 
   #acquire(prefix: Prefix): number {
@@ -253,6 +302,7 @@ export class FamilyRib {
 
   #isBlocked(id: number): boolean {
     const { impossible, room } = this.#constraint;
+    if (impossible === undefined && this.#sets.longest <= room) return false;
     return id !== none && (impossible !== undefined || (this.#sets.get(id)?.length ?? 0) > room);
   }
 

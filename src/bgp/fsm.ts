@@ -117,7 +117,12 @@ const sendKeepalive: Cell<'keepaliveExpired'> = (state, _, config) => ({
 const holdExpired: Cell<'holdExpired'> = (state, _, config) => {
   const seconds = state.negotiated?.holdTime ?? config.openHoldTime;
   const notification = { code: errorCode.holdTimer, subcode: 0, data: noData };
-  return closeWith(state, notification, { kind: 'holdTimerExpired', seconds }, config.connectRetryTime);
+  return closeWith(
+    state,
+    notification,
+    { kind: 'holdTimerExpired', seconds, handshake: state.name !== 'Established' },
+    config.connectRetryTime,
+  );
 };
 
 const sendHoldExpired: Cell<'sendHoldExpired'> = (state, _, config) => {

@@ -2,7 +2,8 @@
  * A BGP-4 speaker as a library: announces routes over sessions that it opens, with IPv4 and IPv6 unicast, and can say at
  * any time why a session is down or a route is not announced.
  */
-export { Speaker, SpeakerError, type PeerListener, type SpeakerComponents, type SpeakerOptions, type StopOptions } from './speaker.ts';
+export { Speaker, type SpeakerRoutes, type StopOptions } from './speaker.ts';
+export { SpeakerError, type ListenInput, type PeerListener, type SpeakerOptions } from './speaker-options.ts';
 export type { Peer, PeerRoutes, PeerStatus, PerFamily } from './peer.ts';
 export type { NegotiatedStatus } from './open-status.ts';
 export {
@@ -15,9 +16,25 @@ export {
   type StreamedEvent,
 } from './events.ts';
 export type { Problem, TransportFailure } from './problem.ts';
-export { changedFields, fieldClass, PeerOptionsError, resolveOptions, type PeerOptions, type ResolvedOptions } from './peer-options.ts';
+export {
+  changedFields,
+  fieldClass,
+  PeerOptionsError,
+  resolveOptions,
+  type AddressInput,
+  type PeerOptions,
+  type ResolvedOptions,
+} from './peer-options.ts';
 export type { NextHops } from './outbound.ts';
 export type { Community, Route } from './route.ts';
+export { RouteError, type RouteInput } from './route-input.ts';
+export { parseCommunity } from './community-text.ts';
+export { formatAddress, parseAddress, type Address, type Family } from '../net/address.ts';
+export { formatPrefix, parsePrefix, type Prefix } from '../net/prefix.ts';
+export type { Parsed } from '../net/parsed.ts';
+export type { Clock } from '../system/clock.ts';
+export type { Log } from '../system/log.ts';
+export type { Random } from '../system/random.ts';
 export { BLACKHOLE, GRACEFUL_SHUTDOWN, LLGR_STALE, NO_ADVERTISE, NO_EXPORT, NO_EXPORT_SUBCONFED, NO_LLGR } from './communities.ts';
 export type { StateName } from './fsm-events.ts';
 export type { ListenAddress, ListeningStatus } from './listening.ts';

@@ -6,6 +6,9 @@ export const maximumMessageLength = 4096;
 /** Octets of a message where both sides have RFC 8654, header included. */
 export const maximumExtendedMessageLength = 65_535;
 
+/** Faults of one UPDATE that are kept for its reader; the strongest, which decides, is always among them. */
+export const maximumFaults = 32;
+
 /** Octets of path attributes of one route, counted at their worst: they and one IPv6 prefix must fit into one UPDATE. */
 export const maximumAttributeLength = 3900;
 
@@ -68,6 +71,27 @@ export const maximumRestartTime = 4095;
 
 /** Seconds: the longest stale time that the capability has room for (RFC 9494 3: 24 bits). */
 export const maximumStaleTime = 0xff_ffff;
+
+/** Router advertisements that are sent soon one after the other when peering without addresses begins (RFC 4861 10). */
+export const initialAdvertisements = 3;
+
+/** Milliseconds between these, between the answers to router solicitations, and until a failed attempt is repeated. */
+export const initialAdvertisementInterval = 3_000;
+
+/** Milliseconds between later advertisements: a random time between the two, so that hosts do not fall into step. */
+export const advertisementIntervals = { least: 10_000, most: 30_000 } as const;
+
+/** Milliseconds: the longest random delay of the answer to a router solicitation (RFC 4861 10, MAX_RA_DELAY_TIME). */
+export const advertisementDelay = 500;
+
+/** Milliseconds between two looks for router messages, on each interface with a peer without address. */
+export const discoveryPollInterval = 200;
+
+/** Router messages that are read at one look. */
+export const discoveryPackets = 32;
+
+/** Octets of a router message: a longer one is ignored. */
+export const routerMessageLength = 4_096;
 
 /** Events of a peer that a stream keeps for a program that does not take them. */
 export const maximumQueuedEvents = 256;

@@ -1,26 +1,30 @@
-import { formatAddress, isLinkLocal, type Address, type Family } from '../net/address.ts';
+import { formatAddress, isLinkLocal, parseAddress, type Address, type Family } from '../net/address.ts';
 import { roles, type Role } from './identity.ts';
 import { maximumPassword, maximumRestartTime, maximumStaleTime } from './limits.ts';
 import type { NextHops } from './outbound.ts';
 import type { MaximumPrefixes } from './received-routes.ts';
 
+/** An address, or its text as `parseAddress` takes it. */
+export type AddressInput = Address | string;
+
 /** All times in seconds. */
 export interface PeerOptions {
-  /** Unique in a speaker. */
-  readonly name: string;
+  /** Unique in a speaker. Default: the address, or the interface where there is none. */
+  readonly name?: string;
   /** Absent: the one router on `interface` that advertises itself (unnumbered peering). */
-  readonly address?: Address;
+  readonly address?: AddressInput;
   /** The session uses this network interface only. A link-local address needs it. */
   readonly interface?: string;
   /** Default 179. */
   readonly port?: number;
-  readonly localAsn: number;
+  /** Default: `asn` of the speaker. */
+  readonly localAsn?: number;
   /** A number, or whatever the peer says as long as it is ours (internal) or not ours (external), or either (auto). */
   readonly peerAsn: number | 'internal' | 'external' | 'auto';
   /** Default: the kernel chooses. */
-  readonly sourceAddress?: Address;
-  /** An IPv4 address other than 0.0.0.0, unique in the AS. */
-  readonly routerId: Address;
+  readonly sourceAddress?: AddressInput;
+  /** An IPv4 address other than 0.0.0.0, unique in the AS. Default: that of the speaker. */
+  readonly routerId?: AddressInput;
   /** 0 (none) or 3 to 65535. Default 90. */
   readonly holdTime?: number;
   /** A peer that insists on less is refused. Default 0: whatever RFC 4271 allows. */
@@ -34,7 +38,7 @@ export interface PeerOptions {
   /** Default: the family of `address`; both without an address. */
   readonly families?: readonly Family[];
   /** Default: the local address of the session, for its own family. */
-  readonly nextHop?: NextHops;
+  readonly nextHop?: { readonly [Family in keyof NextHops]: AddressInput };
   /** TCP MD5 key (RFC 2385), 1 to 80 octets of UTF-8. */
   readonly password?: string;
   /** The external peer is more than one hop away. Internal peers always may be. */
@@ -69,8 +73,16 @@ export interface PeerOptions {
   readonly shutdownMessage?: string;
 }
 
-/** Options with all defaults filled in. */
+/** What a speaker says for peers that do not say it themselves. */
+export type PeerDefaults = Partial<Pick<ResolvedOptions, 'localAsn' | 'routerId'>>;
+
+/** Options with values for text, and all defaults filled in. */
 export interface ResolvedOptions extends PeerOptions {
+  readonly name: string;
+  readonly address?: Address;
+  readonly localAsn: number;
+  readonly sourceAddress?: Address;
+  readonly routerId: Address;
   readonly port: number;
   readonly holdTime: number;
   readonly minimumHoldTime: number;
@@ -135,19 +147,25 @@ export const fieldClass: { readonly [F in keyof Required<PeerOptions>]: 'identit
   shutdownMessage: 'live',
 };
 
-/** Fills in defaults. Throws PeerOptionsError. */
-export function resolveOptions(options: PeerOptions): ResolvedOptions {
-  const { gracefulRestart, address, ...rest } = options;
+/** Reads text and fills in defaults. Throws PeerOptionsError. */
+export function resolveOptions(options: PeerOptions, defaults: PeerDefaults = {}): ResolvedOptions {
+  const { gracefulRestart, address: _, sourceAddress: __, ...rest } = options;
+  const address = read('address', options.address);
+  const sourceAddress = read('sourceAddress', options.sourceAddress);
   const resolved: ResolvedOptions = {
     ...rest,
+    name: options.name ?? (address === undefined ? (options.interface ?? '') : formatAddress(address)),
     ...(address === undefined ? {} : { address }),
+    ...(sourceAddress === undefined ? {} : { sourceAddress }),
+    localAsn: needed('localAsn', options.localAsn ?? defaults.localAsn, 'asn'),
+    routerId: needed('routerId', read('routerId', options.routerId) ?? defaults.routerId, 'routerId'),
     port: options.port ?? 179,
     holdTime: options.holdTime ?? 90,
     minimumHoldTime: options.minimumHoldTime ?? 0,
     connectRetryTime: options.connectRetryTime ?? 5,
     shutdownRetryTime: options.shutdownRetryTime ?? 10,
     families: sorted(options.families ?? (address === undefined ? [4, 6] : [address.family])),
-    nextHop: options.nextHop ?? {},
+    nextHop: readNextHops(options.nextHop ?? {}),
     ebgpMultiHop: options.ebgpMultiHop ?? false,
     passive: options.passive ?? false,
     ...(gracefulRestart === undefined ? {} : { gracefulRestart: { restartTime: gracefulRestart.restartTime ?? 120 } }),
@@ -158,6 +176,23 @@ export function resolveOptions(options: PeerOptions): ResolvedOptions {
   };
   check(resolved);
   return resolved;
+}
+
+function read(field: keyof PeerOptions, address: AddressInput | undefined): Address | undefined {
+  if (typeof address !== 'string') return address;
+  const result = parseAddress(address);
+  if (!result.ok) throw new PeerOptionsError(field, `${JSON.stringify(address)}: ${result.problem}`);
+  return result.value;
+}
+
+function readNextHops(nextHops: NonNullable<PeerOptions['nextHop']>): NextHops {
+  const given = Object.entries(nextHops).map(([family, address]) => [family, read('nextHop', address)] as const);
+  return Object.fromEntries(given.filter(([, address]) => address !== undefined));
+}
+
+function needed<T>(field: keyof PeerOptions, value: T | undefined, ofSpeaker: string): T {
+  if (value === undefined) throw new PeerOptionsError(field, `is missing: give it to the peer, or ${ofSpeaker} to the speaker`);
+  return value;
 }
 
 const sorted = (families: readonly Family[]): Family[] => [...new Set(families)].sort((a, b) => a - b);
@@ -239,7 +274,7 @@ const asnRule = 'an AS number is from 1 to 4294967295, but not 23456 (AS_TRANS)'
 /** What Linux takes (dev_valid_name): up to 15 octets without space, colon and slash. */
 const isInterfaceName = (name: string): boolean => /^[^\s:/]{1,15}$/.test(name) && name !== '.' && name !== '..';
 
-const isAsn = (asn: number): boolean => wholeNumber(asn, 1, 0xffff_ffff) && asn !== 23456;
+export const isAsn = (asn: number): boolean => wholeNumber(asn, 1, 0xffff_ffff) && asn !== 23456;
 
 /** Text that is equal for equal values of a field. */
 function canonical(value: PeerOptions[keyof PeerOptions]): string {

@@ -6,7 +6,8 @@ import { maximumNotPossible } from './limits.ts';
 import { changedFields, fieldClass, PeerOptionsError, type PeerOptions, type ResolvedOptions } from './peer-options.ts';
 import type { Problem } from './problem.ts';
 import { RibOut } from './rib-out.ts';
-import type { Route } from './route.ts';
+import { toPrefix, toRoute, type RouteInput } from './route-input.ts';
+import { OverlaidRoutes, type SharedRoutes } from './shared-routes.ts';
 import { describeOpen, negotiatedStatus, type NegotiatedStatus } from './open-status.ts';
 import { notificationStatus, type EventStream, type NotificationStatus, type PeerEventOf, type PeerEventType } from './events.ts';
 import type { Components } from './connection-fsm.ts';
@@ -52,16 +53,19 @@ export interface PeerStatus {
   readonly counters: Counters;
 }
 
-/** What a peer should have. Changes made in one turn of the event loop are sent together; the same again sends nothing. */
+/**
+ * What a peer should have, besides what `Speaker.rib` says for all: its own routes count before those. A route that is written wrongly
+ * throws RouteError, and then nothing has changed. Changes made in one turn of the event loop are sent together; the same again sends nothing. */
 export interface PeerRoutes {
   /** Exactly these, and that is all there is: with graceful restart, End-of-RIB waits for this. Of two with one prefix the last counts. */
-  set(routes: Iterable<Route>): void;
+  set(routes: Iterable<RouteInput>): void;
   /** These more, or with other attributes, and those no longer. Withdrawing what was not announced is no error. */
-  update(change: { readonly announce?: Iterable<Route>; readonly withdraw?: Iterable<Prefix> }): void;
+  update(change: { readonly announce?: Iterable<RouteInput>; readonly withdraw?: Iterable<Prefix | string> }): void;
 }
 
 /** What a peer asks of its speaker, and tells it. */
 export interface PeerHost extends Restart {
+  readonly shared: SharedRoutes;
   /** Throws PeerOptionsError. */
   resolve(options: PeerOptions): ResolvedOptions;
   changed(peer: Peer): void;
@@ -77,28 +81,31 @@ export class Peer {
   readonly #components: Components;
   readonly #host: PeerHost;
   readonly #rib: RibOut;
+  readonly #desires: OverlaidRoutes;
   readonly #session: Session;
   #options: ResolvedOptions;
   #discovery: { close(): void } | undefined;
   #removed = false;
 
-  /** Throws PeerOptionsError. The session starts in a later turn of the event loop, so its first burst can be complete. */
-  constructor(components: Components, host: PeerHost, options: PeerOptions) {
-    this.#options = host.resolve(options);
+  /** The session starts in a later turn of the event loop, so its first burst can be complete. */
+  constructor(components: Components, host: PeerHost, options: ResolvedOptions) {
+    this.#options = options;
     this.name = options.name;
     this.#components = components;
     this.#host = host;
     this.#rib = new RibOut(components.store);
     this.#session = new Session(components, this.#options, this.#rib, () => host.changed(this), host);
+    this.#desires = new OverlaidRoutes(host.shared, this.#rib, () => this.#session.outbox.ribChanged());
+    if (host.shared.complete) this.completeRoutes();
     this.routes = {
       set: (routes) => {
-        this.#rib.set(routes);
-        this.#session.outbox.completeRoutes();
+        this.#desires.set([...routes].map(toRoute));
+        this.completeRoutes();
       },
       update: ({ announce = [], withdraw = [] }) => {
-        for (const prefix of withdraw) this.#rib.withdraw(prefix);
-        for (const route of announce) this.#rib.announce(route);
-        this.#session.outbox.ribChanged();
+        const [added, gone] = [[...announce].map(toRoute), [...withdraw].map(toPrefix)];
+        for (const prefix of gone) this.#desires.withdraw(prefix);
+        for (const route of added) this.#desires.announce(route);
       },
     };
     components.clock.after(0, () => this.#start());
@@ -109,8 +116,8 @@ export class Peer {
    * demands it (`fieldClass`). Throws PeerOptionsError, and then nothing has changed.
    */
   reconfigure(options: PeerOptions): void {
-    if (options.name !== this.name) throw new PeerOptionsError('name', 'a peer keeps its name: remove it and add another');
-    const next = this.#host.resolve(options);
+    const next = this.#host.resolve({ name: this.name, ...options });
+    if (next.name !== this.name) throw new PeerOptionsError('name', 'a peer keeps its name: remove it and add another');
     const before = this.#options;
     const changed = changedFields(before, next);
     const classes = new Set(changed.map((field) => fieldClass[field]));
@@ -212,7 +219,13 @@ export class Peer {
     else this.#session.stop(notification);
     this.#session.events.close();
     await this.#session.closed();
+    this.#desires.close();
     this.#rib.close();
+  }
+
+  /** For the speaker: the routes are all there is. */
+  completeRoutes(): void {
+    this.#session.outbox.completeRoutes();
   }
 
   /** For the speaker: whether a connection from there would be this peer's. */

@@ -13,7 +13,8 @@ export type Problem =
   | { readonly kind: 'connectFailed'; readonly failure: TransportFailure }
   | { readonly kind: 'connectTimeout'; readonly seconds: number }
   | { readonly kind: 'lost'; readonly failure: TransportFailure | undefined }
-  | { readonly kind: 'holdTimerExpired'; readonly seconds: number }
+  /** `handshake`: the session was never up. */
+  | { readonly kind: 'holdTimerExpired'; readonly seconds: number; readonly handshake: boolean }
   | { readonly kind: 'sendHoldTimerExpired' }
   | { readonly kind: 'received'; readonly notification: Notification }
   | { readonly kind: 'sent'; readonly notification: Notification; readonly detail: string }
@@ -49,7 +50,7 @@ export function describeProblem(problem: Problem, context: ProblemContext): stri
         ? 'the peer closed the connection without saying why'
         : `the connection was lost: ${problem.failure.detail}`;
     case 'holdTimerExpired':
-      return `hold timer expired: nothing was heard from the peer for ${problem.seconds} s${suspicion(context)}`;
+      return `hold timer expired: nothing was heard from the peer for ${problem.seconds} s${problem.handshake ? half(context) : ''}`;
     case 'sendHoldTimerExpired':
       return 'send hold timer expired: the peer has stopped reading';
     case 'received':
@@ -113,9 +114,13 @@ function silence(context: ProblemContext): string {
   return `${password}${context.hasPassword ? '' : ttl}, or packets are dropped on the way`;
 }
 
-function suspicion(context: ProblemContext): string {
+/** The connection was made, and then one side did not hear the other. */
+function half(context: ProblemContext): string {
   const seen = dropsInWords(context);
-  return seen === undefined ? '' : `; ${seen}`;
+  if (seen !== undefined) return `; ${seen}`;
+  return context.ttlSecurityHops === undefined
+    ? ' although it took the connection: it may drop what we send, because it demands TTL security'
+    : ' although it took the connection: one side may drop what the other sends, because of different TTL security';
 }
 
 function dropsInWords({ drops, hasPassword, ttlSecurityHops }: ProblemContext): string | undefined {

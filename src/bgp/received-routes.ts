@@ -1,7 +1,7 @@
 import type { Family } from '../net/address.ts';
 import { formatPrefix } from '../net/prefix.ts';
 import { fault, type Fault } from './wire/fault.ts';
-import { readNlri } from './wire/nlri.ts';
+import { readPaths, type Nlri } from './wire/nlri.ts';
 import { maximumPrefixesNotification } from './wire/notification.ts';
 import type { UpdateMessage } from './wire/update.ts';
 
@@ -27,23 +27,29 @@ export class ReceivedRoutes {
 
   /** The family of which there are more prefixes than allowed now. */
   add(update: UpdateMessage): { readonly family: Family; readonly maximum: number } | undefined {
-    for (const { family, bytes } of [...update.withdrawn, ...(update.treatAsWithdraw ? update.announced : [])]) {
-      if (this.#maximum[family] === Infinity) continue;
-      for (const prefix of readNlri(family, bytes)) this.#present[family].delete(formatPrefix(prefix));
+    for (const nlri of [...update.withdrawn, ...(update.treatAsWithdraw ? update.announced : [])]) {
+      if (this.#maximum[nlri.family] === Infinity) continue;
+      for (const key of keysOf(nlri)) this.#present[nlri.family].delete(key);
     }
     if (update.treatAsWithdraw) return undefined;
-    for (const { family, bytes, count } of update.announced) {
+    for (const nlri of update.announced) {
+      const { family, count } = nlri;
       this.announced[family] += count;
       const maximum = this.#maximum[family];
       if (maximum === Infinity) continue;
       const present = this.#present[family];
-      for (const prefix of readNlri(family, bytes)) {
-        present.add(formatPrefix(prefix));
+      for (const key of keysOf(nlri)) {
+        present.add(key);
         if (present.size > maximum) return { family, maximum };
       }
     }
     return undefined;
   }
+}
+
+/** With ADD-PATH each path of a prefix counts (RFC 7911 5). */
+function* keysOf(nlri: Nlri): Generator<string> {
+  for (const { prefix, pathId } of readPaths(nlri)) yield pathId === undefined ? formatPrefix(prefix) : `${formatPrefix(prefix)} ${pathId}`;
 }
 
 export function tooManyPrefixes({ family, maximum }: { readonly family: Family; readonly maximum: number }): Fault {

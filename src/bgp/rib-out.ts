@@ -53,6 +53,11 @@ export class RibOut {
     this.#ribs[prefix.address.family].withdraw(prefix);
   }
 
+  /** Whether a route of the prefix is desired, possible or not. */
+  desires(prefix: Prefix): boolean {
+    return this.#ribs[prefix.address.family].desires(prefix);
+  }
+
   /** The session is gone, and with it everything that was sent. */
   reset(): void {
     for (const family of families) this.#ribs[family].reset();
@@ -80,7 +85,10 @@ export class RibOut {
     const group = this.#adopt(outbound);
     for (const family of families) {
       const rib = this.#ribs[family];
-      if (rib.withdrawals.size === 0) continue;
+      if (rib.withdrawals.size === 0) {
+        rib.sweep();
+        continue;
+      }
       const { message, count } = group.withdraw(rib);
       rib.sent(rib.withdrawals, count);
       return message;

@@ -68,17 +68,21 @@ export class SharedRoutes {
 export class OverlaidRoutes {
   readonly #shared: SharedRoutes;
   readonly #rib: DesiredRoutes;
+  readonly #changed: () => void;
   readonly #inherited = new Set<string>();
 
-  constructor(shared: SharedRoutes, rib: DesiredRoutes) {
+  /** `changed` is called whenever the RIB may have changed. */
+  constructor(shared: SharedRoutes, rib: DesiredRoutes, changed: () => void) {
     this.#shared = shared;
     this.#rib = rib;
+    this.#changed = changed;
     shared.join(this);
   }
 
   /** Its own routes are exactly these. */
   set(routes: readonly Route[]): void {
     this.#inherited.clear();
+    this.#changed();
     if (this.#shared.size === 0) {
       this.#rib.set(routes);
       return;
@@ -97,10 +101,12 @@ export class OverlaidRoutes {
   announce(route: Route): void {
     if (this.#inherited.size > 0) this.#inherited.delete(formatPrefix(route.prefix));
     this.#rib.announce(route);
+    this.#changed();
   }
 
   /** What all peers have comes back in its place. */
   withdraw(prefix: Prefix): void {
+    this.#changed();
     const shared = this.#shared.size === 0 ? undefined : this.#shared.get(prefix);
     if (shared === undefined) {
       this.#rib.withdraw(prefix);
@@ -116,11 +122,14 @@ export class OverlaidRoutes {
     if (!this.#inherited.has(key) && this.#rib.desires(route.prefix)) return;
     this.#inherited.add(key);
     this.#rib.announce(route);
+    this.#changed();
   }
 
   /** For the shared routes. */
   disinherit(prefix: Prefix): void {
-    if (this.#inherited.delete(formatPrefix(prefix))) this.#rib.withdraw(prefix);
+    if (!this.#inherited.delete(formatPrefix(prefix))) return;
+    this.#rib.withdraw(prefix);
+    this.#changed();
   }
 
   /** The peer is gone. */

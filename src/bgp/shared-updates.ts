@@ -122,21 +122,23 @@ function keyOf({ internal, localAsn, fourOctetAsn, maximumLength, carriage }: Ou
 
 /** Whether the bucket begins with just these prefixes, and could not have filled a longer message. */
 function isFor({ slots, generation, full }: SharedUpdate, rib: FamilyRib, bucket: Bucket): boolean {
-  if (generation !== rib.table.generation || slots.length > bucket.size || (!full && slots.length < bucket.size)) return false;
+  if (generation !== rib.table.generation || (!full && slots.length < bucket.size)) return false;
+  const { links } = rib;
   let slot = bucket.first;
   for (const expected of slots) {
     if (slot !== expected) return false;
-    slot = rib.after(slot);
+    slot = links[slot] ?? noSlot;
   }
   return true;
 }
 
 function slotsOf(rib: FamilyRib, bucket: Bucket, count: number): Int32Array {
+  const { links } = rib;
   const slots = new Int32Array(count);
   let slot = bucket.first;
   for (let i = 0; i < count && slot !== noSlot; i++) {
     slots[i] = slot;
-    slot = rib.after(slot);
+    slot = links[slot] ?? noSlot;
   }
   return slots;
 }

@@ -1,34 +1,34 @@
-import type { Clock } from '../system/clock.ts';
-import { silentLog, type Log } from '../system/log.ts';
-import type { Random } from '../system/random.ts';
+import type { Prefix } from '../net/prefix.ts';
 import type { Components } from './connection-fsm.ts';
 import { maximumPeers } from './limits.ts';
-import { Listening, type ListenAddress, type ListeningStatus } from './listening.ts';
-import { PeerOptionsError, resolveOptions, type PeerOptions, type ResolvedOptions } from './peer-options.ts';
+import { Listening, type ListeningStatus } from './listening.ts';
+import { PeerOptionsError, resolveOptions, type PeerDefaults, type PeerOptions, type ResolvedOptions } from './peer-options.ts';
 import { Peer, type PeerHost } from './peer.ts';
-import { RibStore } from './rib-store.ts';
-import type { Incoming, PeerKey, Transport } from './transport/transport.ts';
+import { toPrefix, toRoute, type RouteInput } from './route-input.ts';
+import { SharedRoutes } from './shared-routes.ts';
+import {
+  componentsOf,
+  listenAddressesOf,
+  peerDefaultsOf,
+  SpeakerError,
+  type ListenInput,
+  type PeerListener,
+  type SpeakerOptions,
+} from './speaker-options.ts';
+import type { Incoming, PeerKey } from './transport/transport.ts';
 import { cease } from './wire/codes.ts';
 
-export interface SpeakerComponents {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly transport: Transport;
-  /** Default: none. */
-  readonly log?: Log;
-}
-
-export interface SpeakerOptions {
-  /** Same as the first call of `onChange`. */
-  readonly onChange?: PeerListener;
-  /** Where peers may connect. Default: nowhere, and passive peers are refused. */
-  readonly listen?: readonly ListenAddress[];
+/** What every peer should have, also those that are added later; where a peer has its own route of a prefix, that one counts. */
+export interface SpeakerRoutes {
   /**
-   * This process follows another that announced the same routes, and forwarding went on meanwhile: peers with graceful restart
-   * that kept the routes go on using them (RFC 4724 4.1). Default false: they drop what they kept. A function is asked whenever a
-   * peer is added, for a program that cannot know before.
+   * Exactly these, and that is all there is: with graceful restart, End-of-RIB waits for this. Of two with one prefix the last
+   * counts. Throws RouteError, and then nothing has changed.
    */
-  readonly restarted?: boolean | (() => boolean);
+  set(routes: Iterable<RouteInput>): void;
+  /** This one more, or with other attributes. Throws RouteError. */
+  announce(route: RouteInput): void;
+  /** Withdrawing what was not announced is no error. Throws RouteError where the text is no prefix. */
+  withdraw(prefix: Prefix | string): void;
 }
 
 export interface StopOptions {
@@ -41,25 +41,15 @@ export interface StopOptions {
   readonly mode?: 'shutdown' | 'restart';
 }
 
-export type PeerListener = (peer: Peer) => void;
-
-/** An operation that the speaker refuses in its present state. */
-export class SpeakerError extends Error {
-  readonly code: 'ERR_BGP_PEER_EXISTS' | 'ERR_BGP_TOO_MANY_PEERS' | 'ERR_BGP_STOPPED';
-
-  constructor(code: SpeakerError['code'], message: string) {
-    super(message);
-    this.name = 'SpeakerError';
-    this.code = code;
-  }
-}
-
 /**
  * A BGP-4 speaker (RFC 4271) that announces and does not learn: it connects to its peers and lets them connect, sends each what
  * it should have, and counts what it receives.
  */
 export class Speaker {
+  readonly rib: SpeakerRoutes;
   readonly #components: Components;
+  readonly #defaults: PeerDefaults;
+  readonly #shared = new SharedRoutes();
   readonly #peers = new Map<string, Peer>();
   readonly #listeners = new Set<PeerListener>();
   readonly #closing = new Set<Promise<void>>();
@@ -67,10 +57,15 @@ export class Speaker {
   readonly #host: PeerHost;
   #stopped = false;
 
-  constructor({ clock, random, transport, log = silentLog }: SpeakerComponents, options: SpeakerOptions = {}) {
-    this.#components = { clock, random, transport, log, store: new RibStore() };
+  /** Listens at once where it is to. Throws SpeakerError where the options cannot work. */
+  constructor(options: SpeakerOptions = {}) {
+    this.#defaults = peerDefaultsOf(options);
+    const listen = listenAddressesOf(options);
+    this.#components = componentsOf(options);
+    this.rib = this.#makeRib();
     const { restarted = false } = options;
     this.#host = {
+      shared: this.#shared,
       get restarted() {
         return typeof restarted === 'function' ? restarted() : restarted;
       },
@@ -82,7 +77,7 @@ export class Speaker {
       keysChanged: () => this.#listening.keysChanged(),
     };
     if (options.onChange !== undefined) this.#listeners.add(options.onChange);
-    this.#listening = new Listening(this.#components, options.listen ?? [], {
+    this.#listening = new Listening(this.#components, listen, {
       accept: (incoming) => this.#accept(incoming),
       keys: () => this.#keys(),
     });
@@ -98,10 +93,11 @@ export class Speaker {
 
   /**
    * Makes these the addresses where peers may connect, exactly; none: nowhere. Sessions that are up stay. Passive peers that are
-   * there already then wait for better times.
+   * there already then wait for better times. Throws SpeakerError where an address is none, and then nothing has changed.
    */
-  listen(addresses: readonly ListenAddress[]): void {
-    if (!this.#stopped) this.#listening.set(addresses);
+  listen(addresses: readonly ListenInput[]): void {
+    const listen = listenAddressesOf({ listen: addresses });
+    if (!this.#stopped) this.#listening.set(listen);
   }
 
   /** The listening sockets, and connections from addresses that are no peers, which were closed at once. */
@@ -115,10 +111,12 @@ export class Speaker {
    */
   addPeer(options: PeerOptions): Peer {
     if (this.#stopped) throw new SpeakerError('ERR_BGP_STOPPED', 'the speaker is stopped');
-    if (this.#peers.has(options.name)) throw new SpeakerError('ERR_BGP_PEER_EXISTS', `there is a peer "${options.name}" already`);
+    const resolved = this.#resolve(options);
+    const { name } = resolved;
+    if (this.#peers.has(name)) throw new SpeakerError('ERR_BGP_PEER_EXISTS', `there is a peer "${name}" already`);
     if (this.#peers.size >= maximumPeers) throw new SpeakerError('ERR_BGP_TOO_MANY_PEERS', `a speaker has at most ${maximumPeers} peers`);
-    const peer = new Peer(this.#components, this.#host, options);
-    this.#peers.set(options.name, peer);
+    const peer = new Peer(this.#components, this.#host, resolved);
+    this.#peers.set(name, peer);
     this.#listening.keysChanged();
     return peer;
   }
@@ -169,8 +167,19 @@ export class Speaker {
     return closed;
   }
 
+  #makeRib(): SpeakerRoutes {
+    return {
+      set: (routes) => {
+        this.#shared.set([...routes].map(toRoute));
+        for (const peer of this.#peers.values()) peer.completeRoutes();
+      },
+      announce: (route) => this.#shared.announce(toRoute(route)),
+      withdraw: (prefix) => this.#shared.withdraw(toPrefix(prefix)),
+    };
+  }
+
   #resolve(options: PeerOptions): ResolvedOptions {
-    const resolved = resolveOptions(options);
+    const resolved = resolveOptions(options, this.#defaults);
     if (resolved.passive && !this.#listening.isConfigured) {
       throw new PeerOptionsError('passive', 'this speaker does not listen, so the peer could never connect', 'ERR_BGP_PASSIVE_UNSUPPORTED');
     }

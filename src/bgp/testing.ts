@@ -4,4 +4,5 @@
  */
 export { VirtualClock } from '../system/virtual-clock.ts';
 export { seededRandom } from '../system/random.ts';
+export { MemoryHost, MemoryNetwork } from './transport/memory-network.ts';
 export { MemoryTransport, type Answer, type RemoteEnd } from './transport/memory.ts';

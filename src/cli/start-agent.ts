@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Agent } from '../agent/agent.ts';
-import { linuxTransport, Speaker } from '../bgp/index.ts';
+import { Speaker } from '../bgp/index.ts';
 import { commandPorts, NftablesDataplane } from '../dataplane/nftables/nftables.ts';
 import { DirectoryRecords } from '../sources/directory/records.ts';
 import { isSubdomainName } from '../model/parse/metadata.ts';
@@ -28,7 +28,7 @@ export async function startAgent(
   const dataplane = new NftablesDataplane(commandPorts(clock, log));
   // Asked when a session begins, which is after the data plane has looked into the kernel.
   const listen = bgpListen === undefined ? {} : { listen: bgpListen };
-  const speaker = new Speaker({ clock, random, transport: linuxTransport(), log }, { ...listen, restarted: () => dataplane.adopted });
+  const speaker = new Speaker({ clock, random, log, ...listen, restarted: () => dataplane.adopted });
   const agent = new Agent(
     {
       source,

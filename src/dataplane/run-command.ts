@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
 import { DataplaneError } from './dataplane.ts';
 
 /** A command to run without a shell: its name, then its arguments. */
@@ -24,20 +25,10 @@ export interface CommandBounds {
 export function runCommand(command: CommandLine, input: string, bounds: CommandBounds): Promise<CommandOutcome> {
   return new Promise((resolve, reject) => {
     const [file, ...args] = command;
-    const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe'], timeout: bounds.timeout });
+    const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe'], timeout: bounds.timeout, killSignal: 'SIGKILL' });
     const stdout: Buffer[] = [];
     let stdoutBytes = 0;
     let stderr = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      stdoutBytes += chunk.length;
-      if (stdoutBytes <= bounds.outputBytes) stdout.push(chunk);
-      else child.kill('SIGKILL');
-    });
-    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-      if (stderr.length < 65_536) stderr += chunk;
-    });
-    // A command that ends before it has read everything says why on standard error.
-    child.stdin.on('error', () => undefined);
     child.on('error', (error: NodeJS.ErrnoException) => {
       reject(
         new DataplaneError(error.code === 'EACCES' ? 'permission' : 'unavailable', `cannot run ${file}: ${error.message}`, {
@@ -45,11 +36,27 @@ export function runCommand(command: CommandLine, input: string, bounds: CommandB
         }),
       );
     });
+    const streams = streamsOf(child);
+    if (streams === undefined) return;
+    streams.stdout.on('data', (chunk: Buffer) => {
+      stdoutBytes += chunk.length;
+      if (stdoutBytes <= bounds.outputBytes) stdout.push(chunk);
+      else child.kill('SIGKILL');
+    });
+    streams.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      if (stderr.length < 65_536) stderr += chunk;
+    });
+    // A command that ends before it has read everything says why on standard error.
+    streams.stdin?.on('error', () => undefined);
+    child.on('exit', (_, signal) => {
+      // A process that it has started may hold the pipes: whoever is killed is not waited for.
+      if (signal !== null) for (const stream of [streams.stdout, streams.stderr]) stream.destroy();
+    });
     child.on('close', (status, signal) => {
       if (status !== null) resolve({ status, stdout: Buffer.concat(stdout).toString('utf8'), stderr });
       else reject(new DataplaneError('failed', `${file} was ended by ${signal ?? 'nothing known'}: ${stderr.trim()}`));
     });
-    child.stdin.end(input);
+    streams.stdin?.end(input);
   });
 }
 
@@ -67,28 +74,39 @@ export function followCommand(
   let over = false;
   const ended = Promise.withResolvers<void>();
   const end = (why: string): void => {
+    ended.resolve();
     if (over) return;
     over = true;
-    ended.resolve();
     onEnd(why);
   };
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+  child.on('error', (error) => end(error.message));
+  child.on('close', (status, signal) => end(`ended with ${signal ?? status}: ${stderr.trim()}`));
+  const streams = streamsOf(child);
+  streams?.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     const lines = (rest + chunk).split('\n');
     rest = (lines.pop() ?? '').slice(0, maximumLine);
     for (const line of lines) if (!over) onLine(line);
   });
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+  streams?.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     stderr = (stderr + chunk).slice(-1_024);
   });
-  child.on('error', (error) => end(error.message));
-  child.on('close', (status, signal) => end(`ended with ${signal ?? status}: ${stderr.trim()}`));
   return {
     async stop() {
       if (over) return;
       over = true;
-      const closed = new Promise<void>((resolve) => void child.once('close', () => resolve()));
       child.kill('SIGTERM');
-      await Promise.race([closed, ended.promise]);
+      await ended.promise;
     },
   };
+}
+
+interface Streams {
+  readonly stdin: Writable | null;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+}
+
+/** Undefined where the process has no descriptor left for them (EMFILE): then `error` follows, against what the types say. */
+function streamsOf(child: Streams): Streams | undefined {
+  return (child as Partial<Streams>).stdout === undefined ? undefined : child;
 }

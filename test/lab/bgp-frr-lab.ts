@@ -1,88 +1,54 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { kill, Link, run } from '../peers/link.ts';
+import { startSpeaker as startSpeakerIn, type SpeakerProcess } from '../peers/speaker-process.ts';
 
-/**
- * A router of FRR in a network namespace of its own, on a veth pair with a speaker's namespace. Names begin with "hb-";
- * whatever a killed run left behind under that name is removed before the next one begins.
- */
-export const routerNamespace = 'hb-frr';
-export const speakerNamespace = 'hb-speaker';
-export const routerAddress = { 4: '10.99.0.1', 6: 'fd99::1' } as const;
-export const speakerAddress = { 4: '10.99.0.2', 6: 'fd99::2' } as const;
+export { routerAddress, speakerAddress } from '../peers/link.ts';
 
-const runDirectory = `/var/run/frr/${routerNamespace}`;
-export const routerLog = `${runDirectory}/bgpd.log`;
-const configDirectory = `/etc/frr/${routerNamespace}`;
+/** A router of FRR in a network namespace of its own, on a veth pair with a speaker's namespace. */
+let link: Link | undefined;
 
-function run(command: string, ...args: string[]): string {
-  return execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+function current(): Link {
+  if (link === undefined) throw new Error('setUp comes first');
+  return link;
 }
 
+const runDirectory = (): string => `/run/frr/${current().name}`;
+export const routerLog = (): string => `${runDirectory()}/bgpd.log`;
+
 export function setUp(): void {
-  tearDown();
-  for (const namespace of [routerNamespace, speakerNamespace]) {
-    run('ip', 'netns', 'add', namespace);
-    run('ip', '-n', namespace, 'link', 'set', 'lo', 'up');
-  }
-  run('ip', 'link', 'add', 'v0', 'netns', routerNamespace, 'type', 'veth', 'peer', 'name', 'v0', 'netns', speakerNamespace);
-  for (const [namespace, address] of [
-    [routerNamespace, routerAddress],
-    [speakerNamespace, speakerAddress],
-  ] as const) {
-    run('ip', '-n', namespace, 'addr', 'add', `${address[4]}/24`, 'dev', 'v0');
-    run('ip', '-n', namespace, 'addr', 'add', `${address[6]}/64`, 'dev', 'v0', 'nodad');
-    run('ip', '-n', namespace, 'link', 'set', 'v0', 'up');
-  }
+  link = new Link('hb');
 }
 
 export function tearDown(): void {
-  for (const namespace of [routerNamespace, speakerNamespace]) {
-    if (!existsSync(`/run/netns/${namespace}`)) continue;
-    for (const pid of processesIn(namespace)) kill(pid);
-    run('ip', 'netns', 'delete', namespace);
-  }
-  rmSync(runDirectory, { recursive: true, force: true });
-  rmSync(configDirectory, { recursive: true, force: true });
-}
-
-/** Those that run inside a namespace that only this lab makes. */
-function processesIn(namespace: string): number[] {
-  return run('ip', 'netns', 'pids', namespace).split('\n').filter(Boolean).map(Number);
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended by itself.
-  }
+  link?.close();
+  link = undefined;
 }
 
 export function startRouter(config: string): void {
-  run('install', '-d', '-o', 'frr', '-g', 'frrvty', '-m', '0775', runDirectory);
+  const { name, router } = current();
+  const configDirectory = `/etc/frr/${name}`;
+  run('install', '-d', '-o', 'frr', '-g', 'frrvty', '-m', '0775', runDirectory());
   mkdirSync(configDirectory, { recursive: true });
   writeFileSync(join(configDirectory, 'frr.conf'), config);
   writeFileSync(join(configDirectory, 'vtysh.conf'), '');
   run('chown', '-R', 'frr:frr', configDirectory);
   // Without zebra, and without routes in the kernel: what bgpd knows is what these tests ask for.
-  run('ip', 'netns', 'exec', routerNamespace, '/usr/lib/frr/bgpd', '-d', '-Z', '-n', '-N', routerNamespace, '-A', '127.0.0.1');
-  run('vtysh', '-N', routerNamespace, '-b');
+  run('ip', 'netns', 'exec', router, '/usr/lib/frr/bgpd', '-d', '-Z', '-n', '-N', name, '-A', '127.0.0.1');
+  run('vtysh', '-N', name, '-b');
 }
 
 /** kill -9: no NOTIFICATION. */
 export function killRouter(): void {
-  if (!existsSync(runDirectory)) return;
-  for (const name of readdirSync(runDirectory).filter((name) => name.endsWith('.pid'))) {
-    kill(Number(readFileSync(join(runDirectory, name), 'utf8')));
+  for (const file of readdirSync(runDirectory()).filter((file) => file.endsWith('.pid'))) {
+    kill(Number(readFileSync(join(runDirectory(), file), 'utf8')));
   }
-  rmSync(runDirectory, { recursive: true, force: true });
+  rmSync(runDirectory(), { recursive: true, force: true });
 }
 
 export function vtysh(...commands: string[]): string {
-  return run('vtysh', '-N', routerNamespace, ...commands.flatMap((command) => ['-c', command]));
+  return run('vtysh', '-N', current().name, ...commands.flatMap((command) => ['-c', command]));
 }
 
 export function show(command: string): Record<string, unknown> {
@@ -120,33 +86,4 @@ export async function until<T>(ask: () => T | Promise<T>, holds: (answer: T) => 
   }
 }
 
-export type Call = (method: string, ...args: unknown[]) => Promise<unknown>;
-
-/** The speaker in its own process, inside its namespace, called over a pipe. */
-export function startSpeaker(): { readonly call: Call; readonly stop: () => void } {
-  const script = join(import.meta.dirname, 'bgp-frr-speaker.ts');
-  const child: ChildProcess = spawn('ip', ['netns', 'exec', speakerNamespace, process.execPath, script], {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
-  const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
-  child.on('message', (reply: { id: number; value?: unknown; error?: string }) => {
-    const call = waiting.get(reply.id);
-    waiting.delete(reply.id);
-    if (reply.error === undefined) call?.resolve(reply.value);
-    else call?.reject(new Error(reply.error));
-  });
-  child.on('exit', () => {
-    for (const { reject } of waiting.values()) reject(new Error('the speaker has ended'));
-    waiting.clear();
-  });
-  let calls = 0;
-  return {
-    call: (method, ...args) =>
-      new Promise((resolve, reject) => {
-        const id = calls++;
-        waiting.set(id, { resolve, reject });
-        child.send({ id, method, args });
-      }),
-    stop: () => void child.kill('SIGKILL'),
-  };
-}
+export const startSpeaker = (): SpeakerProcess => startSpeakerIn(current().speaker);

@@ -34,6 +34,9 @@ function options(plain: Plain): PeerOptions {
 const route = (plain: string | (Omit<Route, 'prefix'> & { prefix: string })): Route =>
   typeof plain === 'string' ? { prefix: prefix(plain) } : { ...plain, prefix: prefix(plain.prefix) };
 
+const ipv4Host = (i: number): string => `10.${100 + Math.floor(i / 65536)}.${(i >> 8) & 255}.${i & 255}/32`;
+const ipv6Host = (i: number): string => `2001:db8::${(i >> 16).toString(16)}:${(i & 0xffff).toString(16)}/128`;
+
 function peer(name: string) {
   const peer = speaker.peer(name);
   if (peer === undefined) throw new Error(`no peer ${name}`);
@@ -45,9 +48,9 @@ const methods: Record<string, (...args: never[]) => unknown> = {
   removePeer: (name: string, reason?: string) => speaker.removePeer(name, reason),
   reconfigure: (plain: Plain) => peer(plain.name).reconfigure(options(plain)),
   set: (name: string, routes: string[]) => peer(name).routes.set(routes.map(route)),
-  setMany: (name: string, count: number) =>
+  setMany: (name: string, count: number, families: readonly (4 | 6)[] = [4]) =>
     peer(name).routes.set(
-      Array.from({ length: count }, (_, i) => ({ prefix: prefix(`10.${100 + Math.floor(i / 65536)}.${(i >> 8) & 255}.${i & 255}/32`) })),
+      families.flatMap((family) => Array.from({ length: count }, (_, i) => ({ prefix: prefix(family === 4 ? ipv4Host(i) : ipv6Host(i)) }))),
     ),
   update: (name: string, announce: string[], withdraw: string[]) =>
     peer(name).routes.update({ announce: announce.map(route), withdraw: withdraw.map((text) => prefix(text)) }),

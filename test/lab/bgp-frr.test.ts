@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { PeerStatus } from '../../src/bgp/index.ts';
+import type { SpeakerProcess } from '../peers/speaker-process.ts';
 import {
   killRouter,
   prefixes,
@@ -20,7 +21,7 @@ import {
 
 const router = (neighbors: string): string => `
 frr defaults datacenter
-log file ${routerLog} informational
+log file ${routerLog()} informational
 router bgp 65001
  bgp router-id 10.99.0.1
  no bgp ebgp-requires-policy
@@ -45,10 +46,11 @@ ${families
 
 const extendedNextHop = `
  neighbor ${speakerAddress[6]} capability extended-nexthop`;
-const withoutExtendedNextHop = router(neighbor(speakerAddress[4], 64512, [4, 6]) + neighbor(speakerAddress[6], 64512, [4, 6]));
-const bothSessions = `${withoutExtendedNextHop.trimEnd()}${extendedNextHop}\n`;
+const withoutExtendedNextHop = (): string =>
+  router(neighbor(speakerAddress[4], 64512, [4, 6]) + neighbor(speakerAddress[6], 64512, [4, 6]));
+const bothSessions = (): string => `${withoutExtendedNextHop().trimEnd()}${extendedNextHop}\n`;
 
-let speaker: ReturnType<typeof startSpeaker>;
+let speaker: SpeakerProcess;
 const status = async (name: string): Promise<PeerStatus> => (await speaker.call('status', name)) as PeerStatus;
 const established = (name: string): Promise<PeerStatus> =>
   until(
@@ -68,13 +70,13 @@ describe('a session with FRR', () => {
   beforeEach(() => {
     speaker = startSpeaker();
   });
-  afterEach(() => {
-    speaker.stop();
+  afterEach(async () => {
+    await speaker.kill();
     killRouter();
   });
 
   test('over IPv4 and over IPv6: announces and withdraws in both families', async () => {
-    startRouter(bothSessions);
+    startRouter(bothSessions());
     await speaker.call('addPeer', { name: 'v4', address: routerAddress[4], families: [4, 6], nextHop: { ipv6: speakerAddress[6] } });
     await speaker.call('addPeer', { name: 'v6', address: routerAddress[6], families: [4, 6] });
     for (const name of ['v4', 'v6']) expect(await established(name)).toMatchObject({ state: 'Established', peerAsn: 65001 });
@@ -106,7 +108,7 @@ describe('a session with FRR', () => {
   });
 
   test('does not announce what the session has no right next hop for, and says so', async () => {
-    startRouter(withoutExtendedNextHop);
+    startRouter(withoutExtendedNextHop());
     await speaker.call('addPeer', { name: 'v4', address: routerAddress[4], families: [4, 6] });
     await speaker.call('addPeer', { name: 'v6', address: routerAddress[6], families: [4, 6] });
     for (const name of ['v4', 'v6']) {
@@ -126,7 +128,7 @@ describe('a session with FRR', () => {
   });
 
   test('sees communities, large ones too, and re-announces when FRR asks for the routes again', async () => {
-    startRouter(bothSessions);
+    startRouter(bothSessions());
     await speaker.call('addPeer', { name: 'v4', address: routerAddress[4] });
     const communities = [
       { kind: 'standard', value: 64512 * 65536 + 100 },
@@ -164,7 +166,7 @@ describe('a session with FRR', () => {
   });
 
   test('explains a wrong AS number with both numbers, whoever notices', async () => {
-    startRouter(bothSessions);
+    startRouter(bothSessions());
     await speaker.call('addPeer', { name: 'ours', address: routerAddress[4], peerAsn: 65009 });
     await until(
       () => status('ours'),
@@ -176,7 +178,7 @@ describe('a session with FRR', () => {
   });
 
   test('says that nobody listens while FRR is dead; session and routes come back with it', async () => {
-    startRouter(bothSessions);
+    startRouter(bothSessions());
     await speaker.call('addPeer', { name: 'v4', address: routerAddress[4] });
     await speaker.call('set', 'v4', ['192.0.2.1/32']);
     await until(
@@ -190,7 +192,7 @@ describe('a session with FRR', () => {
     );
     expect(down.lastError).toContain('connection refused by 10.99.0.1 port 179');
     await speaker.call('update', 'v4', ['192.0.2.2/32'], ['192.0.2.1/32']);
-    startRouter(bothSessions);
+    startRouter(bothSessions());
     await until(
       () => prefixes(4),
       (all) => all.length === 1,
@@ -200,7 +202,7 @@ describe('a session with FRR', () => {
   });
 
   test('tells FRR in words why it stops, and shows in words why FRR does', async () => {
-    startRouter(bothSessions);
+    startRouter(bothSessions());
     await speaker.call('addPeer', { name: 'v4', address: routerAddress[4] });
     await established('v4');
     vtysh('conf t', 'router bgp 65001', `neighbor ${speakerAddress[4]} shutdown message switch upgrade`);
@@ -214,11 +216,11 @@ describe('a session with FRR', () => {
     await speaker.call('stop', 'node drained');
     expect(vtysh(`show bgp neighbors ${speakerAddress[4]}`)).toContain('Notification received (Cease/Administrative Shutdown)');
     // This version shows the text in its log only.
-    expect(readFileSync(routerLog, 'utf8')).toContain('node drained');
+    expect(readFileSync(routerLog(), 'utf8')).toContain('node drained');
   });
 
   test('delivers ten thousand prefixes, and takes them back', async () => {
-    startRouter(bothSessions);
+    startRouter(bothSessions());
     await speaker.call('addPeer', { name: 'v4', address: routerAddress[4] });
     await established('v4');
     const received = (): number => {
@@ -236,7 +238,7 @@ describe('a session with FRR', () => {
   });
 
   test('keeps the session over several hold times', async () => {
-    startRouter(bothSessions);
+    startRouter(bothSessions());
     await speaker.call('addPeer', { name: 'v4', address: routerAddress[4], holdTime: 3 });
     const { counters } = await established('v4');
     const later = await until(

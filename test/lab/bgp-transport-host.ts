@@ -1,4 +1,8 @@
+import { readdirSync } from 'node:fs';
 import { linuxTransport } from '../../src/bgp/transport/linux.ts';
+import { loadLibc, systemError } from '../../src/bgp/transport/linux/libc.ts';
+import { socketAddress } from '../../src/bgp/transport/linux/socket-address.ts';
+import { RawSocket } from '../../src/bgp/transport/linux/socket.ts';
 import type { Connection, Listener, SocketOptions } from '../../src/bgp/transport/transport.ts';
 import { address, formatAddress } from '../../src/net/address.ts';
 import { parsePrefix } from '../../src/net/prefix.ts';
@@ -15,6 +19,7 @@ interface Call {
 export interface ConnectionView {
   readonly events: readonly string[];
   readonly received: string;
+  readonly receivedHex: string;
   readonly detail: string | undefined;
   readonly remote: string | undefined;
   readonly interface: string | undefined;
@@ -84,7 +89,14 @@ const methods = {
     const found = find(name);
     if (found === undefined) return undefined;
     const { events, received, failure } = found.recorder;
-    return { events, received: received.toString(), detail: failure?.detail, remote: found.remote, interface: found.interface };
+    return {
+      events,
+      received: received.toString(),
+      receivedHex: received.toString('hex'),
+      detail: failure?.detail,
+      remote: found.remote,
+      interface: found.interface,
+    };
   },
   kernelDrops: () => transport.kernelDrops(),
   discover(networkInterface: string): void {
@@ -100,6 +112,21 @@ const methods = {
     return { found, failed };
   },
   stopDiscovery: (networkInterface: string): void => discoveries.get(networkInterface)?.close(),
+  descriptors: (): number => readdirSync('/proc/self/fd').length,
+  /** A message of neighbour discovery as somebody else might send it, to all nodes on the link. */
+  sendRouterMessage(networkInterface: string, message: string, hopLimit: number): void {
+    const libc = loadLibc();
+    if (libc === undefined) throw new Error('no koffi');
+    const fd = libc.socket(10, 3, 58);
+    const socket = new RawSocket(libc, fd, 6);
+    socket.bindToInterface(networkInterface);
+    const multicastHops = 18;
+    socket.set(41, multicastHops, hopLimit, 'setting the hop limit');
+    const to = socketAddress(6, address('ff02::1'), 0);
+    const bytes = Buffer.from(message, 'hex');
+    if (libc.sendto(fd, bytes, bytes.length, 0, to, to.length) < 0) throw systemError(libc, 'sendto');
+    socket.close();
+  },
   /** Everything afresh. */
   reset(): void {
     for (const { connection } of dialed.values()) connection.destroy();

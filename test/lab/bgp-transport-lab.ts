@@ -1,7 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './command.ts';
+import { frrDirectories } from './frr.ts';
 import type { HostMethods } from './bgp-transport-host.ts';
 
 /**
@@ -27,20 +28,29 @@ export async function setUp(): Promise<void> {
     await inside(host, 'sysctl', '-q', '-w', 'net.ipv6.conf.default.accept_dad=0', 'net.ipv6.conf.default.addr_gen_mode=1');
     await run(['ip', '-n', namespaceOf(host), 'link', 'set', 'lo', 'up']);
   }
-  for (const cable of ['v0', 'v1']) {
-    await run(['ip', 'link', 'add', cable, 'netns', namespaceOf('a'), 'type', 'veth', 'peer', 'name', cable, 'netns', namespaceOf('b')]);
-  }
+  for (const cable of ['v0', 'v1']) await addCable(cable);
   for (const host of ['a', 'b'] as const) {
-    const own = addresses[host];
-    const add = (cable: string, address: string): Promise<unknown> =>
-      run(['ip', '-n', namespaceOf(host), 'addr', 'add', address, 'dev', cable, ...(address.includes(':') ? ['nodad'] : [])]);
-    for (const cable of ['v0', 'v1']) {
-      await run(['ip', '-n', namespaceOf(host), 'link', 'set', cable, 'up']);
-      await add(cable, `${own.linkLocal}/64`);
-    }
-    await add('v0', `${own[4]}/24`);
-    await add('v0', `${own[6]}/64`);
+    await addAddress(host, 'v0', `${addresses[host][4]}/24`);
+    await addAddress(host, 'v0', `${addresses[host][6]}/64`);
   }
+}
+
+/** A cable between the two hosts, with link-local addresses. */
+export async function addCable(cable: string): Promise<void> {
+  await run(['ip', 'link', 'add', cable, 'netns', namespaceOf('a'), 'type', 'veth', 'peer', 'name', cable, 'netns', namespaceOf('b')]);
+  for (const host of ['a', 'b'] as const) {
+    await run(['ip', '-n', namespaceOf(host), 'link', 'set', cable, 'up']);
+    await addAddress(host, cable, `${addresses[host].linkLocal}/64`);
+  }
+}
+
+export async function removeCable(cable: string): Promise<void> {
+  await run(['ip', '-n', namespaceOf('a'), 'link', 'delete', cable]);
+}
+
+async function addAddress(host: HostName, cable: string, address: string): Promise<void> {
+  const flags = address.includes(':') ? ['nodad'] : [];
+  await run(['ip', '-n', namespaceOf(host), 'addr', 'add', address, 'dev', cable, ...flags]);
 }
 
 export async function tearDown(): Promise<void> {
@@ -64,6 +74,7 @@ async function remove(namespace: string): Promise<void> {
     }
   }
   await run(['ip', 'netns', 'delete', namespace], { check: false });
+  for (const directory of frrDirectories(namespace)) rmSync(directory, { recursive: true, force: true });
 }
 
 function isAlive(pid: number): boolean {
@@ -100,6 +111,22 @@ export async function dropInput(host: HostName): Promise<void> {
 
 export async function clearRules(host: HostName): Promise<void> {
   await inside(host, 'nft', 'flush', 'ruleset');
+}
+
+/** FRR in the namespace of a host: zebra, which sends and hears router advertisements, and bgpd. */
+export async function startRouter(host: HostName, config: string): Promise<void> {
+  const namespace = namespaceOf(host);
+  const [runDirectory, configDirectory] = frrDirectories(namespace);
+  await run(['install', '-d', '-o', 'frr', '-g', 'frrvty', '-m', '0775', runDirectory]);
+  await run(['install', '-d', '-o', 'frr', '-g', 'frr', configDirectory]);
+  writeFileSync(join(configDirectory, 'frr.conf'), config);
+  writeFileSync(join(configDirectory, 'vtysh.conf'), '');
+  for (const daemon of ['zebra', 'bgpd']) await inside(host, `/usr/lib/frr/${daemon}`, '-d', '-N', namespace, '-A', '127.0.0.1');
+  await run(['vtysh', '-N', namespace, '-b']);
+}
+
+export async function vtysh(host: HostName, command: string): Promise<string> {
+  return (await run(['vtysh', '-N', namespaceOf(host), '-c', command])).stdout;
 }
 
 /** A process with a transport, inside the namespace of a host. */

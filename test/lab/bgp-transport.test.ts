@@ -1,6 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { addresses, clearRules, count, counted, dropInput, setUp, tearDown, TransportHost } from './bgp-transport-lab.ts';
+import {
+  addCable,
+  addresses,
+  clearRules,
+  count,
+  counted,
+  dropInput,
+  removeCable,
+  setUp,
+  startRouter,
+  tearDown,
+  TransportHost,
+  vtysh,
+} from './bgp-transport-lab.ts';
 import { until } from './until.ts';
 import type { ConnectionView, DialText } from './bgp-transport-host.ts';
 
@@ -206,6 +219,12 @@ describe('the transport between two hosts', () => {
       expect((await counted('b'))['v0']).toBe(1);
     });
 
+    test('says that this host has no address to connect from', async () => {
+      const elsewhere = family === 4 ? '192.0.2.9' : '2001:db8::9';
+      await a.call('dial', 'one', { ...peer, address: elsewhere });
+      expect((await closed(a, 'one')).events).toEqual(['closed: unreachable']);
+    });
+
     test('listens on one address, and there only', async () => {
       await listening(b, theirs);
       await a.call('dial', 'one', peer);
@@ -244,8 +263,9 @@ describe('the transport between two hosts', () => {
 
   test('many keys: the kernel runs out of room in words', async () => {
     await listening(b);
-    const keys = Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`10.${i >> 8}.${i & 255}.1`, 'secret']));
+    const keys = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`10.${i >> 8}.${i & 255}.1`, 'secret']));
     const refused = await b.call('setKeys', 'bgp', keys);
+    expect(refused.length).toBeGreaterThan(0);
     for (const words of refused) expect(words).toContain('net.core.optmem_max');
     expect(JSON.stringify(refused)).not.toContain('secret');
     expect(await b.call('setKeys', 'bgp', { [addresses.a[4]]: 'secret' })).toEqual([]);
@@ -263,12 +283,112 @@ describe('the transport between two hosts', () => {
     }
   });
 
+  describe('without addresses', () => {
+    const found = (host: TransportHost, router: string): Promise<unknown> =>
+      until(`it finds ${router}`, async (note) => note(await host.call('discovered', 'v0')).found.at(-1) === router);
+    const advertisement = '86000000000000000000000000000000';
+
+    test('two of us find each other, and then connect', async () => {
+      await count('b', { advertisement: 'iifname v0 icmpv6 type nd-router-advert ip6 hoplimit 255 ip6 saddr fe80::a0' });
+      await a.call('discover', 'v0');
+      await b.call('discover', 'v0');
+      await Promise.all([found(a, addresses.b.linkLocal), found(b, addresses.a.linkLocal)]);
+      expect((await counted('b'))['advertisement']).toBeGreaterThan(0);
+      await listening(b);
+      await a.call('dial', 'one', { address: addresses.b.linkLocal, port: 179, ttl: 255, interface: 'v0' });
+      expect(await connected(b, 'bgp/0')).toMatchObject({ remote: addresses.a.linkLocal, interface: 'v0' });
+    });
+
+    test('an advertisement from another cable, a forwarded and a malformed one find nobody; a good one does', async () => {
+      await b.call('discover', 'v0');
+      await sleep(500);
+      await a.call('sendRouterMessage', 'v1', advertisement, 255);
+      await a.call('sendRouterMessage', 'v0', advertisement, 254);
+      await a.call('sendRouterMessage', 'v0', `${advertisement}0100000000000000`, 255);
+      await a.call('sendRouterMessage', 'v0', advertisement.slice(0, -2), 255);
+      await a.call('sendRouterMessage', 'v0', '8800000000000000', 255);
+      await sleep(1_000);
+      expect(await b.call('discovered', 'v0')).toEqual({ found: [], failed: undefined });
+      await a.call('sendRouterMessage', 'v0', advertisement, 255);
+      await found(b, addresses.a.linkLocal);
+    });
+
+    test('BGP-055 a hundred starts and stops leave no socket behind', async () => {
+      const start = async (): Promise<void> => {
+        await b.call('discover', 'v0');
+        await sleep(5);
+      };
+      const before = await b.call('descriptors');
+      await start();
+      await until('it has a socket', async (note) => note(await b.call('descriptors')) > before);
+      for (let round = 0; round < 100; round++) {
+        await b.call('stopDiscovery', 'v0');
+        await start();
+      }
+      await b.call('stopDiscovery', 'v0');
+      await until('they are gone', async (note) => note(await b.call('descriptors')) <= before);
+    });
+
+    test('says that it may not, and that there is no such interface; finds the peer on one that comes later', async () => {
+      const poor = new TransportHost('b', 'setpriv', '--bounding-set=-net_raw', '--inh-caps=-net_raw');
+      try {
+        await poor.call('discover', 'v0');
+        await until('it fails', async () => (await poor.call('discovered', 'v0')).failed === 'looking for a peer on v0 needs CAP_NET_RAW');
+      } finally {
+        poor.stop();
+      }
+      await b.call('discover', 'late');
+      await until('it fails', async () => (await b.call('discovered', 'late')).failed === 'there is no network interface late');
+      await addCable('late');
+      await until('it works', async (note) => {
+        await a.call('sendRouterMessage', 'late', advertisement, 255);
+        return note(await b.call('discovered', 'late')).found.length > 0;
+      });
+      await removeCable('late');
+      await until('it is gone', async (note) => note(await b.call('discovered', 'late')).failed?.includes('late') === true);
+    });
+
+    test('FRR learns us from our advertisements, we learn FRR from its own, and each accepts the other', async () => {
+      await startRouter(
+        'b',
+        `frr defaults datacenter
+interface v0
+ ipv6 nd ra-interval 10
+ no ipv6 nd suppress-ra
+router bgp 65001
+ bgp router-id 10.98.0.2
+ no bgp ebgp-requires-policy
+ neighbor v0 interface remote-as external
+ neighbor v0 timers connect 1
+`,
+      );
+      await listening(a);
+      await a.call('discover', 'v0');
+      await found(a, addresses.b.linkLocal);
+      await until('FRR knows our address', async (note) =>
+        note(await vtysh('b', 'show bgp neighbors v0 json')).includes(addresses.a.linkLocal),
+      );
+      const marker = 'ff'.repeat(16);
+      await until('FRR connects and sends its OPEN', async (note) => {
+        const view = note(await a.call('view', 'bgp/0'));
+        return view?.remote === addresses.b.linkLocal && view.interface === 'v0' && view.receivedHex.startsWith(marker);
+      });
+      await a.call('destroy', 'bgp/0');
+      await until('FRR accepts us and sends its OPEN', async (note) => {
+        await a.call('dial', 'one', { address: addresses.b.linkLocal, port: 179, ttl: 255, interface: 'v0' });
+        await sleep(300);
+        return note(await a.call('view', 'one'))?.receivedHex.startsWith(marker) === true;
+      });
+    });
+  });
+
+  // The last one, because it takes the addresses away.
   test('where IPv6 is disabled, IPv4 still listens', async () => {
     const disabled = new TransportHost('b', 'sh', '-c', 'echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6; exec "$@"', 'sh');
     try {
-      await disabled.call('listen', 'bgp', 179);
-      await until('it listens', async (note) => note(await disabled.call('listener', 'bgp')).port === 179);
-      await a.call('dial', 'one', { address: addresses.b[4], port: 179, ttl: 255 });
+      await disabled.call('listen', 'bgp', 1790);
+      await until('it listens', async (note) => note(await disabled.call('listener', 'bgp')).port === 1790);
+      await a.call('dial', 'one', { address: addresses.b[4], port: 1790, ttl: 255 });
       await connected(a, 'one');
     } finally {
       disabled.stop();

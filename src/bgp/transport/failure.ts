@@ -19,21 +19,26 @@ const details: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'the peer no longer acknowledges data',
   EADDRNOTAVAIL: 'the source address is not configured on this host',
   EACCES: 'the operating system forbids it',
+  EPERM: 'the operating system forbids it, perhaps by a firewall rule of this host',
 };
 
 /** What a failed connection means to the person who operates it. */
 export function failureOf(error: NodeJS.ErrnoException): TransportFailure {
   const code = error.code ?? '';
+  if (code === 'EADDRNOTAVAIL' && error.syscall === 'connect') {
+    // Nobody asked for a source address.
+    return { kind: 'unreachable', detail: 'this host has no address of that IP version to connect from, or no free port' };
+  }
   return { kind: kinds[code] ?? 'other', detail: details[code] ?? error.message };
 }
 
-/** The same for a socket that cannot listen: "the address" and what to do about it. */
+/** Why a socket cannot listen, and what to do about it. */
 export function listenFailureOf(error: NodeJS.ErrnoException, address: string, port: number): TransportFailure {
   switch (error.code ?? '') {
     case 'EADDRINUSE':
       return {
         kind: 'other',
-        detail: `another program listens on port ${port} of ${address}: stop it, or choose another address or port to listen on, or peers that are only dialed`,
+        detail: `another program listens on port ${port} of ${address}: stop it, or give the option "listen" another address or port, or leave it out and only dial`,
       };
     case 'EACCES':
       return {
@@ -42,6 +47,8 @@ export function listenFailureOf(error: NodeJS.ErrnoException, address: string, p
       };
     case 'EADDRNOTAVAIL':
       return { kind: 'other', detail: `cannot listen on ${address}: the address is not configured on this host` };
+    case 'EINVAL':
+      return { kind: 'other', detail: `cannot listen on ${address}: if it is link-local, leave the address out and listen on all` };
     case 'EAFNOSUPPORT':
       return { kind: 'other', detail: `cannot listen on ${address}: this kernel does not speak its IP version` };
     default:

@@ -1,23 +1,33 @@
 import { Socket } from 'node:net';
 import { hostPrefix } from '../../net/prefix.ts';
+import { systemClock, type Clock } from '../../system/clock.ts';
+import { systemRandom, type Random } from '../../system/random.ts';
 import { connectSocket, failedConnection } from './connection.ts';
 import { failureOf } from './failure.ts';
 import { connectHost, linkLocalProblem } from './link-local.ts';
 import { loadLibc, type Libc } from './linux/libc.ts';
 import { LinuxListener } from './linux/listener.ts';
 import { passwordProblem, setSignatureKey } from './linux/md5.ts';
+import { RouterDiscovery } from './linux/router-discovery.ts';
+import { factsOf, openRouterSocket } from './linux/router-socket.ts';
 import { readKernelDrops } from './linux/kernel-drops.ts';
 import { RawSocket } from './linux/socket.ts';
 import { nodeTransport } from './node.ts';
 import type { DialOptions, Transport } from './transport.ts';
 
+export interface LinuxTransportComponents {
+  readonly clock?: Clock;
+  readonly random?: Random;
+}
+
 /**
  * The transport for production: sockets with MD5 signature, TTL and the smallest TTL to accept, traffic class, network interface
  * and user timeout. Where the native module cannot be loaded these are plain sockets, which refuse peers that need more.
  */
-export function linuxTransport(): Transport {
+export function linuxTransport({ clock = systemClock, random = systemRandom }: LinuxTransportComponents = {}): Transport {
   const libc = loadLibc();
   if (libc === undefined) return nodeTransport;
+  const discovery = { clock, random, factsOf, open: (networkInterface: string) => openRouterSocket(libc, networkInterface) };
   return {
     cannot: (options) => linkLocalProblem(options) ?? (options.password === undefined ? undefined : passwordProblem(options.password)),
     dial(options, events) {
@@ -31,7 +41,7 @@ export function linuxTransport(): Transport {
     },
     listen: (options, events) => new LinuxListener(libc, options, events),
     kernelDrops: readKernelDrops,
-    discover: (networkInterface, events) => nodeTransport.discover(networkInterface, events),
+    discover: (networkInterface, events) => new RouterDiscovery(discovery, networkInterface, events),
   };
 }
 

@@ -100,6 +100,7 @@ export interface KernelDrops {
 export interface DiscoveryEvents {
   /** Also when it has another address than before. */
   found(address: Address): void;
+  /** It does not work now, and is tried again until it is closed. The same failure is not reported again and again. */
   failed(failure: TransportFailure): void;
 }
 

@@ -1,132 +1,117 @@
-import { decodeAsPath, type AsPathSegment } from './as-path.ts';
-import { attributeType, errorCode, updateError } from './codes.ts';
-import { fault, type Disposition, type Fault } from './fault.ts';
+import { decodeAsPath, isConfederation, type AsPathSegment } from './as-path.ts';
+import {
+  attributeFlags,
+  attributeName,
+  attributeRules,
+  flagsThatMatter,
+  isMultiprotocol,
+  type AttributeSession,
+} from './attribute-rules.ts';
+import { attributeType as t, updateError } from './codes.ts';
+import { decodeCommunities, decodeExtendedCommunities, decodeLargeCommunities } from './communities.ts';
 import { Reader } from './reader.ts';
-import { octets, u16 } from './writer.ts';
 import type { Community } from '../route.ts';
+import type { UpdateFaults } from './update-faults.ts';
+import { octets, u16 } from './writer.ts';
+
+export { attributeFlags, type AttributeSession } from './attribute-rules.ts';
+
+/** AGGREGATOR and AS4_AGGREGATOR, RFC 4271 5.1.7. */
+export interface Aggregator {
+  /** AS_TRANS in an AGGREGATOR of a 2-octet peer whose number needs four octets. */
+  readonly asn: number;
+  /** The BGP identifier of the speaker that aggregated, as an unsigned number. */
+  readonly routerId: number;
+}
 
 /**
  * A path attribute, RFC 4271 4.3: flags (1) | type (1) | length (1, or 2 with the extended-length flag) | value.
- * Flags: optional 0x80, transitive 0x40, partial 0x20, extended length 0x10.
  */
-export const attributeFlags = { wellKnown: 0x40, optionalTransitive: 0xc0, optionalNonTransitive: 0x80, extendedLength: 0x10 } as const;
-
-interface AttributeRule {
-  readonly name: string;
-  readonly flags: 'wellKnown' | 'optionalTransitive' | 'optionalNonTransitive';
-  /** Whether a value may have this many octets. */
-  readonly lengthRule: (length: number, session: AttributeSession) => boolean;
-  /** RFC 7606 section 7, for a wrong length or value. */
-  readonly onError: Disposition;
-  /** Attributes that mean nothing on an external session are discarded there, whatever they hold. */
-  readonly internalOnly?: true;
+export interface RawAttribute {
+  /** Without the extended-length flag. */
+  readonly flags: number;
+  readonly type: number;
+  readonly value: Uint8Array;
 }
 
-export interface AttributeSession {
-  readonly fourOctetAsn: boolean;
-  readonly internal: boolean;
-}
-
-const any = (): boolean => true;
-const exactly =
-  (octets: number) =>
-  (length: number): boolean =>
-    length === octets;
-const multipleOf =
-  (octets: number) =>
-  (length: number): boolean =>
-    length > 0 && length % octets === 0;
-
-const t = attributeType;
-
-/** RFC 7606 as a table. */
-export const attributeRules: Readonly<Record<number, AttributeRule>> = {
-  [t.origin]: { name: 'ORIGIN', flags: 'wellKnown', lengthRule: exactly(1), onError: 'withdraw' },
-  [t.asPath]: { name: 'AS_PATH', flags: 'wellKnown', lengthRule: any, onError: 'withdraw' },
-  [t.nextHop]: { name: 'NEXT_HOP', flags: 'wellKnown', lengthRule: exactly(4), onError: 'withdraw' },
-  [t.med]: { name: 'MULTI_EXIT_DISC', flags: 'optionalNonTransitive', lengthRule: exactly(4), onError: 'withdraw' },
-  [t.localPref]: { name: 'LOCAL_PREF', flags: 'wellKnown', lengthRule: exactly(4), onError: 'withdraw', internalOnly: true },
-  [t.atomicAggregate]: { name: 'ATOMIC_AGGREGATE', flags: 'wellKnown', lengthRule: exactly(0), onError: 'discard' },
-  [t.aggregator]: {
-    name: 'AGGREGATOR',
-    flags: 'optionalTransitive',
-    lengthRule: (length, { fourOctetAsn }) => length === (fourOctetAsn ? 8 : 6),
-    onError: 'discard',
-  },
-  [t.communities]: { name: 'COMMUNITIES', flags: 'optionalTransitive', lengthRule: multipleOf(4), onError: 'withdraw' },
-  [t.originatorId]: {
-    name: 'ORIGINATOR_ID',
-    flags: 'optionalNonTransitive',
-    lengthRule: exactly(4),
-    onError: 'withdraw',
-    internalOnly: true,
-  },
-  [t.clusterList]: {
-    name: 'CLUSTER_LIST',
-    flags: 'optionalNonTransitive',
-    lengthRule: multipleOf(4),
-    onError: 'withdraw',
-    internalOnly: true,
-  },
-  // A wrong length of these two means that the place of the NLRI is unknown: nothing milder is possible (RFC 7606 5.3).
-  [t.mpReach]: { name: 'MP_REACH_NLRI', flags: 'optionalNonTransitive', lengthRule: (length) => length >= 5, onError: 'reset' },
-  [t.mpUnreach]: { name: 'MP_UNREACH_NLRI', flags: 'optionalNonTransitive', lengthRule: (length) => length >= 3, onError: 'reset' },
-  [t.extendedCommunities]: { name: 'EXTENDED COMMUNITIES', flags: 'optionalTransitive', lengthRule: multipleOf(8), onError: 'withdraw' },
-  [t.as4Path]: { name: 'AS4_PATH', flags: 'optionalTransitive', lengthRule: any, onError: 'discard' },
-  [t.as4Aggregator]: { name: 'AS4_AGGREGATOR', flags: 'optionalTransitive', lengthRule: exactly(8), onError: 'discard' },
-  [t.ipv6ExtendedCommunities]: {
-    name: 'IPv6 EXTENDED COMMUNITIES',
-    flags: 'optionalTransitive',
-    lengthRule: multipleOf(20),
-    onError: 'withdraw',
-  },
-  [t.largeCommunities]: { name: 'LARGE_COMMUNITY', flags: 'optionalTransitive', lengthRule: multipleOf(12), onError: 'withdraw' },
-  [t.onlyToCustomer]: { name: 'ONLY_TO_CUSTOMER', flags: 'optionalTransitive', lengthRule: exactly(4), onError: 'withdraw' },
-};
-
-/** The attributes as far as they are understood; the two multiprotocol ones still raw. */
+/** The attributes of an UPDATE except the two multiprotocol ones, which carry prefixes. Absent: not there, or not usable. */
 export interface PathAttributes {
-  origin?: number;
-  asPath?: readonly AsPathSegment[];
-  as4Path?: readonly AsPathSegment[];
-  nextHop?: Uint8Array;
-  med?: number;
-  localPref?: number;
-  communities?: readonly Community[];
-  mpReach?: Uint8Array;
-  mpUnreach?: Uint8Array;
+  /** 0 IGP, 1 EGP, 2 INCOMPLETE. */
+  readonly origin?: number;
+  readonly asPath?: readonly AsPathSegment[];
+  /** 4 octets: of the prefixes in the NLRI field. Those of MP_REACH_NLRI have their own. */
+  readonly nextHop?: Uint8Array;
+  readonly med?: number;
+  readonly localPref?: number;
+  readonly atomicAggregate?: true;
+  readonly aggregator?: Aggregator;
+  /** Of all three attributes: standard, then extended, then large ones, each in the order in which they came. */
+  readonly communities?: readonly Community[];
+  /** RFC 4456: BGP identifiers as unsigned numbers. */
+  readonly originatorId?: number;
+  readonly clusterList?: readonly number[];
+  /** Real AS numbers behind a 2-octet peer (RFC 6793): see `mergeAs4Path`. */
+  readonly as4Path?: readonly AsPathSegment[];
+  readonly as4Aggregator?: Aggregator;
+  /** RFC 9234 5: the AS number in ONLY_TO_CUSTOMER. */
+  readonly onlyToCustomer?: number;
+  /** Optional attributes that this codec does not read, one a type, in ascending order of type. */
+  readonly other?: readonly RawAttribute[];
 }
 
 export interface DecodedAttributes {
   readonly attributes: PathAttributes;
-  /** In the order they were found; the strongest disposition decides (RFC 7606 3 h). */
-  readonly faults: readonly Fault[];
+  readonly mpReach?: RawAttribute;
+  readonly mpUnreach?: RawAttribute;
+  /** Whether the attribute was there, usable or not. */
+  readonly has: (type: number) => boolean;
 }
 
-/** Reads the attribute block of an UPDATE. Total; time is linear in its length. */
-export function decodeAttributes(block: Uint8Array, session: AttributeSession): DecodedAttributes {
-  const attributes: PathAttributes = {};
-  const faults: Fault[] = [];
-  const seen = new Set<number>();
+type Draft = { -readonly [K in keyof PathAttributes]: PathAttributes[K] } & {
+  other?: RawAttribute[];
+  standard?: Community[];
+  extended?: Community[];
+  large?: Community[];
+};
+
+/**
+ * Reads the attribute block of an UPDATE and adds what is wrong with it to `faults`. Total; time is linear in the length
+ * of the block. The values are views of it.
+ */
+export function decodeAttributes(block: Uint8Array, session: AttributeSession, faults: UpdateFaults): DecodedAttributes {
+  const draft: Draft = {};
+  const carriers: { mpReach?: RawAttribute; mpUnreach?: RawAttribute } = {};
+  const seen = new Uint8Array(256);
   const reader = new Reader(block);
   while (reader.left > 0) {
+    const start = reader.offset;
     const flags = reader.u8();
     const type = reader.u8();
     const length = (flags & attributeFlags.extendedLength) === 0 ? reader.u8() : reader.u16();
     const value = reader.take(length);
     if (reader.overrun) {
-      faults.push(wrong('withdraw', `the attribute ${nameOf(type)} is longer than the attribute list`));
+      // The NLRI field is where it is (RFC 7606 4), but the prefixes of a multiprotocol attribute are gone with it.
+      const disposition = isMultiprotocol(type) ? 'reset' : 'withdraw';
+      faults.add(disposition, updateError.malformedAttributes, () => `${attributeName(type)} is longer than the attribute list`);
       break;
     }
-    if (seen.has(type)) {
-      faults.push(duplicate(type));
+    if (seen[type] === 1) {
+      addDuplicate(type, faults);
       continue;
     }
-    seen.add(type);
-    const found = decodeAttribute(flags, type, value, session, attributes);
-    if (found !== undefined) faults.push(found);
+    seen[type] = 1;
+    const raw = { flags: flags & ~attributeFlags.extendedLength, type, value };
+    if (!isAcceptable(raw, session, faults, block.subarray(start, reader.offset))) continue;
+    if (type === t.mpReach) carriers.mpReach = raw;
+    else if (type === t.mpUnreach) carriers.mpUnreach = raw;
+    else if (!readValue(raw, session, draft)) {
+      const rule = attributeRules[type];
+      const subcode = rule?.valueError ?? updateError.optionalAttribute;
+      const data = subcode === updateError.asPath ? undefined : block.subarray(start, reader.offset);
+      faults.add(rule?.onError ?? 'discard', subcode, () => `the value of ${attributeName(type)} is wrong`, data);
+    }
   }
-  return { attributes, faults };
+  return { attributes: finish(draft), ...carriers, has: (type) => seen[type] === 1 };
 }
 
 /** Header and value, with the extended length only where it is needed. */
@@ -136,89 +121,111 @@ export function encodeAttribute(flags: number, type: number, value: Uint8Array):
     : octets(flags, type, value.length, value);
 }
 
-function decodeAttribute(
-  flags: number,
-  type: number,
-  value: Uint8Array,
-  session: AttributeSession,
-  into: PathAttributes,
-): Fault | undefined {
+/** Whether the value is worth reading. `data` is the attribute as it came, for the NOTIFICATION (RFC 4271 6.3). */
+function isAcceptable({ flags, type, value }: RawAttribute, session: AttributeSession, faults: UpdateFaults, data: Uint8Array): boolean {
   const rule = attributeRules[type];
   if (rule === undefined) {
-    // Unknown and optional: of no interest to a speaker that stores nothing. Unknown and well-known: RFC 7606 3 i.
-    return (flags & 0x80) === 0 ? wrong('withdraw', `the well-known attribute ${type} is unknown`) : undefined;
+    if ((flags & attributeFlags.optionalNonTransitive) !== 0) return true;
+    // RFC 7606 3 i, where RFC 4271 resets the session.
+    faults.add('withdraw', updateError.unrecognizedWellKnown, () => `the well-known ${attributeName(type)} is unknown`, data);
+    return false;
   }
-  if (rule.internalOnly === true && !session.internal) return wrong('discard', `${rule.name} from an external peer`);
-  const reset = rule.onError === 'reset';
-  if ((flags & 0xc0) !== attributeFlags[rule.flags]) return wrong(reset ? 'reset' : 'withdraw', `the flags of ${rule.name} are wrong`);
-  if (!rule.lengthRule(value.length, session)) return wrong(rule.onError, `${rule.name} has ${value.length} octets`);
-  return readValue(type, value, session, into) ? undefined : wrong(rule.onError, `the value of ${rule.name} is wrong`);
+  if ((rule.only === 'internal' && !session.internal) || (rule.only === 'twoOctetAsn' && session.fourOctetAsn)) {
+    const from = rule.only === 'internal' ? 'an external peer' : 'a peer with 4-octet AS numbers';
+    faults.add('discard', updateError.optionalAttribute, () => `${rule.name} from ${from}`, data);
+    return false;
+  }
+  if ((flags & flagsThatMatter) !== attributeFlags[rule.flags]) {
+    // RFC 7606 3 c. The prefixes of a multiprotocol attribute are needed all the same, to withdraw them.
+    faults.add('withdraw', updateError.attributeFlags, () => `the flags of ${rule.name} are wrong`, data);
+    if (!isMultiprotocol(type)) return false;
+  }
+  if (!rule.lengthRule(value.length, session)) {
+    const subcode = rule.lengthError ?? updateError.attributeLength;
+    faults.add(rule.onError, subcode, () => `${rule.name} has ${value.length} octets`, data);
+    return false;
+  }
+  return true;
 }
 
 /** False where the value is not acceptable. */
-function readValue(type: number, value: Uint8Array, session: AttributeSession, into: PathAttributes): boolean {
+function readValue(raw: RawAttribute, session: AttributeSession, into: Draft): boolean {
+  const { type, value } = raw;
   const reader = new Reader(value);
   switch (type) {
-    case t.origin:
-      into.origin = reader.u8();
-      return into.origin <= 2;
-    case t.asPath:
+    case t.origin: {
+      const origin = reader.u8();
+      if (origin > 2) return false;
+      into.origin = origin;
+      return true;
+    }
+    case t.asPath: {
+      const path = decodeAsPath(value, session.fourOctetAsn);
+      // RFC 5065 5: nobody outside of a confederation has to know about its inside.
+      if (path === undefined || (!session.internal && path.some(isConfederation))) return false;
+      into.asPath = path;
+      return true;
+    }
     case t.as4Path: {
-      const path = decodeAsPath(value, type === t.as4Path || session.fourOctetAsn);
+      const path = decodeAsPath(value, true);
       if (path === undefined) return false;
-      into[type === t.asPath ? 'asPath' : 'as4Path'] = path;
+      into.as4Path = path;
       return true;
     }
     case t.nextHop:
-      into.nextHop = value;
-      return isUsableNextHop(value);
+      into.nextHop = value; // Whether it is usable matters only where there is an NLRI field.
+      return true;
     case t.med:
       into.med = reader.u32();
       return true;
     case t.localPref:
       into.localPref = reader.u32();
       return true;
+    case t.atomicAggregate:
+      into.atomicAggregate = true;
+      return true;
+    case t.aggregator:
+    case t.as4Aggregator: {
+      const asn = value.length === 8 ? reader.u32() : reader.u16();
+      if (asn === 0) return false; // RFC 7607 2
+      into[type === t.aggregator ? 'aggregator' : 'as4Aggregator'] = { asn, routerId: reader.u32() };
+      return true;
+    }
     case t.communities:
-      into.communities = [...(into.communities ?? []), ...standardCommunities(reader)];
+      into.standard = decodeCommunities(value);
+      return true;
+    case t.extendedCommunities:
+      into.extended = decodeExtendedCommunities(value);
       return true;
     case t.largeCommunities:
-      into.communities = [...(into.communities ?? []), ...largeCommunities(reader)];
+      into.large = decodeLargeCommunities(value);
       return true;
-    case t.mpReach:
-      into.mpReach = value;
+    case t.originatorId:
+      into.originatorId = reader.u32();
       return true;
-    case t.mpUnreach:
-      into.mpUnreach = value;
+    case t.clusterList: {
+      const list: number[] = [];
+      while (reader.left > 0) list.push(reader.u32());
+      into.clusterList = list;
+      return true;
+    }
+    case t.onlyToCustomer:
+      into.onlyToCustomer = reader.u32();
       return true;
     default:
+      (into.other ??= []).push(raw);
       return true;
   }
 }
 
-/** Not 0/8, 127/8, multicast or reserved. */
-function isUsableNextHop(value: Uint8Array): boolean {
-  const first = value[0] ?? 0;
-  return first !== 0 && first !== 127 && first < 224;
-}
-
-function* standardCommunities(reader: Reader): Generator<Community> {
-  while (reader.left > 0) yield { kind: 'standard', value: reader.u32() };
-}
-
-function* largeCommunities(reader: Reader): Generator<Community> {
-  while (reader.left > 0) {
-    yield { kind: 'large', globalAdministrator: reader.u32(), localData1: reader.u32(), localData2: reader.u32() };
-  }
+function finish({ standard, extended, large, ...attributes }: Draft): PathAttributes {
+  attributes.other?.sort((a, b) => a.type - b.type);
+  const lists = [standard, extended, large].filter((list) => list !== undefined);
+  return lists.length === 0 ? attributes : { ...attributes, communities: lists.flat() };
 }
 
 /** The first one wins, but two of the multiprotocol ones make the message ambiguous (RFC 7606 3 g). */
-function duplicate(type: number): Fault {
-  const ambiguous = type === t.mpReach || type === t.mpUnreach;
-  return wrong(ambiguous ? 'reset' : 'discard', `the attribute ${nameOf(type)} is there twice`);
-}
-
-const nameOf = (type: number): string => attributeRules[type]?.name ?? String(type);
-
-function wrong(disposition: Disposition, problem: string): Fault {
-  return fault(disposition, errorCode.update, updateError.malformedAttributes, problem);
+function addDuplicate(type: number, faults: UpdateFaults): void {
+  const disposition = isMultiprotocol(type) ? 'reset' : 'discard';
+  faults.add(disposition, updateError.malformedAttributes, () => `${attributeName(type)} is there twice`);
 }

@@ -1,15 +1,44 @@
-import { addressFromBytes, bitsOf, type Family } from '../../net/address.ts';
+import assert from 'node:assert';
+import { addressBytes, addressFromBytes, bitsOf, type Family } from '../../net/address.ts';
 import { maskedPrefix, type Prefix } from '../../net/prefix.ts';
+import { Reader } from './reader.ts';
+import { concat, octets, u32 } from './writer.ts';
 
-/** Number of prefixes; undefined where one is too long for the family or cut off. */
-export function countNlri(family: Family, bytes: Uint8Array): number | undefined {
+/** Prefixes of one family as they came, or as they go: nothing is allocated for each. `readPaths` reads them. */
+export interface Nlri {
+  readonly family: Family;
+  readonly bytes: Uint8Array;
+  /** Number of prefixes. */
+  readonly count: number;
+  /** In MP_REACH_NLRI or MP_UNREACH_NLRI. Otherwise in the fields of RFC 4271, which are for IPv4 only. */
+  readonly multiprotocol: boolean;
+  /** Each prefix has a path identifier before it (RFC 7911 3). */
+  readonly pathIds: boolean;
+  /** Announced prefixes: 4 octets, 16, or 32 (global and link-local). */
+  readonly nextHop?: Uint8Array;
+}
+
+/** A prefix of an UPDATE, with its path identifier where the session has ADD-PATH. */
+export interface Path {
+  readonly prefix: Prefix;
+  readonly pathId?: number;
+}
+
+const pathIdLength = 4;
+
+/** Number of prefixes, or what is wrong with one: its length is beyond the family's, or it is cut off (RFC 7606 5.3). */
+export function countNlri(family: Family, bytes: Uint8Array, pathIds = false): number | 'tooLong' | 'cutOff' {
   const longest = bitsOf(family);
+  const before = pathIds ? pathIdLength : 0;
   let count = 0;
   let offset = 0;
   while (offset < bytes.length) {
-    const length = bytes[offset] ?? 0;
+    offset += before;
+    const length = bytes[offset];
+    if (length === undefined) return 'cutOff';
+    if (length > longest) return 'tooLong';
     offset += 1 + ((length + 7) >>> 3);
-    if (length > longest || offset > bytes.length) return undefined;
+    if (offset > bytes.length) return 'cutOff';
     count++;
   }
   return count;
@@ -17,13 +46,35 @@ export function countNlri(family: Family, bytes: Uint8Array): number | undefined
 
 /** The prefixes of bytes that `countNlri` accepted. Bits beyond the length are of no meaning (RFC 4271 4.3). */
 export function* readNlri(family: Family, bytes: Uint8Array): Generator<Prefix> {
+  for (const { prefix } of readPaths({ family, bytes, pathIds: false })) yield prefix;
+}
+
+/** The prefixes of a decoded UPDATE, with their path identifiers where there are any. */
+export function* readPaths({ family, bytes, pathIds }: Pick<Nlri, 'family' | 'bytes' | 'pathIds'>): Generator<Path> {
+  const reader = new Reader(bytes);
   const address = new Uint8Array(bitsOf(family) / 8);
-  for (let offset = 0; offset < bytes.length;) {
-    const length = bytes[offset] ?? 0;
-    const end = offset + 1 + ((length + 7) >>> 3);
+  while (reader.left > 0) {
+    const pathId = pathIds ? { pathId: reader.u32() } : undefined;
+    const length = reader.u8();
     address.fill(0);
-    address.set(bytes.subarray(offset + 1, end));
-    yield maskedPrefix(addressFromBytes(address), length);
-    offset = end;
+    address.set(reader.take((length + 7) >>> 3));
+    yield { prefix: maskedPrefix(addressFromBytes(address), length), ...pathId };
   }
+}
+
+/**
+ * The bytes of prefixes that are all of one family, and either all with a path identifier or all without one; 0 stands for
+ * one that is missing. IPv6 prefixes go into the multiprotocol attributes, IPv4 ones only with a next hop of 16 or 32 octets.
+ */
+export function nlriOf(family: Family, paths: readonly Path[], nextHop?: Uint8Array): Nlri {
+  const pathIds = paths.some(({ pathId }) => pathId !== undefined);
+  const bytes = concat(paths.map(({ prefix, pathId = 0 }) => octets(pathIds ? u32(pathId) : [], encodePrefix(family, prefix))));
+  const multiprotocol = family === 6 || (nextHop !== undefined && nextHop.length !== 4);
+  return { family, bytes, count: paths.length, multiprotocol, pathIds, ...(nextHop === undefined ? {} : { nextHop }) };
+}
+
+/** Length in bits (1) | as many octets of the address as the length covers (RFC 4271 4.3). */
+function encodePrefix(family: Family, { address, length }: Prefix): Uint8Array {
+  assert(address.family === family, `a prefix of IPv${address.family} among those of IPv${family}`);
+  return octets(length, addressBytes(address).subarray(0, (length + 7) >>> 3));
 }

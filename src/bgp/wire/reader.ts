@@ -11,6 +11,11 @@ export class Reader {
     this.#bytes = bytes;
   }
 
+  /** Octets read so far. */
+  get offset(): number {
+    return this.#offset;
+  }
+
   get left(): number {
     return this.#bytes.length - this.#offset;
   }

@@ -1,17 +1,23 @@
+import assert from 'node:assert';
 import type { Family } from '../../net/address.ts';
 import { maximumMessageLength } from '../limits.ts';
+import { attributeName } from './attribute-rules.ts';
 import { attributeFlags, decodeAttributes, encodeAttribute, type AttributeSession, type PathAttributes } from './attributes.ts';
-import { afi, attributeType, errorCode, messageType, safi, updateError } from './codes.ts';
+import { afi, attributeType, errorCode, familyName, messageType, safi, updateError } from './codes.ts';
 import { decoded, failed, fault, type Decoded, type Fault } from './fault.ts';
 import { withHeader } from './message.ts';
-import { countNlri } from './nlri.ts';
+import { countNlri, type Nlri } from './nlri.ts';
+import { encodePathAttributes } from './path-attributes.ts';
 import { Reader } from './reader.ts';
+import { UpdateFaults } from './update-faults.ts';
 import { octets, u16 } from './writer.ts';
+
+export type { Nlri } from './nlri.ts';
 
 /**
  * UPDATE, RFC 4271 4.3:
  *   withdrawn length (2) | withdrawn | attributes' length (2) | attributes | NLRI
- * Prefixes stay in their bytes: a speaker that only counts them allocates nothing for them. `readNlri` reads them.
+ * Prefixes stay in their bytes: a speaker that only counts them allocates nothing for them. `readPaths` reads them.
  */
 export interface UpdateMessage {
   readonly withdrawn: readonly Nlri[];
@@ -21,20 +27,14 @@ export interface UpdateMessage {
   readonly treatAsWithdraw: boolean;
   /** End-of-RIB, RFC 4724 2. */
   readonly endOfRib?: Family;
-  /** What was wrong and could be tolerated. */
+  /** What was wrong and could be tolerated, at most `maximumFaults`. */
   readonly faults: readonly Fault[];
-}
-
-export interface Nlri {
-  readonly family: Family;
-  readonly bytes: Uint8Array;
-  readonly count: number;
-  /** Announced prefixes: 4 octets, 16, or 32 (global and link-local). */
-  readonly nextHop?: Uint8Array;
 }
 
 export interface UpdateSession extends AttributeSession {
   readonly families: readonly Family[];
+  /** Families whose prefixes come with path identifiers (RFC 7911). Absent: none. */
+  readonly addPathReceive?: readonly Family[];
 }
 
 export const afiOf = (family: Family): number => (family === 4 ? afi.ipv4 : afi.ipv6);
@@ -45,7 +45,7 @@ export function familyOfAfi(afiNumber: number, safiNumber: number): Family | und
   return afiNumber === afi.ipv4 ? 4 : afiNumber === afi.ipv6 ? 6 : undefined;
 }
 
-/** Fails only with faults that reset the session; milder ones are in the message. */
+/** Fails only with faults that reset the session; milder ones are in the message. Total, in time linear in the length. */
 export function decodeUpdate(body: Uint8Array, session: UpdateSession): Decoded<UpdateMessage> {
   const reader = new Reader(body);
   const withdrawnBytes = reader.take(reader.u16());
@@ -53,43 +53,30 @@ export function decodeUpdate(body: Uint8Array, session: UpdateSession): Decoded<
   const attributeBytes = reader.take(reader.u16());
   if (reader.overrun) return malformed('the path attributes are longer than the message');
   const nlriBytes = reader.rest();
-  const { attributes, faults } = decodeAttributes(attributeBytes, session);
-  const fatal = faults.find(({ disposition }) => disposition === 'reset');
-  if (fatal !== undefined) return failed(fatal);
-
-  const withdrawn: Nlri[] = [];
-  const announced: Nlri[] = [];
-  for (const [bytes, into] of [
-    [withdrawnBytes, withdrawn],
-    [nlriBytes, announced],
-  ] as const) {
-    if (bytes.length === 0) continue;
-    const count = countNlri(4, bytes);
-    if (count === undefined) return invalidNetwork();
-    into.push({
-      family: 4,
-      bytes,
-      count,
-      ...(into === announced && attributes.nextHop !== undefined ? { nextHop: attributes.nextHop } : {}),
-    });
+  const faults = new UpdateFaults();
+  const { attributes, mpReach, mpUnreach, has } = decodeAttributes(attributeBytes, session, faults);
+  const routes: Routes = { withdrawn: [], announced: [], ignored: false };
+  if (faults.strongest?.disposition !== 'reset') {
+    readPlain(withdrawnBytes, session, faults, routes, 'withdrawn', undefined);
+    if (mpUnreach !== undefined) readMpUnreach(mpUnreach.value, session, faults, routes);
+    if (mpReach !== undefined) readMpReach(mpReach.value, session, faults, routes);
+    readPlain(nlriBytes, session, faults, routes, 'announced', attributes.nextHop);
+    const carriesRoutes = routes.announced.some(({ count }) => count > 0);
+    if (carriesRoutes) addMissing(has, nlriBytes.length > 0, faults);
+    if (faults.strongest?.disposition === 'withdraw' && !carriesRoutes && !routes.ignored) {
+      // Without reachable routes there is no telling what the sender meant (RFC 7606 5.2).
+      const { problem, ...rest } = faults.strongest;
+      return failed({ ...rest, disposition: 'reset', problem: `malformed UPDATE: there are no routes, and ${problem}` });
+    }
   }
-  const multiprotocol = [readMpUnreach(attributes.mpUnreach, session, withdrawn), readMpReach(attributes.mpReach, session, announced)];
-  for (const problem of multiprotocol) if (problem !== undefined) return failed(problem);
-
-  const carriesRoutes = announced.length > 0;
-  const tolerated = carriesRoutes ? [...faults, ...missing(attributes, nlriBytes.length > 0)] : faults;
-  const treatAsWithdraw = tolerated.some(({ disposition }) => disposition === 'withdraw');
-  if (treatAsWithdraw && nlriBytes.length === 0 && attributes.mpReach === undefined) {
-    // Without reachable routes there is no telling what the sender meant (RFC 7606 5.2).
-    return malformed(`there are no routes, and ${tolerated[0]?.problem ?? ''}`);
-  }
-  const family = endOfRib(body, attributes, session);
+  if (faults.strongest?.disposition === 'reset') return failed(faults.strongest);
+  const family = endOfRib(body, mpUnreach?.value, session);
   return decoded({
-    withdrawn,
-    announced,
+    withdrawn: routes.withdrawn,
+    announced: routes.announced,
     attributes,
-    treatAsWithdraw,
-    faults: tolerated,
+    treatAsWithdraw: faults.strongest?.disposition === 'withdraw',
+    faults: faults.list,
     ...(family === undefined ? {} : { endOfRib: family }),
   });
 }
@@ -112,64 +99,164 @@ export function encodeEndOfRib(family: Family): Uint8Array {
   return encodeUpdate(nothing, encodeAttribute(attributeFlags.optionalNonTransitive, attributeType.mpUnreach, value), nothing);
 }
 
+/** What an UPDATE is made of. */
+export type UpdateContent = Pick<UpdateMessage, 'withdrawn' | 'announced' | 'attributes' | 'endOfRib'>;
+
+/**
+ * The whole message of what was decoded, or made with `nlriOf`. There may be one `Nlri` for each of the four places where an
+ * UPDATE has prefixes; more, or a message of more than `maximum` octets, is a defect of the caller.
+ */
+export function encodeUpdateMessage(
+  update: UpdateContent,
+  session: Pick<AttributeSession, 'fourOctetAsn'>,
+  maximum: number = maximumMessageLength,
+): Uint8Array {
+  const { withdrawn, announced, attributes, endOfRib } = update;
+  if (endOfRib !== undefined) return encodeEndOfRib(endOfRib);
+  const reach = onlyOne(announced, true);
+  const unreach = onlyOne(withdrawn, true);
+  const nothing = new Uint8Array(0);
+  const blocks = [
+    // MP_REACH_NLRI goes first, so that a receiver finds the prefixes even if a later attribute is broken (RFC 7606 5.1).
+    reach === undefined ? nothing : encodeMpReach(reach),
+    unreach === undefined ? nothing : encodeMpUnreach(unreach),
+    encodePathAttributes(attributes, session),
+  ];
+  const plain = { withdrawn: onlyOne(withdrawn, false)?.bytes ?? nothing, announced: onlyOne(announced, false)?.bytes ?? nothing };
+  return encodeUpdate(plain.withdrawn, octets(...blocks), plain.announced, maximum);
+}
+
+interface Routes {
+  readonly withdrawn: Nlri[];
+  readonly announced: Nlri[];
+  /** There were reachable prefixes of a family that was not negotiated. */
+  ignored: boolean;
+}
+
+function onlyOne(list: readonly Nlri[], multiprotocol: boolean): Nlri | undefined {
+  const [first, second] = list.filter((nlri) => nlri.multiprotocol === multiprotocol);
+  assert(second === undefined, 'an UPDATE has one place for each kind of prefixes');
+  assert(first === undefined || multiprotocol || first.family === 4, 'the fields of RFC 4271 carry IPv4 only');
+  return first;
+}
+
+function encodeMpReach({ family, nextHop, bytes }: Nlri): Uint8Array {
+  assert(nextHop !== undefined, 'announced prefixes in MP_REACH_NLRI have a next hop');
+  const value = octets(u16(afiOf(family)), safi.unicast, nextHop.length, nextHop, 0, bytes);
+  return encodeAttribute(attributeFlags.optionalNonTransitive, attributeType.mpReach, value);
+}
+
+function encodeMpUnreach({ family, bytes }: Nlri): Uint8Array {
+  return encodeAttribute(attributeFlags.optionalNonTransitive, attributeType.mpUnreach, octets(u16(afiOf(family)), safi.unicast, bytes));
+}
+
+/** One of the two fields of RFC 4271, which are for IPv4. */
+function readPlain(
+  bytes: Uint8Array,
+  session: UpdateSession,
+  faults: UpdateFaults,
+  routes: Routes,
+  into: 'withdrawn' | 'announced',
+  nextHop: Uint8Array | undefined,
+): void {
+  if (bytes.length === 0) return;
+  const pathIds = session.addPathReceive?.includes(4) ?? false;
+  const count = countNlri(4, bytes, pathIds);
+  if (typeof count === 'string') {
+    addNetworkFault(count, faults);
+  } else if (!session.families.includes(4)) {
+    ignoreFamily(familyName(afi.ipv4, safi.unicast), into === 'announced', faults, routes);
+  } else {
+    routes[into].push({ family: 4, bytes, count, multiprotocol: false, pathIds, ...(nextHop === undefined ? {} : { nextHop }) });
+    if (nextHop !== undefined && !isUsableNextHop(nextHop)) {
+      const data = encodeAttribute(attributeFlags.wellKnown, attributeType.nextHop, nextHop);
+      faults.add('withdraw', updateError.nextHop, () => `NEXT_HOP ${nextHop.join('.')} is no address of a router`, data);
+    }
+  }
+}
+
 /** MP_REACH_NLRI, RFC 4760 3: AFI (2) | SAFI (1) | next hop length (1) | next hop | reserved (1) | NLRI. */
-function readMpReach(value: Uint8Array | undefined, session: UpdateSession, into: Nlri[]): Fault | undefined {
-  if (value === undefined) return undefined;
+function readMpReach(value: Uint8Array, session: UpdateSession, faults: UpdateFaults, routes: Routes): void {
   const reader = new Reader(value);
-  const family = familyOfAfi(reader.u16(), reader.u8());
-  // A family that was not negotiated is ignored (RFC 4760 6 leaves that open; daemons agree).
-  if (family === undefined || !session.families.includes(family)) return undefined;
+  const [afiNumber, safiNumber] = [reader.u16(), reader.u8()];
+  const family = familyOfAfi(afiNumber, safiNumber);
+  // RFC 4760 6 leaves open what a family that was not negotiated does; daemons agree.
+  if (family === undefined || !session.families.includes(family)) {
+    ignoreFamily(familyName(afiNumber, safiNumber), true, faults, routes);
+    return;
+  }
   const nextHop = reader.take(reader.u8());
-  reader.u8();
+  reader.u8(); // reserved
   // 4 octets only for IPv4; 16 and 32 also for IPv4, by RFC 8950.
   const lengths = family === 4 ? [4, 16, 32] : [16, 32];
   if (reader.overrun || !lengths.includes(nextHop.length)) {
-    return fault('reset', errorCode.update, updateError.optionalAttribute, 'the next hop of MP_REACH_NLRI has a wrong length');
+    const data = encodeAttribute(attributeFlags.optionalNonTransitive, attributeType.mpReach, value);
+    faults.add('reset', updateError.optionalAttribute, () => 'the next hop of MP_REACH_NLRI has a wrong length', data);
+    return;
   }
   const bytes = reader.rest();
-  const count = countNlri(family, bytes);
-  if (count === undefined) return networkFault();
-  into.push({ family, bytes, count, nextHop });
-  return undefined;
+  const pathIds = session.addPathReceive?.includes(family) ?? false;
+  const count = countNlri(family, bytes, pathIds);
+  if (typeof count === 'string') addNetworkFault(count, faults);
+  else routes.announced.push({ family, bytes, count, multiprotocol: true, pathIds, nextHop });
 }
 
 /** MP_UNREACH_NLRI, RFC 4760 4: AFI (2) | SAFI (1) | withdrawn routes. */
-function readMpUnreach(value: Uint8Array | undefined, session: UpdateSession, into: Nlri[]): Fault | undefined {
-  if (value === undefined) return undefined;
+function readMpUnreach(value: Uint8Array, session: UpdateSession, faults: UpdateFaults, routes: Routes): void {
   const reader = new Reader(value);
-  const family = familyOfAfi(reader.u16(), reader.u8());
-  if (family === undefined || !session.families.includes(family)) return undefined;
+  const [afiNumber, safiNumber] = [reader.u16(), reader.u8()];
+  const family = familyOfAfi(afiNumber, safiNumber);
+  if (family === undefined || !session.families.includes(family)) {
+    ignoreFamily(familyName(afiNumber, safiNumber), false, faults, routes);
+    return;
+  }
   const bytes = reader.rest();
-  const count = countNlri(family, bytes);
-  if (count === undefined) return fault('reset', errorCode.update, updateError.optionalAttribute, 'MP_UNREACH_NLRI is cut off');
-  if (count > 0) into.push({ family, bytes, count });
-  return undefined;
+  const pathIds = session.addPathReceive?.includes(family) ?? false;
+  const count = countNlri(family, bytes, pathIds);
+  if (count === 'cutOff') {
+    const data = encodeAttribute(attributeFlags.optionalNonTransitive, attributeType.mpUnreach, value);
+    faults.add('reset', updateError.optionalAttribute, () => 'MP_UNREACH_NLRI is cut off', data);
+  } else if (count === 'tooLong') {
+    addNetworkFault(count, faults);
+  } else if (count > 0) {
+    routes.withdrawn.push({ family, bytes, count, multiprotocol: true, pathIds });
+  }
 }
 
-/** RFC 7606 3 d. */
-function missing(attributes: PathAttributes, plainNlri: boolean): Fault[] {
-  const absent = [
-    attributes.origin === undefined && 'ORIGIN',
-    attributes.asPath === undefined && 'AS_PATH',
-    plainNlri && attributes.nextHop === undefined && 'NEXT_HOP',
-  ].filter((name) => name !== false);
-  return absent.map((name) => fault('withdraw', errorCode.update, 3, `${name} is missing`));
+function ignoreFamily(name: string, reachable: boolean, faults: UpdateFaults, routes: Routes): void {
+  routes.ignored ||= reachable;
+  faults.add('discard', updateError.optionalAttribute, () => `routes of ${name}, which was not negotiated`);
 }
 
-function endOfRib(body: Uint8Array, attributes: PathAttributes, session: UpdateSession): Family | undefined {
-  if (body.length === 4) return 4;
+function addNetworkFault(what: 'tooLong' | 'cutOff', faults: UpdateFaults): void {
+  const problem = what === 'tooLong' ? 'has more bits than an address of its family' : 'is cut off';
+  faults.add('reset', updateError.network, () => `malformed UPDATE: a prefix ${problem}`);
+}
+
+/** RFC 7606 3 d. The data is the type of the attribute (RFC 4271 6.3). */
+function addMissing(has: (type: number) => boolean, plainNlri: boolean, faults: UpdateFaults): void {
+  const { origin, asPath, nextHop } = attributeType;
+  for (const type of plainNlri ? [origin, asPath, nextHop] : [origin, asPath]) {
+    if (!has(type)) faults.add('withdraw', updateError.missingWellKnown, () => `${attributeName(type)} is missing`, octets(type));
+  }
+}
+
+/** Not 0/8, 127/8, multicast or reserved. */
+function isUsableNextHop(value: Uint8Array): boolean {
+  const first = value[0] ?? 0;
+  return first !== 0 && first !== 127 && first < 224;
+}
+
+function endOfRib(body: Uint8Array, mpUnreach: Uint8Array | undefined, session: UpdateSession): Family | undefined {
+  const negotiated = (family: Family | undefined): Family | undefined =>
+    family !== undefined && session.families.includes(family) ? family : undefined;
+  if (body.length === 4) return negotiated(4);
   // Nothing but one MP_UNREACH_NLRI of three octets: 4 + 3 + 3, or one more with the extended length.
-  if (attributes.mpUnreach?.length !== 3 || body.length > 11) return undefined;
-  const reader = new Reader(attributes.mpUnreach);
-  const family = familyOfAfi(reader.u16(), reader.u8());
-  return family !== undefined && session.families.includes(family) ? family : undefined;
+  if (mpUnreach?.length !== 3 || body.length > 11) return undefined;
+  const reader = new Reader(mpUnreach);
+  return negotiated(familyOfAfi(reader.u16(), reader.u8()));
 }
 
 function malformed(detail: string): Decoded<never> {
   return failed(fault('reset', errorCode.update, updateError.malformedAttributes, `malformed UPDATE: ${detail}`));
 }
-
-const networkFault = (): Fault =>
-  fault('reset', errorCode.update, updateError.network, 'malformed UPDATE: a prefix is too long or cut off');
-
-const invalidNetwork = (): Decoded<never> => failed(networkFault());

@@ -1,5 +1,10 @@
+type Part = number | Uint8Array | readonly number[];
+
 /** Big-endian octets and whole blocks, joined. For messages; NLRI have their own fast path. */
-export function octets(...parts: readonly (number | Uint8Array | readonly number[])[]): Uint8Array {
+export const octets = (...parts: readonly Part[]): Uint8Array => concat(parts);
+
+/** The same for a list that may be longer than a call may have arguments. */
+export function concat(parts: readonly Part[]): Uint8Array {
   let length = 0;
   for (const part of parts) length += typeof part === 'number' ? 1 : part.length;
   const bytes = new Uint8Array(length);

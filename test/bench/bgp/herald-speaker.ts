@@ -11,9 +11,11 @@ const speaker = new Speaker({ clock: systemClock, random: systemRandom, transpor
 let options: PeerOptions | undefined;
 let peer: Peer | undefined;
 
+/** 10.100.0.0 */
+const firstAddress = (10n << 24n) + (100n << 16n);
+
 function* routes(count: number): Generator<Route> {
-  const first = (10n << 24n) + (100n << 16n);
-  for (let n = 0; n < count; n++) yield { prefix: hostPrefix({ family: 4, value: first + BigInt(n) }) };
+  for (let n = 0; n < count; n++) yield { prefix: hostPrefix({ family: 4, value: firstAddress + BigInt(n) }) };
 }
 
 answerCalls({
@@ -37,12 +39,11 @@ answerCalls({
   /** One change every few milliseconds: another MED for one prefix. The times say when each was asked for. */
   async changes(count: number, pauseMilliseconds: number) {
     const times: string[] = [];
-    const [route] = routes(1);
-    if (route === undefined) return times;
+    const changing: Route = { prefix: hostPrefix({ family: 4, value: firstAddress }) };
     for (let n = 1; n <= count; n++) {
       await new Promise((resolve) => setTimeout(resolve, pauseMilliseconds + Math.random()));
       times.push(String(process.hrtime.bigint()));
-      peer?.routes.update({ announce: [{ ...route, med: n }] });
+      peer?.routes.update({ announce: [{ ...changing, med: n }] });
     }
     return times;
   },

@@ -5,7 +5,9 @@ import { measure, measureIdle, type Run } from './measure.ts';
 import { report, type Results } from './report.ts';
 import type { Contender } from './sender.ts';
 import { bird } from './senders/bird.ts';
+import { exabgp } from './senders/exabgp.ts';
 import { frr } from './senders/frr.ts';
+import { gobgp } from './senders/gobgp.ts';
 import { herald } from './senders/herald.ts';
 import { measureSingleChange } from './single-change.ts';
 import { rmSync } from 'node:fs';
@@ -31,7 +33,7 @@ const { values } = parseArgs({
 });
 const sizes = values.sizes?.split(',').map(Number) ?? (values.quick ? [10_000] : [10_000, 100_000, 500_000]);
 const rounds = Number(values.rounds ?? (values.quick ? 1 : 3));
-const contenders = [herald(), bird(), frr()].filter(({ name }) => values.only?.split(',').includes(name) ?? true);
+const contenders = [herald(), bird(), frr(), gobgp(), exabgp()].filter(({ name }) => values.only?.split(',').includes(name) ?? true);
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
 process.on('SIGINT', () => process.exit(130));

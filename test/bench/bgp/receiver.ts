@@ -5,12 +5,15 @@ import { VtySession } from './vty-session.ts';
 
 const config = `
 log file /dev/null
+route-map NONE deny 10
 router bgp ${receiverAsn}
  bgp router-id ${receiverAddress}
  no bgp ebgp-requires-policy
  no bgp network import-check
  neighbor ${senderAddress} remote-as ${senderAsn}
  neighbor ${senderAddress} passive
+ address-family ipv4 unicast
+  neighbor ${senderAddress} route-map NONE out
 `;
 
 export interface Seen {

@@ -240,6 +240,16 @@ describe('draining', () => {
     expect([...bed.dataplane.kernel.keys()].toSorted()).toEqual(expect.arrayContaining(['192.0.2.1 TCP 80', '2001:db8:1::1 TCP 80']));
   });
 
+  test('gives way also where the data plane takes that at the second attempt only', async () => {
+    const bed = await gone();
+    bed.dataplane.failure = new DataplaneError('failed', 'not now');
+    bed.source.put(...web('b', ['192.0.2.1', '2001:db8:1::1']));
+    await bed.settle();
+    bed.dataplane.failure = undefined;
+    await bed.advance(100);
+    expect([...bed.dataplane.desired.keys()]).toEqual(['default/b']);
+  });
+
   test('keeps the announced frontends for drainSeconds; NodePorts and ClusterIPs go at once', async () => {
     const bed = await gone();
     await bed.advance(9_999);

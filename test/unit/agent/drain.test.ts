@@ -66,6 +66,22 @@ describe('draining', () => {
     expect(clock.pending).toBe(0);
   });
 
+  test('a frontend that two Services drain stays for each its time, and gives way to a third for both', () => {
+    const clock = new VirtualClock();
+    const expired: string[] = [];
+    const drain = new Drain(clock, (service) => expired.push(service));
+    const both = (): number[] => ['a/a', 'a/b'].map((service) => drain.keep(service as 'a/a', { frontends: [] }, all).frontends.length);
+    drain.leave('a/a', [frontend('192.0.2.1', 80)], 10);
+    clock.advance(5_000);
+    drain.leave('a/b', [frontend('192.0.2.1', 80)], 10);
+    expect(both()).toEqual([1, 1]);
+    clock.advance(5_000);
+    expect([both(), expired]).toEqual([[0, 1], ['a/a']]);
+    drain.leave('a/a', [frontend('192.0.2.1', 80)], 10);
+    expect([...drain.giveWay('a/c', { frontends: [frontend('192.0.2.1', 80)] })].toSorted()).toEqual(['a/a', 'a/b']);
+    expect(both()).toEqual([0, 0]);
+  });
+
   test('a backend that has ended is taken away', () => {
     const drain = new Drain(new VirtualClock(), () => undefined);
     const backends = [1, 2].map((n) => ({ address: address(`10.244.0.${n}`), port: 8080, local: n === 1 }));

@@ -189,7 +189,7 @@ describe('listening', () => {
     reconcile(passive);
     expect(listening()).toEqual([]);
     expect(statuses()[0]).toContain('tor1 Idle: no session with "tor1" is possible: passive: the agent of this node was started with');
-    speaker = new Speaker({ clock, random: () => 0.5, transport: routers.transport }, { listen: [{ port: 1179 }] });
+    speaker = new Speaker({ clock, random: () => 0.5, transport: routers.transport, listen: [{ port: 1179 }] });
     sessions = new Sessions(speaker, table, silentLog);
     reconcile(passive);
     expect(listening()).toEqual([1179]);

@@ -49,6 +49,8 @@ export interface Testbed {
 export interface TestbedOptions {
   readonly speaker?: (clock: VirtualClock) => Speaker;
   readonly writeNodeState?: (state: NodeState) => Promise<void>;
+  /** What the agent reports comes back to it as an object of the source, as it does in earnest. */
+  readonly reportsComeBack?: true;
   /** Called whenever something may be on its way. */
   readonly deliver?: () => void;
 }
@@ -60,7 +62,11 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
   const dataplane = new FakeDataplane(log);
   const peers = new RecordingSpeaker(log);
   const states: NodeState[] = [];
-  const writeNodeState = options.writeNodeState ?? (async (state) => void states.push(state));
+  const report = async (state: NodeState): Promise<void> => {
+    states.push(state);
+    if (options.reportsComeBack === true) source.put(state);
+  };
+  const writeNodeState = options.writeNodeState ?? report;
   const speaker = options.speaker?.(clock) ?? peers.speaker;
   const agent = new Agent({ source, dataplane, speaker, writeNodeState, clock, random: () => 1, log: silentLog }, { node: 'n1' });
   const settle = async (): Promise<void> => {

@@ -172,16 +172,12 @@ describe('messages', () => {
   });
 
   test('BGP-007 with extended messages, only large attributes make long messages', () => {
-    const lengths = (communities: number): number[] => {
-      const rib = ribOf(
-        ...Array.from({ length: 3000 }, (_, n) => ({
-          prefix: host(n),
-          communities: Array.from({ length: communities }, (_, value) => standard(value)),
-        })),
-      );
+    const lengths = (count: number, prefixes: number): number[] => {
+      const communities = Array.from({ length: count }, (_, value) => standard(value));
+      const rib = ribOf(...Array.from({ length: prefixes }, (_, n) => ({ prefix: host(n), communities })));
       return sent(rib, { extendedMessages: true }).map((message) => message.length / 2);
     };
-    expect(Math.max(...lengths(10))).toBeLessThanOrEqual(4096);
-    expect(lengths(2000)).toEqual([19 + 4 + 20 + 8004 + 3000 * 5]);
+    expect(Math.max(...lengths(10, 2000))).toBeLessThanOrEqual(4096);
+    expect(lengths(2000, 500)).toEqual([19 + 4 + 20 + 8004 + 500 * 5]);
   });
 });

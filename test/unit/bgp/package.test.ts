@@ -71,6 +71,50 @@ test('plain Node imports the codec', () => {
   });
 });
 
+/** The first example of the README, as it is written there. */
+function example(): string {
+  const [, text = ''] = /```ts\n(.*?)```/s.exec(readFileSync(join(built, 'README.md'), 'utf8')) ?? [];
+  return text;
+}
+
+/** In the place of the package: its Speaker on a network in memory, with a router that shuts the session down when it has the route. */
+const inMemory = `
+  import { parseAddress, Speaker as RealSpeaker } from 'herald-bgp';
+  import { MemoryNetwork } from 'herald-bgp/testing';
+  const after = (milliseconds, callback) => {
+    const timer = setTimeout(callback, milliseconds);
+    return () => clearTimeout(timer);
+  };
+  const network = new MemoryNetwork({ now: () => performance.now(), date: () => new Date(), after });
+  const host = (address) => network.host([parseAddress(address).value]);
+  const router = new RealSpeaker({ asn: 65001, routerId: '10.0.0.1', listen: [{}], transport: host('10.0.0.1') });
+  const node = router.addPeer({ address: '10.0.0.11', peerAsn: 64512, passive: true });
+  node.on('endOfRib', () => {
+    const { ipv4 } = node.status().prefixesReceived;
+    setTimeout(() => router.stop({ message: \`\${ipv4} route received\` }), 20);
+  });
+  const transport = host('10.0.0.11');
+  export class Speaker extends RealSpeaker {
+    constructor(options) {
+      super({ ...options, transport });
+    }
+  }
+`;
+
+test("the README's example has ten lines, and does what it says", () => {
+  expect(
+    example()
+      .split('\n')
+      .filter((line) => line !== ''),
+  ).toHaveLength(10);
+  writeFileSync(join(consumer, 'in-memory.js'), inMemory);
+  writeFileSync(join(consumer, 'example.js'), example().replace("'herald-bgp'", "'./in-memory.js'"));
+  const printed = execFileSync(process.execPath, ['example.js'], { cwd: consumer, encoding: 'utf8', timeout: 30_000 });
+  expect(printed).toMatch(/^established, hold time 9 s$/m);
+  expect(printed).toMatch(/type: 'notification'.*name: 'Cease: Administrative Shutdown \(6\/2\)'.*text: '1 route received'/s);
+  expect(printed).toMatch(/type: 'down',\s+reason: 'the peer closed the session:/);
+});
+
 test('a TypeScript program finds the types of all three entries', () => {
   mkdirSync(join(consumer, 'node_modules/@types'), { recursive: true });
   for (const name of ['@types/node', 'undici-types']) symlinkSync(join(root, 'node_modules', name), join(consumer, 'node_modules', name));
@@ -96,6 +140,7 @@ test('a TypeScript program finds the types of all three entries', () => {
     export const { ok } = decodeOpen(new Uint8Array(0));
   `;
   expect(check(program)).toBe('');
+  expect(check(example())).toBe('');
   expect(check(program.replace('pending: number', 'pending: string'))).toContain('TS2322');
 });
 

@@ -49,16 +49,18 @@ describe.each([4, 6] as const)('the table of IPv%i prefixes', (family) => {
         const table = new PrefixTable(family);
         const slot = table.acquire(prefix);
         const bytes = new Uint8Array(40).fill(0xee);
-        const end = table.write(slot, bytes, 3);
-        expect(end - 3).toBe(table.octets(slot));
-        expect([...bytes.subarray(0, 3), ...bytes.subarray(end)].every((byte) => byte === 0xee)).toBe(true);
-        expect(countNlri(family, bytes.subarray(3, end))).toBe(1);
-        expect([...readNlri(family, bytes.subarray(3, end))]).toEqual([prefix]);
+        const links = new Int32Array(16).fill(-1);
+        const size = 1 + Math.ceil(prefix.length / 8);
+        expect(table.write(slot, links, bytes, size - 1)).toEqual({ count: 0, length: 0 });
+        expect(table.write(slot, links, bytes, size)).toEqual({ count: 1, length: size });
+        expect(bytes.subarray(size).every((byte) => byte === 0xee)).toBe(true);
+        expect(countNlri(family, bytes.subarray(0, size))).toBe(1);
+        expect([...readNlri(family, bytes.subarray(0, size))]).toEqual([prefix]);
       }),
     );
   });
 
-  test('grows, and gives the memory back with the last prefix', () => {
+  test('grows, and, and gives the memory back with the last prefix', () => {
     const table = new PrefixTable(family);
     const slots = Array.from({ length: 5000 }, (_, n) => table.acquire({ address: { family, value: BigInt(n) }, length: 32 }));
     expect([table.size, table.capacity]).toEqual([5000, 8192]);

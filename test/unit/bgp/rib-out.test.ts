@@ -208,6 +208,33 @@ describe('the RIB to a peer', () => {
     expect([rib.advertised(4), rib.advertised(6)]).toEqual([2, 1]);
   });
 
+  test('a prefix is desired whether it can be sent or not, and no longer after its withdrawal', () => {
+    const store = new RibStore();
+    const [rib, other] = [new RibOut(store), new RibOut(store)];
+    rib.announce({ prefix: host(1) });
+    rib.announce({ prefix: host(2), asPathPrepend: 99 });
+    expect([1, 2, 3].map((n) => rib.desires(host(n)))).toEqual([true, true, false]);
+    expect(other.desires(host(1))).toBe(false);
+    rib.next(outbound);
+    rib.withdraw(host(1));
+    rib.withdraw(host(2));
+    expect([1, 2].map((n) => rib.desires(host(n)))).toEqual([false, false]);
+  });
+
+  test('a prefix that is desired again right after its withdrawal was sent is held once', () => {
+    const store = new RibStore();
+    const rib = new RibOut(store);
+    for (const family of [4, 6] as const) {
+      rib.announce({ prefix: host(1, family) });
+      rib.next(outbound);
+      rib.withdraw(host(1, family));
+      rib.next(outbound);
+      rib.announce({ prefix: host(1, family) });
+      rib.withdraw(host(1, family));
+      expect(store.tables[family].size).toBe(0);
+    }
+  });
+
   test('after close it is empty and takes nothing more', () => {
     const store = new RibStore();
     const rib = new RibOut(store);
@@ -290,17 +317,33 @@ describe('peers with one store', () => {
 
   test('a slot that got another prefix meanwhile is not taken for the one that was packed', () => {
     const store = new RibStore();
+    const ribs = Array.from({ length: 3 }, () => new RibOut(store));
+    const [gone, slow] = ribs;
+    // One prefix keeps the table and the attributes as they are.
+    for (const rib of ribs) {
+      rib.announce({ prefix: host(0) });
+      rib.notPossibleCount(outboundFor());
+    }
+    for (const rib of ribs) new Receiver().drain(rib);
+    gone?.announce({ prefix: host(1) });
+    gone?.next(outboundFor());
+    gone?.close();
+    slow?.announce({ prefix: host(2) });
+    const receiver = new Receiver();
+    if (slow !== undefined) receiver.drain(slow);
+    expect([...receiver.table.keys()]).toEqual(['10.0.0.2/32']);
+  });
+
+  test('a message for the first of what waits is not taken where one message holds all of it', () => {
+    const store = new RibStore();
     const [fast, slow] = [new RibOut(store), new RibOut(store)];
     for (const rib of [fast, slow]) rib.notPossibleCount(outboundFor());
-    const [one, other] = [new Receiver(), new Receiver()];
-    fast.announce({ prefix: host(1) });
-    one.drain(fast);
-    fast.withdraw(host(1));
-    one.drain(fast);
-    for (const rib of [fast, slow]) rib.announce({ prefix: host(2) });
-    one.drain(fast);
-    other.drain(slow);
-    expect([...one.table.keys(), ...other.table.keys()]).toEqual(['10.0.0.2/32', '10.0.0.2/32']);
+    for (const rib of [fast, slow]) rib.announce({ prefix: host(1) });
+    fast.next(outboundFor());
+    slow.announce({ prefix: host(2) });
+    const receiver = new Receiver();
+    receiver.drain(slow);
+    expect(receiver).toMatchObject({ announced: 2, messages: 1 });
   });
 
   test('a peer that does not read makes nobody keep more than a bounded number of messages', () => {

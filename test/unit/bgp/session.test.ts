@@ -77,7 +77,7 @@ function notifications(): string[] {
 }
 
 describe('coming up', () => {
-  test('dials at once, and is established only after the KEEPALIVE of the peer', () => {
+  test('BGP-034 BGP-039 dials at once, and is established only after the KEEPALIVE of the peer', () => {
     const peer = speaker.addPeer(options);
     expect(transport.dialed).toHaveLength(0);
     clock.advance(0);
@@ -108,21 +108,21 @@ describe('coming up', () => {
     expect(transport.dialed[0]?.ttl).toBe(ttl);
   });
 
-  test('the bytes of the handshake may come one by one', () => {
+  test('BGP-008 the bytes of the handshake may come one by one', () => {
     const peer = speaker.addPeer(options);
     clock.advance(0);
     for (const byte of [...encodeOpen(openOf(peerIdentity)), ...keepaliveMessage]) send(Uint8Array.of(byte));
     expect(peer.status().state).toBe('Established');
   });
 
-  test('End-of-RIB of each family follows the routes, and is sent without any, too', () => {
+  test('BGP-097 End-of-RIB of each family follows the routes, and is sent without any, too', () => {
     establish();
     expect(updates()).toEqual([endOfRib4, endOfRib6]);
   });
 });
 
 describe('routes', () => {
-  test('what was desired before the session is its first burst', () => {
+  test('BGP-097 what was desired before the session is its first burst', () => {
     const peer = speaker.addPeer(options);
     peer.routes.set([route('192.0.2.1/32'), route('2001:db8::1/128')]);
     clock.advance(0);
@@ -135,7 +135,7 @@ describe('routes', () => {
     expect(peer.status().prefixesAdvertised).toEqual({ ipv4: 1, ipv6: 1 });
   });
 
-  test('changes of one turn coalesce: withdrawals first, and nothing for what was taken back', () => {
+  test('BGP-094 BGP-095 changes of one turn coalesce: withdrawals first, and nothing for what was taken back', () => {
     const peer = establish();
     peer.routes.set([route('192.0.2.1/32')]);
     clock.advance(0);
@@ -154,7 +154,7 @@ describe('routes', () => {
     expect(types()).toEqual([]);
   });
 
-  test('after a new session everything desired is sent again, and nothing stale', () => {
+  test('BGP-097 BGP-098 after a new session everything desired is sent again, and nothing stale', () => {
     const peer = establish();
     peer.routes.set([route('192.0.2.1/32'), route('192.0.2.2/32')]);
     clock.advance(0);
@@ -193,7 +193,7 @@ describe('routes', () => {
     });
   });
 
-  test('a peer that does not read stops the burst; it goes on afterwards, with nothing lost', () => {
+  test('BGP-043 a peer that does not read stops the burst; it goes on afterwards, with nothing lost', () => {
     const peer = establish();
     types();
     transport.remote.block();
@@ -207,7 +207,7 @@ describe('routes', () => {
     expect(peer.status().prefixesAdvertised.ipv4).toBe(300);
   });
 
-  test('a long burst lets others have their turn', () => {
+  test('BGP-043 a long burst lets others have their turn', () => {
     const peer = establish();
     types();
     peer.routes.set(Array.from({ length: 200 }, (_, med) => ({ ...route(`10.0.0.${med}/32`), med })));
@@ -218,7 +218,7 @@ describe('routes', () => {
     expect(types()).toHaveLength(136);
   });
 
-  test('no keepalives pile up before a peer that does not read', () => {
+  test('BGP-043 no keepalives pile up before a peer that does not read', () => {
     const peer = establish();
     types();
     transport.remote.block();
@@ -231,7 +231,7 @@ describe('routes', () => {
     expect(peer.status().state).toBe('Established');
   });
 
-  test('a peer that never reads again is given up after the send hold time', () => {
+  test('BGP-044 a peer that never reads again is given up after the send hold time', () => {
     const peer = establish({ holdTime: 300 }, { holdTime: 300 });
     transport.remote.block();
     peer.routes.set([route('192.0.2.1/32')]);
@@ -242,7 +242,7 @@ describe('routes', () => {
     expect(peer.status().lastError).toContain('send hold timer expired');
   });
 
-  test('received routes are counted, and errors that RFC 7606 tolerates, too', () => {
+  test('BGP-085 received routes are counted, and errors that RFC 7606 tolerates, too', () => {
     const peer = establish();
     send(hex(`${marker} 0038 02 0000 0014 40010100 40020602010000fde9 4003040a000001 180a0102 180a0103 20c0000201`));
     send(hex(`${marker} 002f 02 0000 0014 40010103 40020602010000fde9 4003040a000001 180a0102`));
@@ -251,7 +251,7 @@ describe('routes', () => {
 });
 
 describe('timers', () => {
-  test('keepalives go out every third of the hold time, jittered', () => {
+  test('BGP-038 BGP-050 keepalives go out every third of the hold time, jittered', () => {
     establish();
     types();
     let count = 0;
@@ -263,7 +263,7 @@ describe('timers', () => {
     expect(count).toBe(9);
   });
 
-  test('a silent peer is given up when the hold time has passed, and not before', () => {
+  test('BGP-041 a silent peer is given up when the hold time has passed, and not before', () => {
     const peer = establish();
     clock.advance(8_999);
     expect(peer.status().state).toBe('Established');
@@ -274,7 +274,7 @@ describe('timers', () => {
     expect(transport.dialed).toHaveLength(2);
   });
 
-  test('hold time 0: neither timer', () => {
+  test('BGP-016 hold time 0: neither timer', () => {
     const peer = establish({ holdTime: 0 });
     types();
     clock.advance(10 * 3600_000);
@@ -282,7 +282,7 @@ describe('timers', () => {
     expect(types()).toEqual([]);
   });
 
-  test('a peer that accepts and says nothing is given up after four minutes', () => {
+  test('BGP-037 a peer that accepts and says nothing is given up after four minutes', () => {
     const peer = speaker.addPeer(options);
     clock.advance(239_999);
     expect(peer.status().state).toBe('OpenSent');
@@ -291,7 +291,7 @@ describe('timers', () => {
     expect(notifications()).toEqual(['Hold Timer Expired (4/0)']);
   });
 
-  test('after stop no timer and no connection is left', async () => {
+  test('BGP-048 after stop no timer and no connection is left', async () => {
     establish();
     const stopped = speaker.stop();
     clock.advance(1_000);
@@ -314,7 +314,7 @@ describe('what goes wrong is said in words', () => {
     expect(peer.status()).toMatchObject({ state: 'Active', lastError: expect.stringContaining(words) });
   });
 
-  test('refused: tried again every five seconds without end, reported once', () => {
+  test('BGP-035 refused: tried again every five seconds without end, reported once', () => {
     transport.answer = { kind: 'refused', detail: '' };
     speaker.addPeer(options);
     clock.advance(61_000);
@@ -323,7 +323,7 @@ describe('what goes wrong is said in words', () => {
     expect(logged.filter((line) => line.startsWith('session down'))).toHaveLength(1);
   });
 
-  test('silence: the attempt ends after ten seconds, and with a password that is suspected', () => {
+  test('BGP-036 silence: the attempt ends after ten seconds, and with a password that is suspected', () => {
     transport.answer = 'silent';
     const peer = speaker.addPeer(options);
     clock.advance(9_999);
@@ -332,7 +332,7 @@ describe('what goes wrong is said in words', () => {
     expect(peer.status().lastError).toContain('within 10 s: the TCP MD5 password may differ');
   });
 
-  test('the peer is in another AS than configured: both numbers', () => {
+  test('BGP-013 the peer is in another AS than configured: both numbers', () => {
     const peer = speaker.addPeer({ ...options, peerAsn: 65009 });
     clock.advance(0);
     send(encodeOpen(openOf(peerIdentity)));
@@ -356,7 +356,7 @@ describe('what goes wrong is said in words', () => {
     expect(peer.status()).toMatchObject({ state: 'Established', peerAsn: right });
   });
 
-  test("the peer's NOTIFICATION is decoded, with its text", () => {
+  test("BGP-046 the peer's NOTIFICATION is decoded, with its text", () => {
     const peer = establish();
     send(encodeNotification(ceaseNotification(2, 'switch upgrade')));
     expect(peer.status().lastError).toBe('the peer closed the session: Cease: Administrative Shutdown (6/2): "switch upgrade"');
@@ -364,7 +364,7 @@ describe('what goes wrong is said in words', () => {
     expect(news).toEqual(['Established', 'Idle']);
   });
 
-  test('disagreement is retried more and more rarely', () => {
+  test('BGP-035 disagreement is retried more and more rarely', () => {
     const pauses: number[] = [];
     let last = 0;
     transport.onAccept = (remote) => {
@@ -377,7 +377,7 @@ describe('what goes wrong is said in words', () => {
     expect(pauses).toEqual([0, 5, 10, 20, 40, 60, 60, 60]);
   });
 
-  test('bytes after a fatal error are not looked at', () => {
+  test('BGP-010 bytes after a fatal error are not looked at', () => {
     const peer = establish();
     types();
     send(Uint8Array.from([...hex(`${marker} 0012 04`), ...keepaliveMessage]));
@@ -386,7 +386,7 @@ describe('what goes wrong is said in words', () => {
     expect(sent()).toEqual(['3 01020012']);
   });
 
-  test('a NOTIFICATION is handed over before the connection is destroyed', () => {
+  test('BGP-049 a NOTIFICATION is handed over before the connection is destroyed', () => {
     establish();
     const { remote } = transport;
     remote.send(hex(`${marker} 001d 01 04 0001 0000 00000001 00`));
@@ -423,7 +423,7 @@ describe('changes of options', () => {
     ['keepaliveTime', { keepaliveTime: 1 }],
     ['shutdownMessage', { shutdownMessage: 'bye' }],
     ['an equal address', { address: address('10.0.0.1'), families: [6, 4] }],
-  ])('%s: no reset, nothing sent', (_, change) => {
+  ])('BGP-053 %s: no reset, nothing sent', (_, change) => {
     const peer = establish();
     peer.routes.set([route('192.0.2.1/32')]);
     clock.advance(0);
@@ -434,7 +434,7 @@ describe('changes of options', () => {
     expect(types()).toEqual([]);
   });
 
-  test('nextHop: no reset, the routes are sent again with it', () => {
+  test('BGP-053 nextHop: no reset, the routes are sent again with it', () => {
     const peer = establish();
     peer.routes.set([route('192.0.2.1/32')]);
     clock.advance(0);
@@ -445,7 +445,7 @@ describe('changes of options', () => {
     expect(updates()).toEqual([expect.stringContaining('4003040a00000920c0000201')]);
   });
 
-  test('keepaliveTime takes effect from the next keepalive on', () => {
+  test('BGP-053 keepaliveTime takes effect from the next keepalive on', () => {
     const peer = establish();
     peer.reconfigure({ ...options, keepaliveTime: 1 });
     clock.advance(3_000);
@@ -461,7 +461,7 @@ describe('changes of options', () => {
     ['families', { families: [4] }],
     ['localAsn', { localAsn: 64513 }],
     ['address', { address: address('10.0.0.3') }],
-  ])('%s: reset with 6/6, and a new session with the new value', async (_, change) => {
+  ])('BGP-053 %s: reset with 6/6, and a new session with the new value', async (_, change) => {
     const peer = establish();
     const before = transport.remote;
     peer.reconfigure({ ...options, ...change });
@@ -510,7 +510,7 @@ describe('changes of options', () => {
 });
 
 describe('the speaker', () => {
-  test('stop tells every peer the text, and resolves when the peers have closed', async () => {
+  test('BGP-048 stop tells every peer the text, and resolves when the peers have closed', async () => {
     establish();
     let stopped = false;
     const stopping = speaker.stop({ message: 'node drained' }).then(() => (stopped = true));
@@ -549,7 +549,7 @@ describe('the speaker', () => {
     expect(() => speaker.addPeer(options)).toThrow(expect.objectContaining({ code: 'ERR_BGP_PEER_EXISTS' }));
   });
 
-  test('a thousand starts and ends leak neither timers nor connections', async () => {
+  test('BGP-055 a thousand starts and ends leak neither timers nor connections', async () => {
     for (let i = 0; i < 1000; i++) {
       speaker.addPeer(options);
       clock.advance(0);

@@ -40,9 +40,9 @@ const at = (host: number): Prefix => route(host, 0).prefix;
 test('shared routes go to every peer, and to one that is added later', () => {
   const shared = new SharedRoutes();
   const [first, later] = [new Table(), new Table()];
-  const peer = new OverlaidRoutes(shared, first);
+  const peer = new OverlaidRoutes(shared, first, () => {});
   shared.announce(route(1, 10));
-  const added = new OverlaidRoutes(shared, later);
+  const added = new OverlaidRoutes(shared, later, () => {});
   shared.announce(route(2, 20));
   shared.withdraw(at(1));
   expect(first.meds()).toEqual({ '192.0.2.2/32': 20 });
@@ -56,7 +56,7 @@ test('shared routes go to every peer, and to one that is added later', () => {
 test("a peer's own route counts, and the shared one comes back after it", () => {
   const shared = new SharedRoutes();
   const table = new Table();
-  const peer = new OverlaidRoutes(shared, table);
+  const peer = new OverlaidRoutes(shared, table, () => {});
   peer.announce(route(1, 1));
   shared.set([route(1, 10), route(2, 20)]);
   expect(table.meds()).toEqual({ '192.0.2.1/32': 1, '192.0.2.2/32': 20 });
@@ -68,7 +68,7 @@ test("a peer's own route counts, and the shared one comes back after it", () => 
 
 test('a peer with nothing but its own routes is told nothing twice', () => {
   const table = new Table();
-  const peer = new OverlaidRoutes(new SharedRoutes(), table);
+  const peer = new OverlaidRoutes(new SharedRoutes(), table, () => {});
   peer.set([route(1, 1), route(2, 2)]);
   peer.announce(route(3, 3));
   peer.withdraw(at(1));
@@ -100,18 +100,18 @@ test('after any walk a peer has its own routes and, for the rest, the shared one
       const tables = { first: new Table(), second: new Table() };
       const targets: Record<string, Pick<DesiredRoutes, 'announce' | 'withdraw'> & { set(routes: readonly Route[]): void }> = {
         shared,
-        first: new OverlaidRoutes(shared, tables.first),
+        first: new OverlaidRoutes(shared, tables.first, () => {}),
       };
       const models: Record<string, Table> = { shared: new Table(), first: new Table(), second: new Table() };
       for (const [index, { who, what, routes }] of steps.entries()) {
-        if (index === joins) targets['second'] = new OverlaidRoutes(shared, tables.second);
+        if (index === joins) targets['second'] = new OverlaidRoutes(shared, tables.second, () => {});
         for (const target of [targets[who], targets[who] === undefined ? undefined : models[who]]) {
           if (what === 'set') target?.set(routes);
           if (what === 'announce') for (const route of routes) target?.announce(route);
           if (what === 'withdraw') for (const { prefix } of routes) target?.withdraw(prefix);
         }
       }
-      targets['second'] ??= new OverlaidRoutes(shared, tables.second);
+      targets['second'] ??= new OverlaidRoutes(shared, tables.second, () => {});
       const everywhere = models['shared']?.meds();
       expect(tables.first.meds()).toEqual({ ...everywhere, ...models['first']?.meds() });
       expect(tables.second.meds()).toEqual({ ...everywhere, ...models['second']?.meds() });

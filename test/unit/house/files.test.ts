@@ -24,7 +24,7 @@ test('no folder and no file is named after nothing in particular', () => {
 });
 
 test('what the documentation points to is there', () => {
-  const pages = [...globSync('*.md', { cwd: root }), ...globSync('docs/**/*.md', { cwd: root })];
+  const pages = [...globSync('*.md', { cwd: root }), ...globSync('{docs,src}/**/*.md', { cwd: root })];
   const dead = pages.flatMap((page) => {
     const links = readFileSync(join(root, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g);
     return [...links].flatMap(([, target = '']) =>

@@ -89,7 +89,7 @@ function randomAdvertisement(dice: Dice, name: string): HeraldObject {
 function randomPeer(dice: Dice, name: PeerName): HeraldObject {
   return peer({
     name,
-    // Now and then two have the same, and the second by name is refused.
+    // Now and then two have the same, and the one whose session does not run is refused.
     peerAddress: name === 'tor2' && dice.chance(0.2) ? peerAddresses.tor1 : peerAddresses[name],
     dualStackAddressFamily: name === 'tor6',
     holdTimeSeconds: dice.of([90, 90, 30]),
@@ -130,6 +130,7 @@ class World {
         return new Speaker({ clock, random: () => 0.5, transport: routers.transport });
       },
       deliver: () => routers?.exchange(),
+      reportsComeBack: true,
     });
     if (routers === undefined) throw new Error('the agent has no speaker');
     this.routers = routers;

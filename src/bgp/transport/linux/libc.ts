@@ -15,7 +15,11 @@ export interface Libc {
   /** 0 where there is no such interface. */
   readonly interfaceIndex: (name: string) => number;
   readonly sendto: (fd: number, data: Uint8Array, length: number, flags: number, to: Uint8Array, toLength: number) => number;
+  /** Takes a struct msghdr, which it changes. */
+  readonly recvmsg: (fd: number, header: Uint8Array, flags: number) => number;
   readonly errno: () => number;
+  /** Where these bytes are in memory, for as long as somebody holds on to them. Unlike small views, a buffer is never moved. */
+  readonly addressOf: (bytes: ArrayBuffer) => bigint;
 }
 
 let loaded: Libc | undefined;
@@ -41,7 +45,9 @@ export function loadLibc(): Libc | undefined {
     close: self.func('int close(int)'),
     interfaceIndex: self.func('unsigned int if_nametoindex(const char *)'),
     sendto: self.func('long sendto(int, const uint8_t *, size_t, int, const uint8_t *, uint32_t)'),
+    recvmsg: self.func('long recvmsg(int, uint8_t *, int)'),
     errno: () => koffi.errno(),
+    addressOf: (bytes) => koffi.address(bytes),
   };
   return loaded;
 }

@@ -69,6 +69,8 @@ describe.runIf(process.platform === 'linux')('sockets with options', () => {
     expect(foreign.recorder.failure?.detail).toBe('the source address is not configured on this host');
     const { listening } = await listen({ address: address('192.0.2.254') });
     expect(listening.failure?.detail).toBe('cannot listen on 192.0.2.254: the address is not configured on this host');
+    const linkLocal = await listen({ address: address('fe80::1') });
+    expect(linkLocal.listening.failure?.detail).toContain('leave the address out');
   });
 
   test('keys that are set in the turn of listen are there before the first connection, and go when they are no longer wanted', async () => {

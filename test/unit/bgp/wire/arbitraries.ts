@@ -1,5 +1,12 @@
 /** Values of every kind that the codec knows, for property tests. */
 import * as fc from 'fast-check';
+import { addressFromBytes, bitsOf, type Family } from '../../../../src/net/address.ts';
+import { maskedPrefix, type Prefix } from '../../../../src/net/prefix.ts';
+import type { Community } from '../../../../src/bgp/route.ts';
+import type { PathAttributes } from '../../../../src/bgp/wire/attributes.ts';
+import { nlriOf, type Path } from '../../../../src/bgp/wire/nlri.ts';
+import type { UpdateContent } from '../../../../src/bgp/wire/update.ts';
+import type { AsPathSegment } from '../../../../src/bgp/wire/as-path.ts';
 import type { Capability } from '../../../../src/bgp/wire/capability.ts';
 
 export const u8 = fc.nat(0xff);
@@ -41,3 +48,79 @@ export const capability: fc.Arbitrary<Capability> = fc.oneof(
   fc.record({ kind: fc.constant('softwareVersion' as const), version: text }),
   fc.record({ kind: fc.constant('other' as const), code: fc.integer({ min: 76, max: 255 }), data: fc.uint8Array({ maxLength: 255 }) }),
 );
+
+const asn = fc.integer({ min: 1, max: 0xffff_ffff });
+
+export const asPath: fc.Arbitrary<AsPathSegment[]> = fc.array(
+  fc.record({
+    kind: fc.constantFrom('set' as const, 'sequence' as const, 'confederationSequence' as const, 'confederationSet' as const),
+    asns: fc.array(asn, { minLength: 1, maxLength: 12 }),
+  }),
+  { maxLength: 5 },
+);
+
+const bytes = (length: number): fc.Arbitrary<Uint8Array> => fc.uint8Array({ minLength: length, maxLength: length });
+
+const community: fc.Arbitrary<Community> = fc.oneof(
+  fc.record({ kind: fc.constant('standard' as const), value: u32 }),
+  fc.record({ kind: fc.constant('extended' as const), type: u8, subtype: u8, value: fc.nat(2 ** 48 - 1) }),
+  fc.record({ kind: fc.constant('large' as const), globalAdministrator: u32, localData1: u32, localData2: u32 }),
+);
+const order = { standard: 0, extended: 1, large: 2 };
+const communities = fc
+  .array(community, { minLength: 1, maxLength: 80 })
+  .map((list) => list.toSorted((a, b) => order[a.kind] - order[b.kind]));
+
+const aggregator = fc.record({ asn, routerId: u32 });
+const other = fc.uniqueArray(
+  fc.record({
+    flags: fc.constantFrom(0x80, 0xc0, 0xe0),
+    type: fc.integer({ min: 36, max: 255 }),
+    value: fc.uint8Array({ maxLength: 300 }),
+  }),
+  { minLength: 1, maxLength: 3, selector: ({ type }) => type },
+);
+/** Without the inside of confederations, which only an internal peer may send. */
+const publicPath = asPath.map((path) => path.filter(({ kind }) => kind === 'set' || kind === 'sequence'));
+const usableNextHop = fc.tuple(fc.integer({ min: 1, max: 126 }), bytes(3)).map(([first, rest]) => Uint8Array.of(first, ...rest));
+
+/** Attributes as they come from an external peer with 4-octet AS numbers. ORIGIN, AS_PATH and NEXT_HOP are always there. */
+export const pathAttributes: fc.Arbitrary<PathAttributes> = fc.record(
+  {
+    origin: fc.nat(2),
+    asPath: publicPath,
+    nextHop: usableNextHop,
+    med: u32,
+    atomicAggregate: fc.constant(true as const),
+    aggregator,
+    communities,
+    onlyToCustomer: u32,
+    other: other.map((list) => list.toSorted((a, b) => a.type - b.type)),
+  },
+  { requiredKeys: ['origin', 'asPath', 'nextHop'] },
+);
+
+const pathsOf = (family: Family, pathIds: boolean): fc.Arbitrary<Path[]> => {
+  const bits = bitsOf(family);
+  const prefix = fc.tuple(bytes(bits / 8), fc.nat(bits)).map(([octets, length]): Prefix => maskedPrefix(addressFromBytes(octets), length));
+  const path = pathIds ? fc.record({ prefix, pathId: u32 }) : fc.record({ prefix });
+  return fc.array(path, { minLength: 1, maxLength: 30 });
+};
+
+/** What an UPDATE may hold, on a session with or without path identifiers. */
+export function updateContent(pathIds: boolean): fc.Arbitrary<UpdateContent> {
+  const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(value, { maxLength: 1 });
+  const multiprotocolHop = fc.oneof(bytes(16), bytes(32));
+  const plainWithdrawn = pathsOf(4, pathIds).map((paths) => nlriOf(4, paths));
+  const otherWithdrawn = pathsOf(6, pathIds).map((paths) => nlriOf(6, paths));
+  const otherAnnounced = fc
+    .constantFrom<Family>(4, 6)
+    .chain((family) => fc.tuple(pathsOf(family, pathIds), multiprotocolHop).map(([paths, hop]) => nlriOf(family, paths, hop)));
+  return fc
+    .tuple(optional(plainWithdrawn), optional(otherWithdrawn), optional(otherAnnounced), optional(pathsOf(4, pathIds)), pathAttributes)
+    .map(([first, second, multiprotocol, [paths], attributes]) => ({
+      withdrawn: [...first, ...second],
+      announced: [...multiprotocol, ...(paths === undefined ? [] : [nlriOf(4, paths, attributes.nextHop)])],
+      attributes,
+    }));
+}

@@ -38,7 +38,7 @@ const openVectors: readonly { name: string; open: OpenMessage; bytes: string }[]
 ];
 
 describe('OPEN', () => {
-  test.each(openVectors)('BGP-032 $name, both ways', ({ open, bytes }) => {
+  test.each(openVectors.map((vector) => [vector.name, vector] as const))('BGP-032 %s, both ways', (_, { open, bytes }) => {
     expect(toHex(encodeOpen(open))).toBe(toHex(hex(bytes)));
     expect(decodeOpen(hex(bytes).subarray(19))).toEqual({ ok: true, value: open });
   });

@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { hex, toHex } from '../unit/bgp/hex.ts';
+
+const folder = join(import.meta.dirname, 'cases');
+
+export interface Case {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** What fuzzing has found, once and for all: test/unit/bgp/wire/fuzz.test.ts runs each of them. Lines with # are remarks. */
+export function savedCases(): readonly Case[] {
+  const files = readdirSync(folder).filter((name) => name.endsWith('.hex'));
+  return files.map((name) => ({ name, bytes: hex(readFileSync(join(folder, name), 'utf8').replaceAll(/#.*/g, '')) }));
+}
+
+/** The path of the file. */
+export function saveCase(bytes: Uint8Array, remark: string): string {
+  const name = `${createHash('sha256').update(bytes).digest('hex').slice(0, 12)}.hex`;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, name), `# ${remark.replaceAll('\n', ' ')}\n${toHex(bytes)}\n`);
+  return join(folder, name);
+}

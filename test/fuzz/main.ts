@@ -1,0 +1,115 @@
+/**
+ * Fuzzes the BGP codec: whatever octets come, it answers with a message or a fault, in time that grows with their number
+ * only, and what it decoded it encodes again. See oracle.ts for the promises, generate.ts for the messages.
+ */
+import { randomInt } from 'node:crypto';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { setImmediate } from 'node:timers/promises';
+import { toHex } from '../unit/bgp/hex.ts';
+import { saveCase, savedCases } from './cases.ts';
+import { Coverage, formatCoverage } from './coverage.ts';
+
+const help = `npm run fuzz -- [--seconds N] [--seed N]
+
+  --seconds N   how long messages are made up, after every truncation and bit flip of the corpus (default 600)
+  --seed N      the run with this seed again (default: a random one, which is printed)
+
+Ends with the coverage of src/bgp/wire, and with exit status 1 where a message was found that the codec gets wrong. Such a
+message is printed as hex and saved in test/fuzz/cases, where the unit tests run it from then on.`;
+
+/** Milliseconds for one message: far more than it needs, so that a busy machine is not mistaken for a slow codec. */
+const slow = 500;
+/** Different failures that are shown before the run gives up. */
+const maximumFailures = 10;
+
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: '600' }, seed: { type: 'string' }, help: { type: 'boolean', default: false } },
+});
+if (values.help) {
+  console.log(help);
+  process.exit(0);
+}
+const seconds = Number(values.seconds);
+const seed = values.seed === undefined ? randomInt(2 ** 32) : Number(values.seed);
+if (!(seconds >= 0) || !Number.isSafeInteger(seed)) {
+  console.error(`--seconds and --seed are numbers\n\n${help}`);
+  process.exit(2);
+}
+
+const coverage = new Coverage(join(import.meta.dirname, '../../src/bgp/wire'));
+coverage.start();
+// Only now: the engine counts what is loaded after it was told to.
+const [{ checkMessage, checkStream, sessions }, { endless, exhaustive, stream }, { Random }] = await Promise.all([
+  import('./oracle.ts'),
+  import('./generate.ts'),
+  import('./random.ts'),
+]);
+
+console.log(`seed ${seed}, ${seconds} s`);
+const failures = new Map<string, string>();
+let stopped = false;
+process.once('SIGINT', () => (stopped = true));
+let count = 0;
+
+for (const { bytes } of savedCases()) attempt(bytes, () => checkMessage(bytes));
+for (const bytes of exhaustive()) {
+  attempt(bytes, () => checkMessage(bytes));
+  if (count % 2_000 === 0) await setImmediate();
+  if (isOver()) break;
+}
+console.log(`${count} messages: every truncation and every flipped bit of the corpus`);
+
+const random = new Random(seed);
+const begin = performance.now();
+const end = begin + seconds * 1_000;
+const before = count;
+let said = begin;
+for (const bytes of endless(random)) {
+  if (performance.now() >= end || isOver()) break;
+  attempt(bytes, () => checkMessage(bytes));
+  if (count % 10 === 0) {
+    const several = stream(random);
+    const cuts = Array.from({ length: 5 }, () => random.below(80));
+    const session = random.pick(sessions);
+    attempt(several, () => checkStream(several, cuts, session));
+  }
+  if (count % 2_000 < 2) await setImmediate(); // for SIGINT
+  if (performance.now() - said > 30_000) {
+    said = performance.now();
+    console.log(`${count} messages, ${failures.size} failures`);
+  }
+}
+const rate = (count - before) / Math.max(0.001, (performance.now() - begin) / 1_000);
+console.log(`${count} messages, ${Math.round(rate)} a second; seed ${seed}; ${failures.size} failures\n`);
+console.log(formatCoverage(coverage.report()));
+coverage.stop();
+process.exitCode = failures.size > 0 ? 1 : 0;
+
+function isOver(): boolean {
+  return stopped || failures.size >= maximumFailures;
+}
+
+/** Each failure once: the same words are the same defect. */
+function attempt(bytes: Uint8Array, check: () => void): void {
+  count++;
+  const problem = problemOf(check);
+  if (problem === undefined || failures.has(problem)) return;
+  failures.set(problem, toHex(bytes));
+  const file = saveCase(bytes, `seed ${seed}: ${problem}`);
+  console.error(`FAILED with seed ${seed}: ${problem}\n${toHex(bytes)}\nsaved as ${file}\n`);
+}
+
+/** A message is slow when it is so three times in a row: once may be the machine's doing. */
+function problemOf(check: () => void): string | undefined {
+  try {
+    for (let i = 0; i < 3; i++) {
+      const start = performance.now();
+      check();
+      if (performance.now() - start < slow) return undefined;
+    }
+    return `more than ${slow} ms for one message`;
+  } catch (error) {
+    return error instanceof Error ? `${error.name}: ${error.message.split('\n')[0] ?? ''}` : String(error);
+  }
+}

@@ -1,0 +1,146 @@
+import { writeFileSync } from 'node:fs';
+import { run as runCommand } from '../lab/command.ts';
+import { until } from '../lab/until.ts';
+import { Programs, routerAsn, speakerAsn, type Daemon, type DaemonKind, type DaemonOptions, type Family, type Path } from './daemon.ts';
+import { routerAddress, run, speakerAddress, type Link } from './link.ts';
+import { inRoot, type Root } from './root.ts';
+
+export function bird(root: Root): DaemonKind {
+  return {
+    name: `BIRD ${version(root)}`,
+    lacks: {},
+    takesManyPrefixes: true,
+    start: async (link, options) => {
+      const daemon = new Bird(root, link, options);
+      await daemon.start();
+      return daemon;
+    },
+  };
+}
+
+function version(root: Root): string {
+  const [command = '', ...args] = inRoot(root, ['sh', '-c', 'bird --version 2>&1']);
+  return /version ([\d.]+)/.exec(run(command, ...args))?.[1] ?? 'of unknown version';
+}
+
+class Bird implements Daemon {
+  readonly #root: Root;
+  readonly #options: DaemonOptions;
+  readonly #programs: Programs;
+  readonly #newCommands: boolean;
+
+  constructor(root: Root, link: Link, options: DaemonOptions) {
+    this.#root = root;
+    this.#options = options;
+    this.#programs = new Programs(link, root);
+    this.#newCommands = Number.parseFloat(version(root)) >= 3.1;
+  }
+
+  async start(): Promise<void> {
+    const { directory } = this.#programs;
+    writeFileSync(this.#programs.path('bird.conf'), this.#configuration());
+    const { running } = this.#programs.start('bird', ['bird', '-f', '-c', `${directory}/bird.conf`, '-s', `${directory}/bird.ctl`]);
+    await until('BIRD answers', async () => {
+      if (!running()) throw new Error(this.#programs.log('bird'));
+      return this.#birdc('show', 'status');
+    });
+  }
+
+  async established(): Promise<boolean> {
+    return /BGP state: +Established/.test(await this.#birdc('show', 'protocols', 'all', 'herald'));
+  }
+
+  async routes(family: Family): Promise<ReadonlyMap<string, Path>> {
+    const text = await this.#birdc('show', 'route', 'all', 'protocol', 'herald', 'table', `master${family}`);
+    const found = new Map<string, Path>();
+    // A route begins in the first column with its prefix; its lines follow, indented.
+    for (const block of text.split(/\n(?=[0-9a-f:.]+\/\d+ )/)) {
+      const prefix = /^([0-9a-f:.]+\/\d+) /.exec(block)?.[1];
+      if (prefix !== undefined) found.set(prefix, pathOf(block));
+    }
+    return found;
+  }
+
+  async count(family: Family): Promise<number> {
+    const text = await this.#birdc('show', 'protocols', 'all', 'herald');
+    const channel = text.slice(text.indexOf(`Channel ipv${family}`));
+    return Number(/Routes: +(\d+) imported/.exec(channel)?.[1] ?? 0);
+  }
+
+  async requestRefresh(): Promise<void> {
+    // 3.1 has renamed it.
+    await this.#birdc('reload', ...(this.#newCommands ? ['bgp', 'in'] : ['in']), 'herald');
+  }
+
+  async updatesReceived(): Promise<number> {
+    const text = await this.#birdc('show', 'protocols', 'all', 'herald');
+    return [...text.matchAll(/Import updates: +(\d+)/g)].reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+
+  async shutDown(text: string): Promise<void> {
+    await this.#birdc(`disable herald "${text}"`);
+  }
+
+  async bringUp(): Promise<void> {
+    await this.#birdc('enable', 'herald');
+  }
+
+  async lastError(): Promise<string> {
+    return this.#birdc('show', 'protocols', 'all', 'herald');
+  }
+
+  stop(): Promise<void> {
+    return this.#programs.end('SIGTERM');
+  }
+
+  kill(): Promise<void> {
+    return this.#programs.end('SIGKILL');
+  }
+
+  #configuration(): string {
+    const { family, password } = this.#options;
+    return `
+log stderr all;
+router id ${routerAddress[4]};
+protocol device { }
+ipv4 table master4;
+ipv6 table master6;
+protocol bgp herald {
+  local ${routerAddress[family]} as ${routerAsn};
+  neighbor ${speakerAddress[family]} as ${speakerAsn};
+  passive on;
+  hold time 9;
+  error wait time 1, 2;
+  error forget time 1;
+  ${password === undefined ? '' : `password "${password}";`}
+  ipv4 { import all; export all; ${family === 6 ? 'extended next hop on;' : ''} };
+  ipv6 { import all; export all; };
+}
+`;
+  }
+
+  async #birdc(...words: readonly string[]): Promise<string> {
+    const { stdout } = await runCommand(inRoot(this.#root, ['birdc', '-s', `${this.#programs.directory}/bird.ctl`, ...words]));
+    return stdout;
+  }
+}
+
+function pathOf(block: string): Path {
+  const value = (name: string): string | undefined => new RegExp(`(?:BGP\\.|bgp_)${name}: (.*)`).exec(block)?.[1]?.trim();
+  const med = value('med');
+  const origin = value('origin');
+  return {
+    // On a shared network the second address is the link-local one.
+    nextHop: value('next_hop')?.split(' ')[0] ?? '',
+    asPath: value('(?:as_)?path') ?? '',
+    origin: origin === 'IGP' || origin === 'EGP' ? origin : 'incomplete',
+    med: med === undefined ? undefined : Number(med),
+    communities: listOf(value('community')),
+    largeCommunities: listOf(value('large_community')),
+  };
+}
+
+/** "(64512,100) (64512,101)" as ["64512:100", "64512:101"]. */
+function listOf(text: string | undefined): readonly string[] {
+  return [...(text ?? '').matchAll(/\(([^)]*)\)/g)].map(([, inner = '']) => inner.split(/, ?/).join(':')).sort();
+}

@@ -1,0 +1,5 @@
+import { gobgp } from './gobgp.ts';
+import { hostRoot } from './root.ts';
+import { commonSuite } from './suite.ts';
+
+commonSuite(gobgp(hostRoot));

@@ -1,0 +1,166 @@
+import { writeFileSync } from 'node:fs';
+import { run as runCommand } from '../lab/command.ts';
+import { until } from '../lab/until.ts';
+import { Programs, routerAsn, speakerAsn, type Daemon, type DaemonKind, type DaemonOptions, type Family, type Path } from './daemon.ts';
+import { routerAddress, run, speakerAddress, type Link } from './link.ts';
+import { inNamespaceOf, type Root } from './root.ts';
+
+export function gobgp(root: Root): DaemonKind {
+  return {
+    name: `GoBGP ${/[\d.]+/.exec(run('gobgpd', '--version'))?.[0] ?? 'of unknown version'}`,
+    lacks: { 'route refresh': 'its softresetin goes through the routes that it has kept, and asks nobody' },
+    start: async (link, options) => {
+      const daemon = new Gobgp(root, link, options);
+      await daemon.start();
+      return daemon;
+    },
+  };
+}
+
+interface GobgpNeighbor {
+  readonly state?: {
+    readonly session_state?: number;
+    readonly messages?: { readonly received?: { readonly update?: number } };
+  };
+  readonly afi_safis?: readonly {
+    readonly state?: { readonly family?: { readonly afi?: number }; readonly received?: number };
+  }[];
+}
+
+interface GobgpAttribute {
+  readonly type: number;
+  readonly value?: unknown;
+  readonly nexthop?: string;
+  readonly metric?: number;
+  readonly as_paths?: readonly { readonly asns: readonly number[] }[];
+  readonly communities?: readonly number[];
+}
+
+const establishedState = 6;
+
+class Gobgp implements Daemon {
+  readonly #root: Root;
+  readonly #link: Link;
+  readonly #options: DaemonOptions;
+  readonly #programs: Programs;
+  readonly #neighbor: string;
+
+  constructor(root: Root, link: Link, options: DaemonOptions) {
+    this.#root = root;
+    this.#link = link;
+    this.#options = options;
+    this.#programs = new Programs(link, root);
+    this.#neighbor = speakerAddress[options.family];
+  }
+
+  async start(): Promise<void> {
+    writeFileSync(this.#programs.path('gobgpd.toml'), this.#configuration());
+    const configuration = `${this.#programs.directory}/gobgpd.toml`;
+    const { running } = this.#programs.start('gobgpd', ['gobgpd', '-f', configuration, '--log-plain', '-l', 'info']);
+    await until('GoBGP has its neighbor', async () => {
+      if (!running()) throw new Error(this.#programs.log('gobgpd'));
+      return (await this.#status()).state;
+    });
+  }
+
+  async established(): Promise<boolean> {
+    return (await this.#status()).state?.session_state === establishedState;
+  }
+
+  async routes(family: Family): Promise<ReadonlyMap<string, Path>> {
+    const text = await this.#gobgp('-j', 'global', 'rib', '-a', `ipv${family}`);
+    const found = new Map<string, Path>();
+    for (const [prefix, paths] of Object.entries(JSON.parse(text || '{}') as Record<string, { attrs: GobgpAttribute[] }[]>)) {
+      if (paths[0] !== undefined) found.set(prefix, pathOf(paths[0].attrs));
+    }
+    return found;
+  }
+
+  async count(family: Family): Promise<number> {
+    const states = (await this.#status()).afi_safis?.map(({ state }) => state) ?? [];
+    return states.find((state) => state?.family?.afi === (family === 4 ? 1 : 2))?.received ?? 0;
+  }
+
+  requestRefresh(): Promise<void> {
+    throw new Error('GoBGP does not ask for routes again');
+  }
+
+  async updatesReceived(): Promise<number> {
+    return (await this.#status()).state?.messages?.received?.update ?? 0;
+  }
+
+  /** Administrative Reset: its shutdown closes the connection before the NOTIFICATION has left, more often than not. */
+  async shutDown(text: string): Promise<void> {
+    await this.#gobgp('neighbor', this.#neighbor, 'reset', '--reason', text);
+  }
+
+  async bringUp(): Promise<void> {
+    // After a reset it refuses us for 30 seconds, whatever its configuration says.
+    await this.kill();
+    await this.start();
+  }
+
+  async lastError(): Promise<string> {
+    return this.#programs.log('gobgpd');
+  }
+
+  stop(): Promise<void> {
+    return this.#programs.end('SIGTERM');
+  }
+
+  kill(): Promise<void> {
+    return this.#programs.end('SIGKILL');
+  }
+
+  #configuration(): string {
+    const { family, password } = this.#options;
+    const families = ([4, 6] as const).map(
+      (family) => `
+[[neighbors.afi-safis]]
+[neighbors.afi-safis.config]
+afi-safi-name = "ipv${family}-unicast"`,
+    );
+    return `
+[global.config]
+as = ${routerAsn}
+router-id = "${routerAddress[4]}"
+[[neighbors]]
+[neighbors.config]
+neighbor-address = "${this.#neighbor}"
+peer-as = ${speakerAsn}
+${password === undefined ? '' : `auth-password = "${password}"`}
+[neighbors.transport.config]
+local-address = "${routerAddress[family]}"
+passive-mode = true
+[neighbors.timers.config]
+hold-time = 9
+connect-retry = 1
+${families.join('\n')}
+`;
+  }
+
+  async #status(): Promise<GobgpNeighbor> {
+    return JSON.parse(await this.#gobgp('-j', 'neighbor', this.#neighbor)) as GobgpNeighbor;
+  }
+
+  async #gobgp(...words: readonly string[]): Promise<string> {
+    const { stdout } = await runCommand(inNamespaceOf(this.#root, this.#link.router, ['gobgp', ...words]));
+    return stdout;
+  }
+}
+
+function pathOf(attributes: readonly GobgpAttribute[]): Path {
+  const attribute = (type: number): GobgpAttribute | undefined => attributes.find((one) => one.type === type);
+  const large = (attribute(32)?.value ?? []) as { ASN: number; LocalData1: number; LocalData2: number }[];
+  return {
+    nextHop: attribute(3)?.nexthop ?? attribute(14)?.nexthop ?? '',
+    asPath:
+      attribute(2)
+        ?.as_paths?.flatMap(({ asns }) => asns)
+        .join(' ') ?? '',
+    origin: (['IGP', 'EGP', 'incomplete'] as const)[Number(attribute(1)?.value ?? 2)] ?? 'incomplete',
+    med: attribute(4)?.metric,
+    communities: (attribute(8)?.communities ?? []).map((value) => `${Math.floor(value / 65536)}:${value % 65536}`),
+    largeCommunities: large.map(({ ASN, LocalData1, LocalData2 }) => `${ASN}:${LocalData1}:${LocalData2}`),
+  };
+}

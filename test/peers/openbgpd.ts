@@ -1,0 +1,147 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { run as runCommand } from '../lab/command.ts';
+import { until } from '../lab/until.ts';
+import { Programs, routerAsn, speakerAsn, type Daemon, type DaemonKind, type DaemonOptions, type Family, type Path } from './daemon.ts';
+import { routerAddress, run, speakerAddress, type Link } from './link.ts';
+import { inRoot, type Root } from './root.ts';
+
+export function openbgpd(root: Root): DaemonKind {
+  return {
+    name: `OpenBGPD ${/[\d.]+/.exec(run('sh', '-c', '/usr/sbin/bgpd -V 2>&1'))?.[0] ?? 'of unknown version'}`,
+    lacks: { 'extended next hop': 'this version has no RFC 8950' },
+    start: async (link, options) => {
+      const daemon = new Openbgpd(root, link, options);
+      await daemon.start();
+      return daemon;
+    },
+  };
+}
+
+interface OpenbgpdNeighbor {
+  readonly state: string;
+  readonly stats?: { readonly update?: { readonly received?: { readonly updates?: number } } };
+}
+
+interface OpenbgpdRoute {
+  readonly prefix: string;
+  readonly aspath: string;
+  readonly exit_nexthop: string;
+  readonly origin: string;
+  readonly metric: number;
+  readonly communities?: readonly string[];
+  readonly large_communities?: readonly string[];
+}
+
+class Openbgpd implements Daemon {
+  readonly #root: Root;
+  readonly #options: DaemonOptions;
+  readonly #programs: Programs;
+  readonly #neighbor: string;
+
+  constructor(root: Root, link: Link, options: DaemonOptions) {
+    this.#root = root;
+    this.#options = options;
+    this.#programs = new Programs(link, root);
+    this.#neighbor = speakerAddress[options.family];
+  }
+
+  async start(): Promise<void> {
+    // Where its unprivileged processes are locked up; Debian's service makes it when it starts.
+    mkdirSync(`${this.#root.path}/run/openbgpd`, { recursive: true, mode: 0o755 });
+    const file = this.#programs.path('bgpd.conf');
+    writeFileSync(file, this.#configuration());
+    chmodSync(file, 0o600);
+    const { running } = this.#programs.start('bgpd', ['/usr/sbin/bgpd', '-d', '-v', '-f', `${this.#programs.directory}/bgpd.conf`]);
+    await until('OpenBGPD has its neighbor', async () => {
+      if (!running()) throw new Error(this.#programs.log('bgpd'));
+      return (await this.#status())?.state === 'Active';
+    });
+  }
+
+  async established(): Promise<boolean> {
+    return (await this.#status())?.state === 'Established';
+  }
+
+  async routes(family: Family): Promise<ReadonlyMap<string, Path>> {
+    const text = await this.#bgpctl('-j', 'show', 'rib', `ipv${family}`, 'detail', 'neighbor', this.#neighbor);
+    const { rib = [] } = JSON.parse(text) as { rib?: OpenbgpdRoute[] };
+    return new Map(rib.map((route) => [route.prefix, pathOf(route)]));
+  }
+
+  async count(family: Family): Promise<number> {
+    return (await this.routes(family)).size;
+  }
+
+  async requestRefresh(): Promise<void> {
+    await this.#bgpctl('neighbor', this.#neighbor, 'refresh');
+  }
+
+  async updatesReceived(): Promise<number> {
+    return (await this.#status())?.stats?.update?.received?.updates ?? 0;
+  }
+
+  async shutDown(text: string): Promise<void> {
+    await this.#bgpctl('neighbor', this.#neighbor, 'down', text);
+  }
+
+  async bringUp(): Promise<void> {
+    await this.#bgpctl('neighbor', this.#neighbor, 'up');
+  }
+
+  async lastError(): Promise<string> {
+    return JSON.stringify(await this.#status());
+  }
+
+  stop(): Promise<void> {
+    return this.#programs.end('SIGTERM');
+  }
+
+  /** Its processes watch each other: the others end when one is gone. */
+  kill(): Promise<void> {
+    return this.#programs.end('SIGKILL');
+  }
+
+  #configuration(): string {
+    const { family, password } = this.#options;
+    return `
+AS ${routerAsn}
+router-id ${routerAddress[4]}
+listen on ${routerAddress[family]}
+socket "${this.#programs.directory}/bgpd.sock"
+fib-update no
+holdtime 9
+neighbor ${this.#neighbor} {
+  remote-as ${speakerAsn}
+  passive
+  announce IPv4 unicast
+  announce IPv6 unicast
+  ${password === undefined ? '' : `tcp md5sig password "${password}"`}
+}
+allow from any
+allow to any
+`;
+  }
+
+  async #status(): Promise<OpenbgpdNeighbor | undefined> {
+    const text = await this.#bgpctl('-j', 'show', 'neighbor', this.#neighbor);
+    return (JSON.parse(text) as { neighbors?: OpenbgpdNeighbor[] }).neighbors?.[0];
+  }
+
+  async #bgpctl(...words: readonly string[]): Promise<string> {
+    const socket = `${this.#programs.directory}/bgpd.sock`;
+    const { stdout } = await runCommand(inRoot(this.#root, ['bgpctl', '-s', socket, ...words]));
+    return stdout;
+  }
+}
+
+function pathOf(route: OpenbgpdRoute): Path {
+  return {
+    nextHop: route.exit_nexthop,
+    asPath: route.aspath,
+    origin: route.origin === 'IGP' || route.origin === 'EGP' ? route.origin : 'incomplete',
+    // It shows 0 where there is none.
+    med: route.metric === 0 ? undefined : route.metric,
+    communities: [...(route.communities ?? [])].sort(),
+    largeCommunities: route.large_communities ?? [],
+  };
+}

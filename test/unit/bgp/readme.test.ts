@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { fieldClass, type StreamedEvent } from '../../../src/bgp/index.ts';
+
+const readme = readFileSync(join(import.meta.dirname, '../../../src/bgp/README.md'), 'utf8');
+
+/** The rows of the first table of a chapter, cell by cell, without its head. */
+function table(chapter: string): string[][] {
+  const [, text = ''] = readme.split(`\n## ${chapter}\n`);
+  const lines = text.split('\n## ')[0]?.split('\n') ?? [];
+  const start = lines.findIndex((line) => line.startsWith('|---'));
+  const rows = lines.slice(start + 1);
+  return rows.slice(0, rows.indexOf('')).map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()));
+}
+
+const code = (cell: string | undefined): string => cell?.replaceAll('`', '') ?? '';
+
+test('the README has every option of a peer and what a change of it costs', () => {
+  expect(Object.fromEntries(table('Peer options').map(([, name, , change]) => [code(name), change]))).toEqual(fieldClass);
+});
+
+test('the README has every event', () => {
+  const types: Readonly<Record<StreamedEvent['type'], true>> = {
+    state: true,
+    established: true,
+    down: true,
+    notification: true,
+    refresh: true,
+    endOfRib: true,
+    lost: true,
+  };
+  expect(table('Events').map(([, type]) => code(type))).toEqual(Object.keys(types));
+});

@@ -1,0 +1,212 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import {
+  PeerOptionsError,
+  RouteError,
+  Speaker,
+  SpeakerError,
+  type PeerOptions,
+  type RouteInput,
+  type SpeakerOptions,
+} from '../../../src/bgp/index.ts';
+import { MemoryNetwork } from '../../../src/bgp/transport/memory-network.ts';
+import { MemoryTransport } from '../../../src/bgp/transport/memory.ts';
+import { address } from '../../../src/net/address.ts';
+import { prefix } from '../../../src/net/prefix.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+import { attributesText, Routers } from '../agent/routers.ts';
+
+let clock: VirtualClock;
+let routers: Routers;
+let speaker: Speaker;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  routers = new Routers(clock);
+  speaker = new Speaker({ asn: 64512, routerId: '10.0.0.11', clock, random: () => 0.5, transport: routers.transport });
+});
+
+const plain = (med?: number): string => attributesText([], med, 1);
+
+/** Prefixes that the router was told, with their attributes. */
+function heard(router: string): Record<string, string> {
+  routers.exchange();
+  return Object.fromEntries(routers.table(router) ?? []);
+}
+
+describe('options', () => {
+  test('text does as well as values, and the speaker says what the peer does not', () => {
+    const peer = speaker.addPeer({ address: '10.0.0.1', peerAsn: 64513, sourceAddress: '10.0.0.11', nextHop: { ipv6: '2001:db8::11' } });
+    const values = {
+      address: address('10.0.0.3'),
+      peerAsn: 64513,
+      localAsn: 64999,
+      routerId: address('10.9.9.9'),
+      sourceAddress: address('10.0.0.12'),
+    };
+    const other = speaker.addPeer({ name: 'other', ...values });
+    expect(peer.status()).toMatchObject({ name: '10.0.0.1', address: '10.0.0.1', localAsn: 64512, routerId: '10.0.0.11' });
+    expect(other.status()).toMatchObject({ name: 'other', address: '10.0.0.3', localAsn: 64999, routerId: '10.9.9.9' });
+    routers.exchange();
+    expect(routers.transport.dialed).toMatchObject([{ sourceAddress: address('10.0.0.11') }, { sourceAddress: address('10.0.0.12') }]);
+  });
+
+  test('a peer without an address has the name of its interface', () => {
+    expect(speaker.addPeer({ interface: 'eth1', peerAsn: 'external' }).name).toBe('eth1');
+  });
+
+  test.each<[keyof PeerOptions, PeerOptions, string]>([
+    ['address', { address: '10.0.0', peerAsn: 1 }, '"10.0.0"'],
+    ['address', { address: '10.0.0.1/32', peerAsn: 1 }, '"10.0.0.1/32"'],
+    ['address', { peerAsn: 1, name: 'tor' }, 'needs an address'],
+    ['name', { peerAsn: 1 }, 'needs a name'],
+    ['routerId', { address: '10.0.0.1', peerAsn: 1, routerId: '::1' }, 'IPv4'],
+    ['sourceAddress', { address: '10.0.0.1', peerAsn: 1, sourceAddress: 'eth0' }, '"eth0"'],
+    ['nextHop', { address: '10.0.0.1', peerAsn: 1, nextHop: { ipv6: '2001:db8::x' } }, '"2001:db8::x"'],
+    ['nextHop', { address: '10.0.0.1', peerAsn: 1, nextHop: { ipv6: '192.0.2.1' } }, 'IPv6'],
+  ])('%s of %j is refused with what to write', (field, options, text) => {
+    const add = (): unknown => speaker.addPeer(options);
+    expect(add).toThrow(PeerOptionsError);
+    expect(add).toThrow(text);
+    expect(add).toThrow(expect.objectContaining({ code: 'ERR_BGP_PEER_OPTIONS', field }));
+    expect(speaker.peers).toEqual([]);
+  });
+
+  test('where neither peer nor speaker say them, AS number and identifier are missed by name', () => {
+    const bare = new Speaker({ clock, transport: routers.transport });
+    expect(() => bare.addPeer({ address: '10.0.0.1', peerAsn: 1 })).toThrow(
+      'localAsn: is missing: give it to the peer, or asn to the speaker',
+    );
+    expect(() => bare.addPeer({ address: '10.0.0.1', peerAsn: 1, localAsn: 2 })).toThrow('routerId: is missing');
+  });
+
+  test.each<[string, SpeakerOptions]>([
+    ['asn', { asn: 0 }],
+    ['asn', { asn: 23456 }],
+    ['routerId', { routerId: '0.0.0.0' }],
+    ['routerId', { routerId: '2001:db8::1' }],
+    ['routerId', { routerId: 'me' }],
+    ['listen', { listen: [{ address: 'localhost' }] }],
+  ])('%s of the speaker is refused: %j', (option, options) => {
+    const make = (): Speaker => new Speaker({ ...options, transport: routers.transport });
+    expect(make).toThrow(SpeakerError);
+    expect(make).toThrow(new RegExp(`^${option}: `));
+    expect(make).toThrow(expect.objectContaining({ code: 'ERR_BGP_SPEAKER_OPTIONS' }));
+  });
+
+  test('a speaker listens where the text says', () => {
+    const transport = new MemoryTransport(clock);
+    expect(new Speaker({ clock, transport, listen: [{ address: '10.0.0.11', port: 1790 }] }).listening().sockets).toMatchObject([
+      { address: '10.0.0.11', port: 1790 },
+    ]);
+    expect(transport.listening).toEqual([{ address: address('10.0.0.11'), port: 1790 }]);
+  });
+
+  test('a peer keeps the name that it was given by its first address', () => {
+    const peer = speaker.addPeer({ address: '10.0.0.1', peerAsn: 64513 });
+    peer.reconfigure({ address: '10.0.0.2', peerAsn: 64513 });
+    expect(peer.status()).toMatchObject({ name: '10.0.0.1', address: '10.0.0.2' });
+    expect(() => peer.reconfigure({ name: 'tor', address: '10.0.0.2', peerAsn: 64513 })).toThrow('keeps its name');
+  });
+});
+
+describe('routes for all peers', () => {
+  beforeEach(() => {
+    speaker.addPeer({ name: 'tor1', address: '10.0.0.1', peerAsn: 64513 });
+    speaker.addPeer({ name: 'tor2', address: '10.0.0.2', peerAsn: 64513 });
+  });
+
+  test('every peer gets them, and one that is added later; then the change, and nothing twice', () => {
+    speaker.rib.set([{ prefix: '192.0.2.1/32', communities: ['64512:100', '64512:1:2'] }, { prefix: '192.0.2.2/32' }]);
+    const standard = { kind: 'standard', value: 64512 * 65536 + 100 } as const;
+    const large = { kind: 'large', globalAdministrator: 64512, localData1: 1, localData2: 2 } as const;
+    const everything = { '192.0.2.1/32': attributesText([standard, large], undefined, 1), '192.0.2.2/32': plain() };
+    expect(heard('10.0.0.1')).toEqual(everything);
+    speaker.addPeer({ name: 'tor3', address: '10.0.0.3', peerAsn: 64513 });
+    expect(heard('10.0.0.3')).toEqual(everything);
+    const updates = (): number => speaker.peers.reduce((sum, peer) => sum + peer.status().counters.sent.update, 0);
+    const before = updates();
+    speaker.rib.set([{ prefix: prefix('192.0.2.1/32'), communities: ['64512:1:2', '64512:100'] }, { prefix: '192.0.2.2/32' }]);
+    routers.exchange();
+    expect(updates()).toBe(before);
+    speaker.rib.announce({ prefix: '192.0.2.3/32' });
+    speaker.rib.withdraw('192.0.2.1/32');
+    for (const router of ['10.0.0.1', '10.0.0.2', '10.0.0.3']) expect(Object.keys(heard(router))).toEqual(['192.0.2.2/32', '192.0.2.3/32']);
+  });
+
+  test("a peer's own route counts before them, and they come back after it", () => {
+    const [tor1] = speaker.peers;
+    speaker.rib.set([{ prefix: '192.0.2.1/32', med: 10 }]);
+    tor1?.routes.update({ announce: [{ prefix: '192.0.2.1/32', med: 1 }] });
+    expect([heard('10.0.0.1'), heard('10.0.0.2')]).toEqual([{ '192.0.2.1/32': plain(1) }, { '192.0.2.1/32': plain(10) }]);
+    speaker.rib.set([{ prefix: '192.0.2.1/32', med: 20 }]);
+    expect([heard('10.0.0.1'), heard('10.0.0.2')]).toEqual([{ '192.0.2.1/32': plain(1) }, { '192.0.2.1/32': plain(20) }]);
+    tor1?.routes.update({ withdraw: ['192.0.2.1/32'] });
+    expect(heard('10.0.0.1')).toEqual({ '192.0.2.1/32': plain(20) });
+  });
+
+  test.each<[string, readonly RouteInput[]]>([
+    ['prefix', [{ prefix: '192.0.2.9/32' }, { prefix: '192.0.2.9' }]],
+    ['communities', [{ prefix: '192.0.2.9/32' }, { prefix: '192.0.2.8/32', communities: ['nobody'] }]],
+  ])('where one is written wrongly nothing changes: %s', (field, routes) => {
+    speaker.rib.set([{ prefix: '192.0.2.1/32' }]);
+    const [tor1] = speaker.peers;
+    const attempts = [
+      () => speaker.rib.set(routes),
+      () => tor1?.routes.set(routes),
+      () => tor1?.routes.update({ announce: routes, withdraw: ['192.0.2.1/32'] }),
+    ];
+    for (const attempt of attempts) {
+      expect(attempt).toThrow(RouteError);
+      expect(attempt).toThrow(expect.objectContaining({ field }));
+    }
+    expect(() => speaker.rib.withdraw('192.0.2.1')).toThrow(RouteError);
+    expect(heard('10.0.0.1')).toEqual({ '192.0.2.1/32': plain() });
+  });
+
+  test('a removed peer hears nothing more, and leaves nothing behind', async () => {
+    speaker.rib.set([{ prefix: '192.0.2.1/32' }]);
+    routers.exchange();
+    const [tor1] = speaker.peers;
+    const removed = tor1?.remove();
+    routers.exchange();
+    await removed;
+    speaker.rib.set([]);
+    expect(heard('10.0.0.2')).toEqual({});
+    expect(tor1?.status().prefixesAdvertised).toEqual({ ipv4: 0, ipv6: 0 });
+  });
+});
+
+describe('with graceful restart, End-of-RIB', () => {
+  const gracefulRestart = { restartTime: 60 };
+
+  /** Two speakers that meet in memory, and which families the second has heard the end of. */
+  function meet(before: (speaker: Speaker) => void): { readonly announcer: Speaker; readonly ended: number[] } {
+    const network = new MemoryNetwork(clock);
+    const make = (asn: number, routerId: string): Speaker =>
+      new Speaker({ asn, routerId, listen: [{}], clock, random: () => 0.5, transport: network.host([address(routerId)]) });
+    const [announcer, router] = [make(64512, '10.0.0.11'), make(64513, '10.0.0.1')];
+    const ended: number[] = [];
+    router
+      .addPeer({ address: '10.0.0.11', peerAsn: 64512, passive: true, gracefulRestart })
+      .on('endOfRib', ({ family }) => ended.push(family));
+    before(announcer);
+    announcer.addPeer({ address: '10.0.0.1', peerAsn: 64513, gracefulRestart });
+    clock.advance(1_000);
+    expect(announcer.peers[0]?.status().state).toBe('Established');
+    return { announcer, ended };
+  }
+
+  test('waits until the routes for all peers were set, single routes do not count', () => {
+    const { announcer, ended } = meet(() => {});
+    announcer.rib.announce({ prefix: '192.0.2.1/32' });
+    clock.advance(1_000);
+    expect(ended).toEqual([]);
+    announcer.rib.set([{ prefix: '192.0.2.1/32' }]);
+    clock.advance(0);
+    expect(ended).toEqual([4]);
+  });
+
+  test('comes at once to a peer that is added after they were set', () => {
+    expect(meet(({ rib }) => rib.set([])).ended).toEqual([4]);
+  });
+});

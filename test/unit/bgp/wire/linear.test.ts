@@ -1,0 +1,119 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Coverage } from '../../../fuzz/coverage.ts';
+import { messageOf } from '../../../fuzz/corpus.ts';
+import type * as Wire from '../../../../src/bgp/wire/index.ts';
+import type { WireSession } from '../../../../src/bgp/wire/index.ts';
+import { hex } from '../hex.ts';
+
+const coverage = new Coverage(join(import.meta.dirname, '../../../../src/bgp/wire'));
+let wire: typeof Wire;
+
+beforeAll(async () => {
+  coverage.start();
+  wire = await import('../../../../src/bgp/wire/index.ts');
+});
+afterAll(() => coverage.stop());
+
+const extended = 65_535;
+const room = extended - 19;
+
+/** As many of the unit as fit into `length` octets. */
+const repeated = (unit: string, length: number): Uint8Array => {
+  const octets = hex(unit);
+  const count = Math.floor(length / octets.length);
+  return Uint8Array.from({ length: count * octets.length }, (_, at) => octets[at % octets.length] ?? 0);
+};
+
+const u16 = (value: number): number[] => [value >> 8, value & 255];
+
+function concat(...parts: readonly (Uint8Array | readonly number[])[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    all.set(part, offset);
+    offset += part.length;
+  }
+  return all;
+}
+
+const nothing: Uint8Array = new Uint8Array(0);
+const update = (attributes: Uint8Array, nlri = nothing, withdrawn = nothing): Uint8Array =>
+  messageOf(2, concat(u16(withdrawn.length), withdrawn, u16(attributes.length), attributes, nlri));
+
+/** One attribute with the extended length. */
+const attribute = (flags: number, type: number, value: Uint8Array): Uint8Array => concat([flags | 0x10, type, ...u16(value.length)], value);
+
+const mandatory = hex('40010100 40020602010000fde9 4003040a000001');
+const nextHop6 = '20010db8000000000000000000000002';
+
+/** The messages on which a decoder could spend most, about `length` octets behind the header. */
+const worst: readonly (readonly [string, (length: number) => Uint8Array, WireSession?])[] = [
+  ['prefixes of no octet', (length) => update(mandatory, repeated('00', length - 60))],
+  ['withdrawn prefixes of no octet', (length) => update(nothing, nothing, repeated('00', length - 60))],
+  ['prefixes with a path identifier', (length) => update(mandatory, repeated('0000000100', length - 60)), { addPathReceive: [4, 6] }],
+  [
+    'IPv6 prefixes of no octet',
+    (length) => update(concat(attribute(0x80, 14, concat(hex(`000201 10 ${nextHop6} 00`), repeated('00', length - 100))), mandatory)),
+  ],
+  ['withdrawn IPv6 prefixes', (length) => update(attribute(0x80, 15, concat(hex('000201'), repeated('00', length - 60))))],
+  ['one attribute again and again', (length) => update(concat(mandatory, repeated('400600', length - 60)), hex('080a'))],
+  ['attributes of a wrong length, again and again', (length) => update(concat(mandatory, repeated('c00800', length - 60)), hex('080a'))],
+  ['unknown attributes', (length) => update(concat(mandatory, repeated('c06300', length - 60)), hex('080a'))],
+  ['unknown well-known attributes', (length) => update(concat(mandatory, repeated('406300', length - 60)), hex('080a'))],
+  ['a long AS_PATH', (length) => update(attribute(0x40, 2, repeated(`02ff${'0000fde9'.repeat(255)}`, length - 60)))],
+  ['an AS_PATH of short segments', (length) => update(attribute(0x40, 2, repeated('02010000fde9', length - 60)))],
+  [
+    'an AS_PATH of many segments with AS 0 at the end',
+    (length) => update(attribute(0x40, 2, concat(repeated('02010000fde9', length - 70), hex('020100000000')))),
+  ],
+  ['communities', (length) => update(attribute(0xc0, 8, repeated('fde90001', length - 60)))],
+  ['large communities', (length) => update(attribute(0xc0, 32, repeated('0000fde90000000100000002', length - 60)))],
+  ['extended communities', (length) => update(attribute(0xc0, 16, repeated('0002fde900000064', length - 60)))],
+  ['a cluster list', (length) => update(attribute(0x80, 10, repeated('0a000001', length - 60))), { internal: true }],
+  ['capabilities of no octet', (length) => openWith(repeated('0200', Math.min(length, 4_000)))],
+  ['parameters of no octet', (length) => openWithParameters(repeated('020000', Math.min(length, 4_000)))],
+  ['restarting families', (length) => openWith(repeated(`40fe 0078${'00010180'.repeat(63)}`, Math.min(length, 3_900)))],
+  ['a Hard Reset in a Hard Reset in a Hard Reset', (length) => messageOf(3, repeated('0609', length))],
+  ['a shutdown text of control characters', (length) => messageOf(3, concat([6, 2, 255], repeated('1b', length - 3)))],
+];
+
+function openWith(capabilities: Uint8Array): Uint8Array {
+  return openWithParameters(concat([2, ...u16(capabilities.length)], capabilities));
+}
+
+/** RFC 9072. */
+function openWithParameters(parameters: Uint8Array): Uint8Array {
+  return messageOf(1, concat(hex('04 fde9 005a 0a000001 ff ff'), u16(parameters.length), parameters));
+}
+
+/** What the engine counts while the message is decoded and, where it can be, described or encoded again. */
+function workFor(message: Uint8Array, session: WireSession): number {
+  const options = { maximum: extended, ...session };
+  coverage.work();
+  const result = wire.decodeMessage(message, options);
+  if (result.ok && result.value.kind === 'notification') wire.describeNotification(result.value);
+  if (result.ok) wire.encodeMessage(result.value, options);
+  return coverage.work();
+}
+
+describe('BGP-084 work grows with the length only, and with no more than it', () => {
+  test('the measure tells linear from quadratic', () => {
+    const framed = (length: number): number => {
+      coverage.work();
+      for (let i = 0; i < length; i++) new wire.Framer().push(new Uint8Array(1));
+      return coverage.work();
+    };
+    expect(framed(2_000) / framed(1_000)).toBeGreaterThan(1.8);
+    expect(framed(2_000) / framed(1_000)).toBeLessThan(2.2);
+  });
+
+  test.each(worst.map(([name, make, session = {}]) => [name, make, session] as const))('%s', (_, make, session) => {
+    const [short, long] = [make(room / 16), make(room)];
+    expect(long.length).toBeLessThanOrEqual(extended);
+    const [little, much] = [workFor(short, session), workFor(long, session)];
+    // Sixteen times the length: quadratic work would be 256 times as much. The optimizing compiler blurs the counts a little.
+    expect(much / little).toBeLessThan((1.6 * long.length) / short.length);
+    expect(much).toBeLessThan(30 * long.length);
+  });
+});

@@ -1,0 +1,39 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { runCommand } from '../../../src/dataplane/run-command.ts';
+
+const bounds = { timeout: 10_000, outputBytes: 1000 };
+
+test('a command that ends is an outcome, whatever its status', async () => {
+  expect(await runCommand(['sh', '-c', 'cat; echo no >&2; exit 3'], 'yes', bounds)).toEqual({ status: 3, stdout: 'yes', stderr: 'no\n' });
+});
+
+test.each([
+  ['unavailable', ['/no/such/program']],
+  ['permission', ['/dev/null']],
+  ['failed', ['sh', '-c', 'yes']],
+] as const)('a command that cannot run to its end is an error: %s', async (code, command) => {
+  await expect(runCommand(command, '', bounds)).rejects.toMatchObject({ name: 'DataplaneError', code });
+});
+
+test('a process without file descriptors left gets errors, and does not end', async () => {
+  const program = `
+    import { openSync } from 'node:fs';
+    import { followCommand, runCommand } from ${JSON.stringify(join(import.meta.dirname, '../../../src/dataplane/run-command.ts'))};
+    const ended = Promise.withResolvers();
+    const say = (error) => console.log(error.name, error.code, error.message);
+    await runCommand(['true'], '', { timeout: 10_000, outputBytes: 1000 });
+    try { for (;;) openSync('/dev/null'); } catch {}
+    // Node waits for this time at its end.
+    await runCommand(['true'], '', { timeout: 100, outputBytes: 1000 }).catch(say);
+    const followed = followCommand(['true'], 100, () => {}, (why) => ended.resolve(why));
+    console.log(await ended.promise);
+    await followed.stop();
+    await followCommand(['true'], 100, () => {}, () => {}).stop();
+  `;
+  const limited = 'ulimit -n 100; exec "$0" --input-type=module -e "$1"';
+  const { stdout } = await promisify(execFile)('sh', ['-c', limited, process.execPath, program]);
+  expect(stdout).toBe('DataplaneError unavailable cannot run true: spawn true EMFILE\nspawn true EMFILE\n');
+}, 20_000);
