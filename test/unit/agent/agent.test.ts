@@ -575,7 +575,7 @@ describe('stopping', () => {
     await bed.advance(100);
     const written = bed.states.length;
     await bed.agent.stop('bye');
-    expect(bed.takeLog()).toEqual(['stop: bye', 'data plane closed']);
+    expect(bed.takeLog()).toEqual(['stop for restart: bye', 'data plane closed']);
     expect([...bed.dataplane.kernel.keys()]).toEqual(['192.0.2.1 TCP 80']);
     expect(bed.states).toHaveLength(written + 1);
     expect(bed.clock.pending).toBe(0);
@@ -606,7 +606,7 @@ describe('stopping', () => {
       await bed.settle();
       const stopped = bed.agent.stop('bye');
       await bed.settle();
-      expect(bed.takeLog()).toEqual(['stop: bye']);
+      expect(bed.takeLog()).toEqual(['stop for restart: bye']);
       bed.dataplane.failure = failure;
       kernel.open();
       await stopped;

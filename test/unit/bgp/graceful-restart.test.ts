@@ -35,7 +35,7 @@ const endOfRib = '2 00000000';
 function run(change: Partial<PeerOptions> = {}, speakerOptions: SpeakerOptions = {}, clock = new VirtualClock()) {
   const transport = new MemoryTransport(clock);
   transport.localAddress = address('10.0.0.2');
-  const speaker = new Speaker({ clock, random: () => 0.999_999, transport }, speakerOptions);
+  const speaker = new Speaker({ clock, random: () => 0.999_999, transport, ...speakerOptions });
   const peer = speaker.addPeer({ ...options, ...change });
   const sent = (): string[] => messages(transport.remote.take()).map(({ type, body }) => `${type} ${toHex(body)}`);
   const answer = (open: Identity | undefined = helper, without: readonly string[] = []): string[] => {

@@ -24,7 +24,7 @@ export class End {
     const write = (fields: object, message: string): void => void this.logged.push(`${message} ${JSON.stringify(fields)}`);
     const log: Log = { debug: write, info: write, warn: write, error: write };
     const components = { clock: this.#network.clock, random: () => 0.999_999, transport: this.host, log };
-    this.speaker = new Speaker(components, options);
+    this.speaker = new Speaker({ ...components, ...options });
     this.peer = this.speaker.addPeer({ ...this.options, ...change });
   }
 
