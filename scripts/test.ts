@@ -3,8 +3,8 @@
  *
  *   node scripts/test.ts quick   what `npm test` runs: types, build, lint, format, import graph, unit and property tests, a lab smoke run
  *   node scripts/test.ts lab     every lab suite, one after the other
- *   node scripts/test.ts quick -t 'BGP-'   further arguments: only vitest, with them; by name (-t) the tests are listed
  *   node scripts/test.ts peers   our speaker against BIRD, FRR, GoBGP and OpenBGPD
+ *   node scripts/test.ts quick -t 'BGP-'   further arguments: only vitest, with them; by name (-t) the tests are listed
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -39,11 +39,17 @@ if (run === undefined) {
   console.error(`unknown tier ${tier}: one of ${Object.keys(tiers).join(', ')}`);
   process.exit(2);
 }
-const outcomes = vitestArguments.length > 0 ? [vitest(vitestArguments.join(' '), vitestArguments)] : run();
+const outcomes = vitestArguments.length > 0 ? [vitest(vitestArguments.join(' '), inProject(vitestArguments))] : run();
 const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
 const failed = outcomes.reduce((sum, outcome) => sum + outcome.failed, 0);
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed > 0 || passed === 0 ? 1 : 0);
+
+/** Where no file is named, only tests of the tier: a name alone would also find those of the labs, which need minutes. */
+function inProject(args: readonly string[]): readonly string[] {
+  const chosen = args.some((arg) => arg.startsWith('test/') || arg.startsWith('--project'));
+  return chosen ? args : ['--project', tier === 'quick' ? 'unit' : tier, ...args];
+}
 
 /** One static check counts as one test. */
 function check(title: string, command: string, args: readonly string[]): Outcome {

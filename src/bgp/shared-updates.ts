@@ -43,7 +43,7 @@ export class UpdateGroup {
   }
 
   withdraw(rib: FamilyRib): Packed {
-    return this.#shareable(rib, rib.withdrawals, undefined, () => packWithdrawals(rib, rib.withdrawals));
+    return this.#shareable(rib, rib.withdrawals, undefined, () => packWithdrawals(rib, rib.withdrawals, this.#outbound.maximumLength));
   }
 
   announce(rib: FamilyRib, bucket: Bucket, set: AttributeSet): Packed {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, type TestContext } from 'vitest';
 import type { PeerStatus } from '../../src/bgp/index.ts';
 import { until } from '../lab/until.ts';
 import { speakerAsn, type Daemon, type DaemonKind, type DaemonOptions, type Family, type Feature } from './daemon.ts';
@@ -76,9 +76,8 @@ export function commonSuite(kind: DaemonKind): void {
       );
     };
 
-    // A row of the table that the daemon does not have is skipped, and its name says why.
-    const has = (feature: Feature): boolean => kind.lacks[feature] === undefined;
-    const why = (feature: Feature): string => (has(feature) ? '' : ` (${kind.lacks[feature] ?? ''})`);
+    /** A row of the table that the daemon does not have is skipped, and the reason is printed. */
+    const needs = (feature: Feature, { skip }: TestContext): void => skip(kind.lacks[feature] !== undefined, kind.lacks[feature]);
 
     test('BGP-039 BGP-087 BGP-088 BGP-089 announces both families with their attributes', async () => {
       const { daemon, speaker } = await both();
@@ -121,7 +120,8 @@ export function commonSuite(kind: DaemonKind): void {
       expect(await daemon.established()).toBe(true);
     });
 
-    test.runIf(has('route refresh'))(`BGP-083 sends everything again when asked to${why('route refresh')}`, async () => {
+    test('BGP-083 sends everything again when asked to', async (context) => {
+      needs('route refresh', context);
       const { daemon, speaker } = await both();
       await speaker.call('set', 'peer', ['192.0.2.1/32', '2001:db8::1/128']);
       await expectRoutes(daemon, ['192.0.2.1/32', '2001:db8::1/128']);
@@ -163,18 +163,17 @@ export function commonSuite(kind: DaemonKind): void {
       expect(await daemon.established()).toBe(false);
     });
 
-    test.runIf(has('shutdown text'))(
-      `BGP-046 the speaker shows in words why the daemon closed, and comes back when it may${why('shutdown text')}`,
-      async () => {
-        const { daemon, speaker } = await both();
-        await daemon.shutDown('switch upgrade');
-        await until('our status shows its words', async (note) => note((await status(speaker)).lastError)?.includes('"switch upgrade"'));
-        await daemon.bringUp();
-        await bothEstablished(daemon, speaker);
-      },
-    );
+    test('BGP-046 the speaker shows in words why the daemon closed, and comes back when it may', async (context) => {
+      needs('shutdown text', context);
+      const { daemon, speaker } = await both();
+      await daemon.shutDown('switch upgrade');
+      await until('our status shows its words', async (note) => note((await status(speaker)).lastError)?.includes('"switch upgrade"'));
+      await daemon.bringUp();
+      await bothEstablished(daemon, speaker);
+    });
 
-    test.runIf(has('TCP MD5'))(`BGP-054 comes up with the same TCP MD5 password only${why('TCP MD5')}`, async () => {
+    test('BGP-054 comes up with the same TCP MD5 password only', async (context) => {
+      needs('TCP MD5', context);
       const one = await startDaemon({ password: 'right' });
       const other = await startPeer({ password: 'wrong' });
       await until('the kernel of the daemon dropped our segments', (note) => note(link.md5Failures()) > 0);
@@ -191,15 +190,13 @@ export function commonSuite(kind: DaemonKind): void {
       await expectRoutes(one, ['192.0.2.1/32', '2001:db8::1/128']);
     });
 
-    test.runIf(family === 6 && has('extended next hop'))(
-      `BGP-030 IPv4 routes have the IPv6 address of the session as next hop${why('extended next hop')}`,
-      async () => {
-        const { daemon, speaker } = await both({ nextHop: {} });
-        await speaker.call('set', 'peer', ['192.0.2.1/32', '2001:db8::1/128']);
-        await expectRoutes(daemon, ['192.0.2.1/32', '2001:db8::1/128']);
-        expect((await daemon.routes(4)).get('192.0.2.1/32')?.nextHop).toBe(speakerAddress[6]);
-      },
-    );
+    test.runIf(family === 6)('BGP-030 IPv4 routes have the IPv6 address of the session as next hop', async (context) => {
+      needs('extended next hop', context);
+      const { daemon, speaker } = await both({ nextHop: {} });
+      await speaker.call('set', 'peer', ['192.0.2.1/32', '2001:db8::1/128']);
+      await expectRoutes(daemon, ['192.0.2.1/32', '2001:db8::1/128']);
+      expect((await daemon.routes(4)).get('192.0.2.1/32')?.nextHop).toBe(speakerAddress[6]);
+    });
 
     test('BGP-043 the session outlives several hold times without routes', async () => {
       const { daemon, speaker } = await both({ holdTime: 3 });

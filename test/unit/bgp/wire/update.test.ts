@@ -416,6 +416,15 @@ describe('errors in an UPDATE', () => {
     expect(decodedOf(body(attributes, ''), { families }).endOfRib).toBeUndefined();
   });
 
+  test('BGP-082 an MP_UNREACH_NLRI without prefixes beside IPv4 prefixes is no End-of-RIB', () => {
+    for (const bytes of [body('800f03 000201', '00'), body('800f03 000201', '', '00')]) {
+      for (const families of [[4, 6], [6]] as const) {
+        const result = decodeUpdate(bytes, { ...session, families });
+        expect(result.ok && result.value.endOfRib).toBeUndefined();
+      }
+    }
+  });
+
   test('BGP-082 the extended length makes no difference to End-of-RIB, and IPv4 may come in MP_UNREACH_NLRI', () => {
     expect(decodedOf(body('900f0003 000201', '')).endOfRib).toBe(6);
     expect(decodedOf(body('800f03 000101', '')).endOfRib).toBe(4);
