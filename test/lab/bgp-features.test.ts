@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { examples, HeraldInLab } from './herald.ts';
 import { Lab, type LabProcess } from './lab.ts';
 import type { Note } from './until.ts';
-import { nextHops, untilNextHops, untilSpineRoutes, viaNodes } from './routes.ts';
+import { bestPath, nextHops, untilNextHops, untilSpineRoutes, viaNodes } from './routes.ts';
 import { standardTopology } from './standard-topology.ts';
 
 /** One node, so that every packet depends on what the switches have of it. */
@@ -127,6 +127,39 @@ describe('a passive peer', () => {
   });
 });
 
+describe('a passive peer with a password', () => {
+  const password = (line: string): Promise<void> => lab.router('tor1').configure([`router bgp ${torAsn.tor1}`, line]);
+
+  test('is let in with it, and not without', async () => {
+    await peersWith('passive: true, password: "right"', /tor1-v4/);
+    await lab.until('the node drops segments without a signature', async (note) => {
+      const { stdout } = await lab.node('node1').exec(['nstat', '-asz', 'TcpExtTCPMD5NotFound']);
+      return Number(/TCPMD5NotFound +(\d+)/.exec(note(stdout))?.[1]) > 0;
+    });
+    expect((await neighbor('tor1', 4))?.bgpState).not.toBe('Established');
+    await password(`neighbor ${nodeAddress.tor1[4]} password right`);
+    await untilEstablished('tor1-v4');
+    await password(`no neighbor ${nodeAddress.tor1[4]} password`);
+    await herald.write('20-herald.yaml', manifest);
+    await untilRoutes();
+  });
+});
+
+describe('localASN', () => {
+  test('is the only number of ours that the peer sees', async () => {
+    const remoteAs = (asn: number): Promise<void> =>
+      lab.router('tor1').configure([`router bgp ${torAsn.tor1}`, `neighbor ${nodeAddress.tor1[4]} remote-as ${asn}`]);
+    await remoteAs(64_999);
+    await peersWith('localASN: 64999', /tor1-v4/);
+    await untilEstablished('tor1-v4');
+    const [address = ''] = addresses;
+    await lab.until('tor1 has the route', async (note) => note(await bestPath(lab, 'tor1', address))?.asPath === '64999');
+    await remoteAs(64_512);
+    await herald.write('20-herald.yaml', manifest);
+    await untilRoutes();
+  });
+});
+
 describe('TTL security', () => {
   test('without it at the switch the session does not come up, and what the switch sends is dropped', async () => {
     await peersWith('ttlSecurityHops: 1', /tor1-v4/);
@@ -135,8 +168,11 @@ describe('TTL security', () => {
       const { stdout } = await lab.node('node1').exec(['nstat', '-asz', 'TcpExtTCPMinTTLDrop']);
       return Number(/TCPMinTTLDrop +(\d+)/.exec(note(stdout))?.[1]) > 0;
     });
-    expect((await neighbor('tor1', 4))?.bgpState).not.toBe('Established');
-    expect((await herald.sessions('node1')).find(({ peer }) => peer === 'tor1-v4')?.state).not.toBe('Established');
+    await lab.until('neither end has the session', async (note) => {
+      const ours = (await herald.sessions('node1')).find(({ peer }) => peer === 'tor1-v4');
+      const states = note([ours?.state, (await neighbor('tor1', 4))?.bgpState]);
+      return !states.includes('Established');
+    });
     await untilEstablished('tor2-v4');
     await herald.write('20-herald.yaml', manifest);
     await untilEstablished('tor1-v4');
