@@ -19,7 +19,7 @@ import { limits } from './limits.ts';
 import { NodeReport, type ReportContent } from './node-report.ts';
 import { RouteTable, type RoutesByPeer } from './route-table.ts';
 import { passBarrier, planService, routesOfPlan, type ServicePlan } from './service-plan.ts';
-import { Sessions } from './sessions.ts';
+import { Sessions, type SessionsOptions } from './sessions.ts';
 import { WorkToDo } from './work-to-do.ts';
 
 export interface AgentComponents {
@@ -30,6 +30,10 @@ export interface AgentComponents {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+}
+
+export interface AgentOptions extends SessionsOptions {
+  readonly node: string;
 }
 
 /**
@@ -58,11 +62,11 @@ export class Agent {
   #pass: Promise<void> | undefined;
   #stopped = false;
 
-  constructor(components: AgentComponents, options: { readonly node: string }) {
+  constructor(components: AgentComponents, options: AgentOptions) {
     this.#components = components;
     this.#node = options.node;
     this.#work = new WorkToDo(options.node);
-    this.#sessions = new Sessions(components.speaker, this.#routes, components.log);
+    this.#sessions = new Sessions(components.speaker, this.#routes, components.log, options);
     this.#drain = new Drain(components.clock, (service) => this.#lookAgain([service]));
     this.#aggregates = new Aggregates(components, (services) => this.#lookAgain(services));
     this.#retry = new BackOff(components, () => this.#run());
@@ -91,17 +95,18 @@ export class Agent {
   }
 
   /**
-   * Says goodbye to every peer (Cease, administrative shutdown), so that routers stop sending at once. The rules stay: what is
-   * already on its way still arrives.
+   * Says goodbye to the peers (Cease, administrative shutdown), so that routers stop sending at once; with mode `restart` to
+   * those without graceful restart, while the others go on sending until the next process is there. The rules stay in any case:
+   * they forward until then, and what is already on its way still arrives.
    */
-  async stop(message: string): Promise<void> {
+  async stop(message: string, mode: 'restart' | 'shutdown' = 'restart'): Promise<void> {
     this.#stopped = true;
     this.#unsubscribe?.();
     this.#retry.stop();
     this.#drain.stop();
     this.#aggregates.stop();
     // Before the pass has ended: a data plane that takes its time must not keep routers sending.
-    await this.#components.speaker.stop({ message });
+    await this.#components.speaker.stop({ message, mode });
     await this.#pass;
     await this.#report.close();
     await this.#components.dataplane.close();

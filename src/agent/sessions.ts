@@ -20,19 +20,28 @@ import { formatAddress, type Address } from '../net/address.ts';
 import type { Log } from '../system/log.ts';
 import type { PeerRoutes, RouteTable } from './route-table.ts';
 
+export interface SessionsOptions {
+  /** The speaker listens, on every address and port 179, while there is a passive peer. Default: it listens where it was told at its making. */
+  readonly listenForPassivePeers?: boolean;
+}
+
 /** The BGP sessions of this node: which there are comes from the decisions, what they say from the route table. */
 export class Sessions {
   readonly #speaker: Speaker;
   readonly #routes: RouteTable;
   readonly #log: Log;
+  readonly #listenForPassivePeers: boolean;
   readonly #peers = new Map<string, Peer>();
   /** The passwords of sessions, for those whose Secret goes away. */
   readonly #passwords = new Map<string, string>();
+  /** Peers that only wait for a connection. */
+  #passive: ReadonlySet<string> = new Set();
   /** Peers without a session, or whose session runs on with its earlier settings, and why. */
   #refused = new Map<string, { readonly address: string; readonly localASN: number; readonly reason: Reason }>();
 
-  constructor(speaker: Speaker, routes: RouteTable, log: Log) {
+  constructor(speaker: Speaker, routes: RouteTable, log: Log, { listenForPassivePeers = false }: SessionsOptions = {}) {
     this.#speaker = speaker;
+    this.#listenForPassivePeers = listenForPassivePeers;
     this.#routes = routes;
     this.#log = log;
   }
@@ -69,12 +78,14 @@ export class Sessions {
       this.#passwords.delete(name);
       this.#speaker.removePeer(name, 'peer removed from the configuration');
     }
+    this.#passive = new Set([...wanted].flatMap(([name, { passive }]) => (passive ? [name] : [])));
+    if (this.#listenForPassivePeers && (begin || this.#passive.size === 0)) this.#speaker.listen(this.#passive.size === 0 ? [] : [{}]);
     for (const [name, session] of wanted) {
       try {
         if (begin || this.#peers.has(name)) this.#set(name, session);
       } catch (error) {
         if (!isRefusal(error)) throw error;
-        refused.set(name, { ...addressOf(snapshot, name), reason: reasonOf('PeerNotPossible', { peer: name, problem: error.message }) });
+        refused.set(name, { ...addressOf(snapshot, name), reason: reasonOf('PeerNotPossible', { peer: name, problem: inWords(error) }) });
       }
     }
     for (const [peer, { reason }] of refused) {
@@ -93,13 +104,17 @@ export class Sessions {
   }
 
   status(): SessionStatus[] {
+    const deaf = this.#speaker.listening().sockets.find(({ lastError }) => lastError !== undefined);
     const running = [...this.#peers.values()].map((peer): SessionStatus => {
-      const { name, address, state, since, localAsn, peerAsn, prefixesAdvertised, lastError } = peer.status();
+      const { name, address, interface: networkInterface, state, since, localAsn, peerAsn, prefixesAdvertised, lastError } = peer.status();
       const refusal = this.#refused.get(name)?.reason;
-      const problem = refusal === undefined ? lastError : says(refusal);
+      const waitsInVain = deaf !== undefined && state !== 'Established' && this.#passive.has(name);
+      const inVain = waitsInVain ? `cannot listen on port ${deaf.port}: ${deaf.lastError}` : undefined;
+      const problem = refusal === undefined ? (inVain ?? lastError) : says(refusal);
       return {
         peer: name,
-        address,
+        address: address === '' ? unnumberedOn(networkInterface) : address,
+        ...(networkInterface === undefined ? {} : { interface: networkInterface }),
         state,
         since: since.toISOString(),
         localASN: localAsn,
@@ -178,7 +193,6 @@ function optionsOrRefusal(session: SessionIntent): ResolvedOptions | PeerOptions
 function peerOptions(session: SessionIntent): PeerOptions {
   return {
     name: session.peer,
-    address: session.peerAddress,
     port: session.peerPort,
     localAsn: session.localASN,
     peerAsn: session.peerASN,
@@ -193,6 +207,10 @@ function peerOptions(session: SessionIntent): PeerOptions {
     ...(session.connectTimeSeconds === undefined ? {} : { connectRetryTime: session.connectTimeSeconds }),
     ...(session.sourceAddress === undefined ? {} : { sourceAddress: session.sourceAddress }),
     ...(session.otherNextHop === undefined ? {} : { nextHop: nextHopOf(session.otherNextHop) }),
+    ...(session.peerAddress === undefined ? {} : { address: session.peerAddress }),
+    ...(session.interface === undefined ? {} : { interface: session.interface }),
+    ...(session.ttlSecurityHops === undefined ? {} : { ttlSecurityHops: session.ttlSecurityHops }),
+    ...(session.gracefulRestart ? { gracefulRestart: {} } : {}),
     ...(session.password === undefined ? {} : { password: session.password }),
     ...(session.shutdownMessage === undefined ? {} : { shutdownMessage: session.shutdownMessage }),
   };
@@ -214,5 +232,17 @@ function speakerRoute({ prefix, communities, localPref, med, asPathPrepend }: Ro
 
 function addressOf(snapshot: Snapshot, peer: string): { address: string; localASN: number } {
   const object = snapshot.peers.get(peer);
-  return object === undefined ? { address: '', localASN: 0 } : { address: formatAddress(object.peerAddress), localASN: object.myASN };
+  if (object === undefined) return { address: '', localASN: 0 };
+  const { peerAddress, interface: networkInterface, myASN, localASN = myASN } = object;
+  return { address: peerAddress === undefined ? unnumberedOn(networkInterface) : formatAddress(peerAddress), localASN };
+}
+
+const unnumberedOn = (networkInterface: string | undefined): string =>
+  networkInterface === undefined ? '' : `unnumbered on ${networkInterface}`;
+
+/** What the speaker refuses, for the person who can also change how the agent is started. */
+function inWords(error: PeerOptionsError | SpeakerError): string {
+  return error.code === 'ERR_BGP_PASSIVE_UNSUPPORTED'
+    ? `passive: the agent of this node was started with --bgp-listen none, so the peer could never connect`
+    : error.message;
 }

@@ -151,6 +151,11 @@ export class FamilyRib {
     const before = this.#constraint;
     if (before.impossible === constraint.impossible && before.room === constraint.room) return;
     this.sweep();
+    const blocksNothing = ({ impossible, room }: Constraint): boolean => impossible === undefined && this.#sets.longest <= room;
+    if (blocksNothing(before) && blocksNothing(constraint)) {
+      this.#constraint = constraint;
+      return;
+    }
     for (let slot = 0; slot < this.#desired.length; slot++) this.#leaveBucket(slot);
     this.#constraint = constraint;
     this.#blocked = 0;
@@ -220,12 +225,9 @@ export class FamilyRib {
    * so that the peer does not wait for it, and done before anything changes.
    */
   sweep(): void {
-    let slot = this.#unswept;
-    for (let left = this.#unsweptCount; left > 0; left--) {
-      const following = this.#next[slot] ?? noSlot;
-      if (this.#desired[slot] === none) this.table.release(slot);
-      slot = following;
-    }
+    if (this.#unsweptCount === 0) return;
+    // What this session cannot carry was withdrawn and is desired all the same, so it stays.
+    this.table.releaseChain(this.#unswept, this.#next, this.#unsweptCount, this.#desired);
     this.#unswept = noSlot;
     this.#unsweptCount = 0;
   }

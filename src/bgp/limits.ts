@@ -19,7 +19,7 @@ export const maximumExtendedAttributeLength = 65_000;
 export const maximumPrepend = 32;
 
 /** Packed UPDATEs of one kind of session and one family that are kept for the other peers of that kind. */
-export const maximumSharedUpdates = 256;
+export const maximumSharedUpdates = 128;
 
 /** UPDATEs written in one turn of the event loop, so that timers and other sessions get their turn in a long burst. */
 export const messagesPerTurn = 64;

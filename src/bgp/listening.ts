@@ -50,21 +50,30 @@ export class Listening {
   strangers = 0;
   readonly #components: Components;
   readonly #doorkeeper: Doorkeeper;
-  readonly #sockets: readonly Socket[];
+  #sockets: readonly Socket[] = [];
   #strangerLogged = -Infinity;
   #refusedKeys = '';
 
   constructor(components: Components, addresses: readonly ListenAddress[], doorkeeper: Doorkeeper) {
     this.#components = components;
     this.#doorkeeper = doorkeeper;
-    this.#sockets = addresses.map(({ address, port = 179 }) => ({
-      options: { port, ...(address === undefined ? {} : { address }) },
-      listener: undefined,
-      port: undefined,
-      failure: undefined,
-      cancelRetry: undefined,
-    }));
-    for (const socket of this.#sockets) this.#open(socket);
+    this.set(addresses);
+  }
+
+  /** Makes these the sockets, exactly; those that stay are not touched, nor are connections that exist. */
+  set(addresses: readonly ListenAddress[]): void {
+    const before = new Map(this.#sockets.map((socket) => [keyOf(socket.options), socket]));
+    const wanted = new Map(
+      addresses.map(({ address, port = 179 }) => {
+        const options: ListenOptions = { port, ...(address === undefined ? {} : { address }) };
+        return [keyOf(options), options];
+      }),
+    );
+    for (const [key, socket] of before) if (!wanted.has(key)) close(socket);
+    this.#sockets = [...wanted].map(
+      ([key, options]) => before.get(key) ?? { options, listener: undefined, port: undefined, failure: undefined, cancelRetry: undefined },
+    );
+    for (const socket of this.#sockets) if (!before.has(keyOf(socket.options))) this.#open(socket);
   }
 
   get isConfigured(): boolean {
@@ -86,12 +95,7 @@ export class Listening {
   }
 
   close(): void {
-    for (const socket of this.#sockets) {
-      socket.cancelRetry?.();
-      socket.listener?.close();
-      socket.listener = undefined;
-      socket.port = undefined;
-    }
+    for (const socket of this.#sockets) close(socket);
   }
 
   #open(socket: Socket): void {
@@ -144,4 +148,13 @@ export class Listening {
     this.#strangerLogged = clock.now();
     log.warn({ address: formatAddress(remoteAddress), total: this.strangers }, 'a connection from an address that is no peer was closed');
   }
+}
+
+const keyOf = ({ address, port }: ListenOptions): string => `${address === undefined ? '' : formatAddress(address)} ${port}`;
+
+function close(socket: Socket): void {
+  socket.cancelRetry?.();
+  socket.listener?.close();
+  socket.listener = undefined;
+  socket.port = undefined;
 }

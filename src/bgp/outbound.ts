@@ -11,7 +11,10 @@ export type Carriage =
 export interface NextHops {
   readonly ipv4?: Address;
   readonly ipv6?: Address;
-  /** The link-local address that goes with the IPv6 next hop, where the peer is on the same link (RFC 2545 3). */
+  /**
+   * The link-local address that goes with the IPv6 next hop, where the peer is on the same link (RFC 2545 3). The peer must know
+   * the link: FRR 8.4 without zebra does not, and ends the session.
+   */
   readonly ipv6LinkLocal?: Address;
 }
 

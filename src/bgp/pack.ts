@@ -1,6 +1,6 @@
 import assert from 'node:assert';
 import type { Bucket, FamilyRib } from './family-rib.ts';
-import { maximumExtendedMessageLength, maximumMessageLength } from './limits.ts';
+import { maximumExtendedMessageLength } from './limits.ts';
 import { attributeFlags as flags } from './wire/attributes.ts';
 import { attributeType as type, messageType, safi } from './wire/codes.ts';
 import { headerLength } from './wire/message.ts';
@@ -29,18 +29,21 @@ const attributeHeader = 4;
 /** Where prefixes are written before it is known how many fit. */
 const scratch = new Uint8Array(maximumExtendedMessageLength);
 
-/** One UPDATE that withdraws as many prefixes of the bucket as fit. */
-export function packWithdrawals(rib: FamilyRib, bucket: Bucket): Packed {
+/**
+ * One UPDATE that withdraws as many prefixes of the bucket as fit. Messages are as long as the session allows: a router goes to
+ * its other work between messages, and FRR takes a burst in long ones with less delay (docs/explanation/performance.md).
+ */
+export function packWithdrawals(rib: FamilyRib, bucket: Bucket, maximumLength: number): Packed {
   const { family } = rib.table;
   if (family === 4) {
-    const { count, prefixes } = fit(rib, bucket, maximumMessageLength - fixedLength);
+    const { count, prefixes } = fit(rib, bucket, maximumLength - fixedLength);
     const message = header(fixedLength + prefixes.length);
     writeU16(message, headerLength, prefixes.length);
     message.set(prefixes, headerLength + 2);
     return { message, count };
   }
   const head = octets(u16(afiOf(family)), safi.unicast);
-  const { count, prefixes } = fit(rib, bucket, maximumMessageLength - fixedLength - attributeHeader - head.length);
+  const { count, prefixes } = fit(rib, bucket, maximumLength - fixedLength - attributeHeader - head.length);
   return { message: messageOf(attributeHead(type.mpUnreach, head.length + prefixes.length), head, prefixes), count };
 }
 
@@ -49,7 +52,7 @@ export function packAnnouncements(rib: FamilyRib, bucket: Bucket, announcement: 
   const { attributes, multiprotocolNextHop: nextHop } = announcement;
   if (nextHop === undefined) {
     const fixed = fixedLength + attributes.length;
-    const { count, prefixes } = fit(rib, bucket, lengthFor(fixed, maximumLength) - fixed);
+    const { count, prefixes } = fit(rib, bucket, maximumLength - fixed);
     const message = header(fixed + prefixes.length);
     writeU16(message, headerLength + 2, attributes.length);
     message.set(attributes, fixedLength);
@@ -58,14 +61,9 @@ export function packAnnouncements(rib: FamilyRib, bucket: Bucket, announcement: 
   }
   const head = octets(u16(afiOf(rib.table.family)), safi.unicast, nextHop.length, nextHop, 0);
   const fixed = fixedLength + attributeHeader + head.length + attributes.length;
-  const { count, prefixes } = fit(rib, bucket, lengthFor(fixed, maximumLength) - fixed);
+  const { count, prefixes } = fit(rib, bucket, maximumLength - fixed);
   // MP_REACH_NLRI goes first, so that a receiver finds the prefixes even if a later attribute is broken (RFC 7606 5.1).
   return { message: messageOf(attributeHead(type.mpReach, head.length + prefixes.length), head, prefixes, attributes), count };
-}
-
-/** Peers read messages of the classic length no slower than long ones: only large attributes make longer ones worth while. */
-function lengthFor(fixed: number, maximumLength: number): number {
-  return fixed > maximumMessageLength / 2 ? maximumLength : Math.min(maximumLength, maximumMessageLength);
 }
 
 /** As many of the first prefixes as fit into `room` octets; a view that the next call overwrites. */

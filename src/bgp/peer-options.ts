@@ -231,6 +231,7 @@ function check(options: ResolvedOptions): void {
   checkTimes(options, demand);
   demand('families', options.families.length > 0, 'a session carries at least one address family');
   demand('nextHop', nextHop.ipv6 === undefined || nextHop.ipv6.family === 6, 'the next hop of IPv6 routes is an IPv6 address');
+  demand('nextHop', nextHop.ipv6LinkLocal === undefined || isLinkLocal(nextHop.ipv6LinkLocal), 'ipv6LinkLocal is an address of fe80::/10');
   const octets = options.password === undefined ? 1 : new TextEncoder().encode(options.password).length;
   demand('password', octets >= 1 && octets <= maximumPassword, `a password has 1 to ${maximumPassword} octets`);
   demand('ttlSecurityHops', ttlSecurityHops === undefined || wholeNumber(ttlSecurityHops, 1, 254), 'is from 1 to 254 hops');

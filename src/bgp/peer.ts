@@ -6,7 +6,7 @@ import { maximumNotPossible } from './limits.ts';
 import { changedFields, fieldClass, PeerOptionsError, type PeerOptions, type ResolvedOptions } from './peer-options.ts';
 import type { Problem } from './problem.ts';
 import { RibOut } from './rib-out.ts';
-import { toPrefix, toRoute, type RouteInput } from './route-input.ts';
+import { toPrefix, toRoute, toRoutes, type RouteInput } from './route-input.ts';
 import { OverlaidRoutes, type SharedRoutes } from './shared-routes.ts';
 import { describeOpen, negotiatedStatus, type NegotiatedStatus } from './open-status.ts';
 import { notificationStatus, type EventStream, type NotificationStatus, type PeerEventOf, type PeerEventType } from './events.ts';
@@ -99,7 +99,7 @@ export class Peer {
     if (host.shared.complete) this.completeRoutes();
     this.routes = {
       set: (routes) => {
-        this.#desires.set([...routes].map(toRoute));
+        this.#desires.set(toRoutes(routes));
         this.completeRoutes();
       },
       update: ({ announce = [], withdraw = [] }) => {

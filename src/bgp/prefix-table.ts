@@ -101,6 +101,27 @@ export class PrefixTable {
     if (this.size === 0) this.#startAnew();
   }
 
+  /** Releases `count` slots, of the chain that begins with `first` and goes on as `next` says: all but those that `except` is not 0 for. */
+  releaseChain(first: number, next: Int32Array, count: number, except: Int32Array): void {
+    // Where half of the table goes, a new index is less work than one that is mended for each.
+    const anew = count > this.size / 2;
+    let slot = first;
+    for (let left = count; left > 0; left--) {
+      const following = next[slot] ?? noSlot;
+      if (except[slot] === 0) {
+        const holders = (this.#holders[slot] ?? 0) - 1;
+        this.#holders[slot] = holders;
+        if (holders === 0) {
+          if (!anew) this.#leave(slot);
+          this.#freed.push(slot);
+        }
+      }
+      slot = following;
+    }
+    if (this.size === 0) this.#startAnew();
+    else if (anew) this.#indexAnew();
+  }
+
   prefix(slot: number): Prefix {
     let value = 0n;
     const first = slot * this.#words;
@@ -184,7 +205,12 @@ export class PrefixTable {
     this.#lengths = grown(this.#lengths, new Uint8Array(capacity));
     this.#holders = grown(this.#holders, new Int32Array(capacity));
     this.#index = new Int32Array(2 * capacity);
-    for (let slot = 0; slot < this.#used; slot++) this.#enter(slot);
+    this.#indexAnew();
+  }
+
+  #indexAnew(): void {
+    this.#index.fill(0);
+    for (let slot = 0; slot < this.#used; slot++) if ((this.#holders[slot] ?? 0) > 0) this.#enter(slot);
   }
 
   /** The last prefix is gone: the next burst does not start with the memory of the largest so far. */
@@ -192,11 +218,11 @@ export class PrefixTable {
     this.#generation++;
     this.#freed = [];
     this.#used = 0;
+    this.#index = new Int32Array(2 * firstCapacity);
     if (this.capacity === firstCapacity) return;
     this.#addresses = new Uint32Array(firstCapacity * this.#words);
     this.#lengths = new Uint8Array(firstCapacity);
     this.#holders = new Int32Array(firstCapacity);
-    this.#index = new Int32Array(2 * firstCapacity);
   }
 
   #home(slot: number): number {

@@ -22,9 +22,10 @@ export interface SpeakerOptions {
   readonly listen?: readonly ListenInput[];
   /**
    * This process follows another that announced the same routes, and forwarding went on meanwhile: peers with graceful restart
-   * that kept the routes go on using them (RFC 4724 4.1). Default false: they drop what they kept.
+   * that kept the routes go on using them (RFC 4724 4.1). Default false: they drop what they kept. A function is asked whenever a
+   * peer is added, for a program that cannot know before.
    */
-  readonly restarted?: boolean;
+  readonly restarted?: boolean | (() => boolean);
   /** Same as the first call of `onChange`. */
   readonly onChange?: PeerListener;
   /** Default: none. */
@@ -70,7 +71,7 @@ export function peerDefaultsOf({ asn, routerId: given }: SpeakerOptions): PeerDe
 }
 
 /** Throws SpeakerError. */
-export function listenAddressesOf({ listen = [] }: SpeakerOptions): ListenAddress[] {
+export function listenAddressesOf({ listen = [] }: Pick<SpeakerOptions, 'listen'>): ListenAddress[] {
   return listen.map(({ address, ...rest }) => (address === undefined ? rest : { ...rest, address: toAddress('listen', address) }));
 }
 

@@ -11,6 +11,7 @@ import {
   listenAddressesOf,
   peerDefaultsOf,
   SpeakerError,
+  type ListenInput,
   type PeerListener,
   type SpeakerOptions,
 } from './speaker-options.ts';
@@ -62,9 +63,12 @@ export class Speaker {
     const listen = listenAddressesOf(options);
     this.#components = componentsOf(options);
     this.rib = this.#makeRib();
+    const { restarted = false } = options;
     this.#host = {
       shared: this.#shared,
-      restarted: options.restarted ?? false,
+      get restarted() {
+        return typeof restarted === 'function' ? restarted() : restarted;
+      },
       resolve: (options) => this.#resolve(options),
       changed: (peer) => {
         for (const listener of this.#listeners) listener(peer);
@@ -85,6 +89,15 @@ export class Speaker {
 
   peer(name: string): Peer | undefined {
     return this.#peers.get(name);
+  }
+
+  /**
+   * Makes these the addresses where peers may connect, exactly; none: nowhere. Sessions that are up stay. Passive peers that are
+   * there already then wait for better times. Throws SpeakerError where an address is none, and then nothing has changed.
+   */
+  listen(addresses: readonly ListenInput[]): void {
+    const listen = listenAddressesOf({ listen: addresses });
+    if (!this.#stopped) this.#listening.set(listen);
   }
 
   /** The listening sockets, and connections from addresses that are no peers, which were closed at once. */

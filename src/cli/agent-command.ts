@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import type { Environment } from './environment.ts';
-import { logLevelOption, sourceOption, type LogOptions } from './options.ts';
+import { bgpListenOption, logLevelOption, onStopOption, sourceOption, type AgentProcessOptions, type LogOptions } from './options.ts';
 import { runUntilStopped } from './run-until-stopped.ts';
 import { startAgent } from './start-agent.ts';
 
-interface Options extends LogOptions {
+interface Options extends LogOptions, AgentProcessOptions {
   readonly source: string;
   readonly node: string;
 }
@@ -14,14 +14,16 @@ export function agentCommand(environment: Environment): Command {
     .description('forward and announce on this node')
     .addOption(sourceOption().makeOptionMandatory())
     .requiredOption('--node <name>', 'name of the Node object that this machine is')
+    .addOption(bgpListenOption())
+    .addOption(onStopOption())
     .addOption(logLevelOption())
     .addHelpText(
       'after',
-      '\nExample:\n  herald agent --node node1 --source /etc/herald\n\nNeeds CAP_NET_ADMIN. SIGTERM withdraws every route and leaves the rules, so that no connection breaks.',
+      '\nExample:\n  herald agent --node node1 --source /etc/herald\n\nNeeds CAP_NET_ADMIN. SIGTERM leaves the rules, so that no connection breaks, and withdraws every\nroute from peers without graceful restart.',
     )
-    .action(({ source: directory, node, logLevel }: Options) =>
+    .action(({ source: directory, logLevel, ...options }: Options) =>
       runUntilStopped(environment, { directory, logLevel }, async function* (source, log) {
-        yield await startAgent(environment, source, directory, node, log);
+        yield await startAgent(environment, source, directory, options, log);
       }),
     );
 }

@@ -1,4 +1,6 @@
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
+import type { ListenAddress } from '../bgp/index.ts';
+import { parseAddress } from '../net/address.ts';
 
 /** Options that several commands have, with one wording. */
 export const sourceOption = (): Option => new Option('--source <dir>', 'directory of manifests; records are kept in its folder .herald');
@@ -7,6 +9,38 @@ export const logLevelOption = (): Option =>
   new Option('--log-level <level>', 'least level that is logged').choices(['debug', 'info', 'warn', 'error']).default('info');
 
 export const outputOption = (): Option => new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text');
+
+/** Undefined where it is not given: port 179 of every address, while a BGPPeer of the node is passive. */
+export const bgpListenOption = (): Option =>
+  new Option(
+    '--bgp-listen <where>',
+    '[ADDRESS:]PORT where BGP peers may connect, or none (default: port 179, while a BGPPeer of this node is passive)',
+  ).argParser(readListen);
+
+export const onStopOption = (): Option =>
+  new Option(
+    '--on-stop <mode>',
+    'what BGP peers are told: restart lets those with graceful restart keep the routes, shutdown withdraws them all',
+  )
+    .choices(['restart', 'shutdown'])
+    .default('restart');
+
+export interface AgentProcessOptions {
+  readonly bgpListen?: readonly ListenAddress[];
+  readonly onStop: 'restart' | 'shutdown';
+}
+
+function readListen(text: string): readonly ListenAddress[] {
+  if (text === 'none') return [];
+  const [, bracketed, plain, digits = ''] = /^(?:\[([^\]]*)\]:|([^:]*):)?([0-9]{1,5})$/.exec(text) ?? [];
+  const port = Number(digits);
+  if (digits === '' || port < 1 || port > 65_535) throw new InvalidArgumentError('Write none, a port, 192.0.2.1:179 or [2001:db8::1]:179.');
+  const host = bracketed ?? plain;
+  if (host === undefined) return [{ port }];
+  const address = parseAddress(host);
+  if (!address.ok) throw new InvalidArgumentError(`${JSON.stringify(host)}: ${address.problem}.`);
+  return [{ address: address.value, port }];
+}
 
 export interface LogOptions {
   readonly logLevel: string;

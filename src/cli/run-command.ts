@@ -1,11 +1,11 @@
 import { Argument, Command } from 'commander';
 import { UsageError, type Environment } from './environment.ts';
-import { logLevelOption, type LogOptions } from './options.ts';
+import { bgpListenOption, logLevelOption, onStopOption, type AgentProcessOptions, type LogOptions } from './options.ts';
 import { startAgent } from './start-agent.ts';
 import { runUntilStopped } from './run-until-stopped.ts';
 import { startController } from './start-controller.ts';
 
-interface Options extends LogOptions {
+interface Options extends LogOptions, AgentProcessOptions {
   readonly node?: string;
 }
 
@@ -14,16 +14,18 @@ export function runCommand(environment: Environment): Command {
     .description('controller and agent of one host in one process, without Kubernetes')
     .addArgument(new Argument('<dir>', 'directory of manifests; records are kept in its folder .herald'))
     .option('--node <name>', 'name of the Node object that this machine is (default: the only one, or the one named as the host)')
+    .addOption(bgpListenOption())
+    .addOption(onStopOption())
     .addOption(logLevelOption())
     .addHelpText(
       'after',
       '\nExample:\n  herald run /etc/herald\n\nNeeds CAP_NET_ADMIN. Edits of the manifests are applied as they are saved.',
     )
-    .action((directory: string, { node, logLevel }: Options) =>
+    .action((directory: string, { node: wanted, logLevel, ...options }: Options) =>
       runUntilStopped(environment, { directory, logLevel }, async function* (source, log) {
-        const name = node ?? ownNode([...source.snapshot.nodes.keys()], environment.hostname);
+        const node = wanted ?? ownNode([...source.snapshot.nodes.keys()], environment.hostname);
         yield await startController(environment, source, directory, log);
-        yield await startAgent(environment, source, directory, name, log);
+        yield await startAgent(environment, source, directory, { ...options, node }, log);
       }),
     );
 }

@@ -8,32 +8,43 @@ import { reason, says } from '../model/reasons.ts';
 import type { Source } from '../sources/source.ts';
 import type { Log } from '../system/log.ts';
 import { UsageError, type Environment } from './environment.ts';
+import type { AgentProcessOptions } from './options.ts';
 import type { Running } from './run-until-stopped.ts';
 import { lockOrExplain } from './start-controller.ts';
 
-export async function startAgent(environment: Environment, source: Source, directory: string, node: string, log: Log): Promise<Running> {
+export async function startAgent(
+  environment: Environment,
+  source: Source,
+  directory: string,
+  { node, bgpListen, onStop }: AgentProcessOptions & { readonly node: string },
+  log: Log,
+): Promise<Running> {
   const { clock, random } = environment;
   // The name becomes part of a path.
   if (!isSubdomainName(node)) throw new UsageError(`"${node}" is no name of a Node: it must be an RFC 1123 subdomain, such as node-1`);
   if (!source.snapshot.nodes.has(node)) log.warn({ node, reason: says(reason('NodeUnknown', { node })) }, 'unknown node');
   const lock = await lockOrExplain(join(directory, '.herald/nodes', `${node}.lock`));
   const records = new DirectoryRecords(directory, { clock });
+  const dataplane = new NftablesDataplane(commandPorts(clock, log));
+  // Asked when a session begins, which is after the data plane has looked into the kernel.
+  const listen = bgpListen === undefined ? {} : { listen: bgpListen };
+  const speaker = new Speaker({ clock, random, log, ...listen, restarted: () => dataplane.adopted });
   const agent = new Agent(
     {
       source,
-      dataplane: new NftablesDataplane(commandPorts(clock, log)),
-      speaker: new Speaker({ clock, random, log }),
+      dataplane,
+      speaker,
       writeNodeState: (state) => records.writeNodeState(state),
       clock,
       random,
       log,
     },
-    { node },
+    { node, listenForPassivePeers: bgpListen === undefined },
   );
   await agent.start();
   return {
     stop: async () => {
-      await agent.stop('agent stopped');
+      await agent.stop('agent stopped', onStop);
       await lock.release();
     },
   };

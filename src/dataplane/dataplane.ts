@@ -13,6 +13,11 @@ export type ForwardingChanges = ReadonlyMap<string, ServiceForwarding | undefine
  * - Neither rejects for a frontend at fault; they reject (DataplaneError) only when nothing can be applied at all.
  */
 export interface Dataplane {
+  /**
+   * The first `replace` found the rules of an earlier process in the kernel, for both families: traffic was forwarded all the time.
+   * False until then.
+   */
+  readonly adopted: boolean;
   replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult>;
   setNode(node: NodeForwarding): Promise<ApplyResult>;
   apply(changes: ForwardingChanges): Promise<ApplyResult>;

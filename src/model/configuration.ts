@@ -31,7 +31,12 @@ export interface BGPPeer {
   /** Exactly one of peerASN and dynamicASN is there. */
   readonly peerASN?: number;
   readonly dynamicASN?: 'internal' | 'external';
-  readonly peerAddress: Address;
+  /** What this peer takes us for in place of myASN, in OPEN and in AS_PATH. */
+  readonly localASN?: number;
+  /** Absent: the router that advertises itself on `interface` (unnumbered). One of the two is there. */
+  readonly peerAddress?: Address;
+  /** The session uses this network interface only. A link-local peerAddress has it. */
+  readonly interface?: string;
   readonly peerPort: number;
   readonly sourceAddress?: Address;
   /** Seconds. 0: neither hold timer nor keepalives (RFC 4271 4.2). */
@@ -43,7 +48,10 @@ export interface BGPPeer {
   readonly password?: string;
   readonly passwordSecret?: NamespacedName;
   readonly ebgpMultiHop: boolean;
-  /** Both families over this session; else only the family of peerAddress. */
+  /** RFC 5082: the peer is this many hops away at most. Never together with ebgpMultiHop. */
+  readonly ttlSecurityHops?: number;
+  readonly enableGracefulRestart: boolean;
+  /** Both families over this session; else only the family of peerAddress. Without a peerAddress it is both in any case. */
   readonly dualStackAddressFamily: boolean;
   readonly passive: boolean;
   readonly adminDown: boolean;

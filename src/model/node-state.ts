@@ -34,7 +34,10 @@ export function currentReport(reports: ReadonlyMap<string, NodeState>, node: str
 
 export interface SessionStatus {
   readonly peer: string;
+  /** "unnumbered on eth1" where the peer has none configured and was not found yet. */
   readonly address: string;
+  /** That the session is bound to. */
+  readonly interface?: string;
   readonly state: 'Idle' | 'Connect' | 'Active' | 'OpenSent' | 'OpenConfirm' | 'Established';
   /** RFC 3339; empty where the peer was refused and there is no session. */
   readonly since: string;

@@ -14,6 +14,11 @@ export const systemClock: Clock = {
   now: () => performance.now(),
   date: () => new Date(),
   after(milliseconds, callback) {
+    if (milliseconds <= 0) {
+      // A timer of Node's waits a millisecond at least; this is the next turn of the event loop, after what has arrived.
+      const immediate = setImmediate(callback);
+      return () => clearImmediate(immediate);
+    }
     const timer = setTimeout(callback, milliseconds);
     return () => clearTimeout(timer);
   },

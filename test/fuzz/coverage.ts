@@ -36,11 +36,15 @@ export class Coverage {
     this.#session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
   }
 
-  /** How often blocks were run since `start` or the last call, summed up: a measure of work that no clock disturbs. */
+  /**
+   * How often bodies of loops and sides of conditions were run since `start` or the last call, summed up: a measure of work
+   * that no clock disturbs. Calls are left out, because the optimizing compiler does not count what it inlines; where there
+   * are many of them, a loop makes them.
+   */
   work(): number {
     return this.#take()
       .flatMap(({ functions }) => functions)
-      .flatMap(({ ranges }) => ranges)
+      .flatMap(({ ranges }) => ranges.slice(1))
       .reduce((sum, { count }) => sum + count, 0);
   }
 

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { encodeMessage, type MessageContent } from '../../src/bgp/wire/index.ts';
+import { encodeMessage, type MessageContent, type WireSession } from '../../src/bgp/wire/index.ts';
 import { capability, updateContent } from '../unit/bgp/wire/arbitraries.ts';
 import { corpus, messageOf } from './corpus.ts';
 import type { Random } from './random.ts';
@@ -66,10 +66,12 @@ function wellFormed(random: Random): readonly Uint8Array[] {
   const opens = fc
     .sample(fc.array(capability, { maxLength: 8 }), { seed, numRuns: 10 })
     .map((capabilities): MessageContent => ({ kind: 'open', version: 4, asn: 1, holdTime: 90, routerId: 1, capabilities }));
-  const updates = [false, true].flatMap((pathIds) =>
-    fc.sample(updateContent(pathIds), { seed, numRuns: 20 }).map((content): MessageContent => ({ kind: 'update', ...content })),
-  );
-  return [...opens, ...updates].map((message) => encodeMessage(message, { maximum: 65_535, fourOctetAsn: !random.chance(3) }));
+  const kinds: readonly WireSession[] = [{}, { internal: true }, { fourOctetAsn: false }, { addPathReceive: [4, 6] }];
+  const updates = kinds.flatMap((kind) => {
+    const contents = fc.sample(updateContent(kind), { seed, numRuns: 10 });
+    return contents.map((content) => encodeMessage({ kind: 'update', ...content }, { ...kind, maximum: 65_535 }));
+  });
+  return [...opens.map((open) => encodeMessage(open)), ...updates];
 }
 
 /** An UPDATE with attributes of any type, mostly with the flags and the length that belong to it. */

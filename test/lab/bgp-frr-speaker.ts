@@ -41,7 +41,7 @@ function peer(name: string) {
 const methods: Record<string, (...args: never[]) => unknown> = {
   /** The routes are there before the session is, so that they go before the first End-of-RIB. */
   addPeer: (some: Partial<PeerOptions>, routes: (string | RouteInput)[] = []) =>
-    void speaker.addPeer(options(some)).routes.set(routes.map(route)),
+    speaker.addPeer(options(some)).routes.set(routes.map(route)),
   removePeer: (name: string, reason?: string) => speaker.removePeer(name, reason),
   reconfigure: (some: Partial<PeerOptions>) => peer(some.name ?? 'peer').reconfigure(options(some)),
   set: (name: string, routes: (string | RouteInput)[]) => peer(name).routes.set(routes.map(route)),

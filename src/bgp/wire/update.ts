@@ -70,7 +70,7 @@ export function decodeUpdate(body: Uint8Array, session: UpdateSession): Decoded<
     }
   }
   if (faults.strongest?.disposition === 'reset') return failed(faults.strongest);
-  const family = endOfRib(body, mpUnreach?.value, session);
+  const family = body.length - attributeBytes.length === 4 ? endOfRib(attributeBytes.length, mpUnreach?.value, session) : undefined;
   return decoded({
     withdrawn: routes.withdrawn,
     announced: routes.announced,
@@ -247,12 +247,13 @@ function isUsableNextHop(value: Uint8Array): boolean {
   return first !== 0 && first !== 127 && first < 224;
 }
 
-function endOfRib(body: Uint8Array, mpUnreach: Uint8Array | undefined, session: UpdateSession): Family | undefined {
+/** Where there are no prefixes outside of the attributes, which have this many octets. */
+function endOfRib(length: number, mpUnreach: Uint8Array | undefined, session: UpdateSession): Family | undefined {
   const negotiated = (family: Family | undefined): Family | undefined =>
     family !== undefined && session.families.includes(family) ? family : undefined;
-  if (body.length === 4) return negotiated(4);
-  // Nothing but one MP_UNREACH_NLRI of three octets: 4 + 3 + 3, or one more with the extended length.
-  if (mpUnreach?.length !== 3 || body.length > 11) return undefined;
+  if (length === 0) return negotiated(4);
+  // Nothing but one MP_UNREACH_NLRI of three octets behind a header of three, or of four with the extended length.
+  if (mpUnreach?.length !== 3 || length > 7) return undefined;
   const reader = new Reader(mpUnreach);
   return negotiated(familyOfAfi(reader.u16(), reader.u8()));
 }

@@ -55,6 +55,7 @@ export class KernelTable {
   /** The numbers in the revision set, as far as known. */
   #revisions: readonly number[] = [];
   readonly #expected = new Set<number>();
+  #adopted: boolean | undefined;
 
   constructor(executor: NftExecutor, log: Log) {
     this.#executor = executor;
@@ -64,6 +65,11 @@ export class KernelTable {
   /** True once for each transaction of ours, by the number it wrote into the revision set. */
   takeExpected(revision: number): boolean {
     return this.#expected.delete(revision);
+  }
+
+  /** Both tables were there when the kernel was read first. Other rules in them than ours of today do no harm: they are replaced at once. */
+  get adopted(): boolean {
+    return this.#adopted === true;
   }
 
   /** Elements that are known to be in the kernel. */
@@ -76,10 +82,12 @@ export class KernelTable {
     const found: Element[] = [];
     const creation: string[] = [];
     const revisions: number[] = [];
+    let existed = true;
     for (const family of families) {
       const wanted = skeleton(family, masqueradeBit);
       const json = await this.#executor.listTable(family);
       const listing = json === undefined ? undefined : readListing(json, wanted);
+      existed &&= json !== undefined;
       if (listing?.intact === true) {
         found.push(...listing.elements);
         revisions.push(...listing.revisions);
@@ -88,6 +96,7 @@ export class KernelTable {
         creation.push(...skeletonScript(wanted));
       }
     }
+    this.#adopted ??= existed;
     this.#store = new ElementStore();
     this.#store.record(planDifference(this.#store, [{ before: [], after: found }]));
     const previous = this.#targets;

@@ -66,6 +66,10 @@ export class NftablesDataplane implements Dataplane {
     this.#unreachable = new UnreachableSet(ports, (what) => this.#wasRepaired(what));
   }
 
+  get adopted(): boolean {
+    return this.#kernel.adopted;
+  }
+
   replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult> {
     this.#setNode(node);
     for (const service of this.#desired.services()) if (!services.has(service)) this.#setService(service, undefined);

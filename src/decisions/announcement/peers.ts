@@ -1,6 +1,7 @@
-import { formatAddress, type Address, type Family } from '../../net/address.ts';
+import { formatAddress, isLinkLocal, sameAddress, type Address, type Family } from '../../net/address.ts';
 import type { Node } from '../../model/cluster.ts';
 import type { BGPPeer } from '../../model/configuration.ts';
+import type { SessionStatus } from '../../model/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { anySelects } from '../../model/selector.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
@@ -29,7 +30,9 @@ export interface SessionIntent {
   readonly localASN: number;
   /** A number, or any ASN of the kind: the same as ours (internal), another (external). */
   readonly peerASN: number | 'internal' | 'external';
-  readonly peerAddress: Address;
+  /** Absent: whoever advertises itself on `interface`, which is there then. */
+  readonly peerAddress?: Address;
+  readonly interface?: string;
   readonly peerPort: number;
   readonly sourceAddress?: Address;
   readonly holdTimeSeconds: number;
@@ -44,6 +47,8 @@ export interface SessionIntent {
   /** Where routes of the other family than peerAddress's lead: the node's primary InternalIP of it. */
   readonly otherNextHop?: Address;
   readonly ebgpMultiHop: boolean;
+  readonly ttlSecurityHops?: number;
+  readonly gracefulRestart: boolean;
   readonly passive: boolean;
   readonly adminDown: boolean;
   readonly shutdownMessage?: string;
@@ -57,56 +62,78 @@ export function peersOfNode(snapshot: Snapshot, nodeName: string): readonly Node
   const node = snapshot.nodes.get(nodeName);
   if (node === undefined) return [];
   const reported = snapshot.nodeStates.get(nodeName)?.sessions ?? [];
-  const running = new Map(reported.filter(({ since }) => since !== '').map(({ peer, address }) => [peer, address]));
+  const running = new Map(reported.filter(({ since }) => since !== '').map((session) => [session.peer, session]));
   const selected = [...snapshot.peers.values()]
     .filter(({ nodeSelectors }) => anySelects(nodeSelectors, node.metadata.labels))
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-  const owners = ownersOfAddresses(selected, running);
+  const owners = ownersOfRouters(selected, running);
   return selected.map((peer): NodePeer => {
     const { name } = peer.metadata;
-    const address = formatAddress(peer.peerAddress);
-    const owner = owners.get(address) ?? name;
-    if (owner !== name) return { peer: name, result: { reason: reason('DuplicatePeer', { address, other: owner }) } };
+    const owner = owners.get(name);
+    if (owner !== undefined) return { peer: name, result: { reason: reason('DuplicatePeer', { address: routerOf(peer), other: owner }) } };
     return { peer: name, result: resolve(snapshot, node, peer, running.has(name)) };
   });
 }
 
 /**
- * A router tells sessions apart by their addresses (RFC 4271 6.8), so of several BGPPeers with one address all but one could
- * only disturb it: that whose session runs, else the oldest, else the first by name. `running`: address of the peer by name.
+ * The peers that must give way, with whom they give way to. A router tells sessions apart by their addresses (RFC 4271 6.8), so
+ * of several BGPPeers for one router all but one could only disturb it: that whose session runs, else the oldest, else the first
+ * by name. `running`: what was reported of a session, by name of the peer.
  */
-function ownersOfAddresses(peers: readonly BGPPeer[], running: ReadonlyMap<string, string>): Map<string, string> {
-  const owners = new Map<string, string>();
-  const rank = ({ metadata: { name, creationTimestamp }, peerAddress }: BGPPeer): string => {
-    const runs = running.get(name) === formatAddress(peerAddress);
-    return [runs ? '0' : '1', creationTimestamp === '' ? '~' : creationTimestamp, name].join(' ');
+function ownersOfRouters(peers: readonly BGPPeer[], running: ReadonlyMap<string, SessionStatus>): ReadonlyMap<string, string> {
+  const rank = (peer: BGPPeer): string => {
+    const { name, creationTimestamp } = peer.metadata;
+    return [runs(peer, running.get(name)) ? '0' : '1', creationTimestamp === '' ? '~' : creationTimestamp, name].join(' ');
   };
+  const owners = new Map<string, string>();
+  const settled = new Map<string, BGPPeer[]>();
   for (const peer of peers.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1))) {
-    const address = formatAddress(peer.peerAddress);
-    if (!owners.has(address)) owners.set(address, peer.metadata.name);
+    const onLink = peer.peerAddress === undefined || isLinkLocal(peer.peerAddress);
+    const place = onLink ? `%${peer.interface}` : routerOf(peer);
+    const others = settled.get(place) ?? [];
+    const owner = others.find((other) => mayBeOneRouter(peer, other));
+    if (owner === undefined) settled.set(place, [...others, peer]);
+    else owners.set(peer.metadata.name, owner.metadata.name);
   }
   return owners;
 }
 
-/** Whether a session with the peer carries the family. */
-export function carriesFamily({ peerAddress, dualStackAddressFamily }: BGPPeer, family: Family): boolean {
-  return dualStackAddressFamily || peerAddress.family === family;
+function runs({ peerAddress, interface: networkInterface }: BGPPeer, session: SessionStatus | undefined): boolean {
+  if (session === undefined) return false;
+  return peerAddress === undefined ? session.interface === networkInterface : session.address === formatAddress(peerAddress);
 }
 
-function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, runs: boolean): NodePeer['result'] {
+/** One address on two interfaces may be two routers; a link may have several with link-local addresses. */
+function mayBeOneRouter(a: BGPPeer, b: BGPPeer): boolean {
+  const interfaces = a.interface === undefined || b.interface === undefined || a.interface === b.interface;
+  return interfaces && (a.peerAddress === undefined || b.peerAddress === undefined || sameAddress(a.peerAddress, b.peerAddress));
+}
+
+/** For messages. */
+function routerOf({ peerAddress, interface: networkInterface }: BGPPeer): string {
+  return peerAddress === undefined ? `the router on ${networkInterface}` : formatAddress(peerAddress);
+}
+
+/** Whether a session with the peer carries the family. */
+export function carriesFamily({ peerAddress, dualStackAddressFamily }: BGPPeer, family: Family): boolean {
+  return dualStackAddressFamily || peerAddress === undefined || peerAddress.family === family;
+}
+
+function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, isRunning: boolean): NodePeer['result'] {
   const found = passwordOf(snapshot, peer);
   const missing = typeof found === 'object' ? found : undefined;
-  if (missing !== undefined && !runs) return { reason: reason('PeerPasswordMissing', missing) };
+  if (missing !== undefined && !isRunning) return { reason: reason('PeerPasswordMissing', missing) };
   const password = typeof found === 'object' ? undefined : found;
   const families: readonly Family[] = [4, 6];
   return {
     ...(missing === undefined ? {} : { passwordGone: missing }),
     session: {
       peer: peer.metadata.name,
-      localASN: peer.myASN,
+      localASN: peer.localASN ?? peer.myASN,
       // The model has exactly one of the two.
       peerASN: peer.peerASN ?? peer.dynamicASN ?? 'external',
-      peerAddress: peer.peerAddress,
+      ...(peer.peerAddress === undefined ? {} : { peerAddress: peer.peerAddress }),
+      ...(peer.interface === undefined ? {} : { interface: peer.interface }),
       peerPort: peer.peerPort,
       ...(peer.sourceAddress === undefined ? {} : { sourceAddress: peer.sourceAddress }),
       holdTimeSeconds: peer.holdTimeSeconds,
@@ -117,6 +144,8 @@ function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, runs: boolean): 
       families: families.filter((family) => carriesFamily(peer, family)),
       ...otherNextHop(peer, node),
       ebgpMultiHop: peer.ebgpMultiHop,
+      ...(peer.ttlSecurityHops === undefined ? {} : { ttlSecurityHops: peer.ttlSecurityHops }),
+      gracefulRestart: peer.enableGracefulRestart,
       passive: peer.passive,
       adminDown: peer.adminDown,
       ...(peer.shutdownMessage === undefined ? {} : { shutdownMessage: peer.shutdownMessage }),
@@ -124,7 +153,9 @@ function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, runs: boolean): 
   };
 }
 
+/** On a link without addresses of its own the next hop is link-local for IPv4 as well (RFC 8950): the router reaches no other. */
 function otherNextHop({ peerAddress, dualStackAddressFamily }: BGPPeer, { internalIPs }: Node): Pick<SessionIntent, 'otherNextHop'> {
+  if (peerAddress === undefined || isLinkLocal(peerAddress)) return {};
   const address = internalIPs.find(({ family }) => family !== peerAddress.family);
   return dualStackAddressFamily && address !== undefined ? { otherNextHop: address } : {};
 }

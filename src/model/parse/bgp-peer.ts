@@ -1,5 +1,5 @@
-import { formatAddress, parseAddress, type Address } from '../../net/address.ts';
-import { refused } from '../../net/parsed.ts';
+import { formatAddress, isLinkLocal, parseAddress, type Address } from '../../net/address.ts';
+import { parsed, refused, type Parsed } from '../../net/parsed.ts';
 import type { BGPPeer } from '../configuration.ts';
 import { limits } from '../limits.ts';
 import type { NamespacedName } from '../metadata.ts';
@@ -24,16 +24,27 @@ export function readBGPPeer(fields: Fields, options: ParseOptions): Read<BGPPeer
   const nodeSelectors = readSelectors(spec, 'nodeSelectors');
   const authentication = readPassword(spec);
   const ebgpMultiHop = spec.boolean('ebgpMultiHop') ?? false;
-  if (ebgpMultiHop && (asns.dynamicASN === 'internal' || asns.peerASN === asns.myASN)) {
-    spec.problem('ebgpMultiHop', 'is for external sessions, and this one is internal', 'remove ebgpMultiHop');
+  if (ebgpMultiHop) checkMultiHop(spec, asns, addresses);
+  const ttlSecurityHops = spec.integer('ttlSecurityHops', 0, 254) ?? 0;
+  if (ttlSecurityHops > 0 && ebgpMultiHop) {
+    spec.problem(
+      'ttlSecurityHops',
+      'stands beside ebgpMultiHop',
+      'remove ebgpMultiHop: a peer that is further away has more ttlSecurityHops',
+    );
   }
+  const enableGracefulRestart = spec.boolean('enableGracefulRestart') ?? false;
+  const passive = spec.boolean('passive') ?? false;
   const dualStackAddressFamily = spec.boolean('dualStackAddressFamily') ?? false;
   const adminDown = spec.boolean('adminDown') ?? false;
   const shutdownMessage = spec.text('shutdownMessage') ?? '';
   if (Buffer.byteLength(shutdownMessage) > limits.shutdownMessageBytes) {
     spec.problem('shutdownMessage', `is longer than ${limits.shutdownMessageBytes} octets (RFC 9003)`, 'shorten it');
   }
-  spec.unsupported('bfdProfile', 'enableGracefulRestart', 'vrf', 'interface', 'ttlSecurityHops', 'localASN', 'disableMP', 'passive');
+  if (spec.boolean('disableMP') === true) {
+    spec.problem('disableMP', 'has no meaning here: a session carries the address families that it was given', 'remove disableMP');
+  }
+  spec.unsupported('bfdProfile', 'vrf');
   fields.raw('status');
   if (metadata === undefined || addresses === undefined) return {};
   return {
@@ -47,20 +58,25 @@ export function readBGPPeer(fields: Fields, options: ParseOptions): Read<BGPPeer
       nodeSelectors,
       ...authentication,
       ebgpMultiHop,
+      ...(ttlSecurityHops === 0 ? {} : { ttlSecurityHops }),
+      enableGracefulRestart,
       dualStackAddressFamily,
-      passive: false,
+      passive,
       adminDown,
       ...(shutdownMessage === '' ? {} : { shutdownMessage }),
     },
   };
 }
 
-/** 0 is reserved (RFC 7607); in peerASN it is the field's zero value and means that it is not written. */
-function readASNs(spec: Fields): Pick<BGPPeer, 'myASN' | 'peerASN' | 'dynamicASN'> {
+type ASNs = Pick<BGPPeer, 'myASN' | 'peerASN' | 'dynamicASN' | 'localASN'>;
+
+/** 0 is reserved (RFC 7607); in peerASN and localASN it is the field's zero value and means that it is not written. */
+function readASNs(spec: Fields): ASNs {
   spec.require('myASN', 'write the AS number of the nodes');
   const myASN = spec.integer('myASN', 1, maxASN) ?? 0;
   const peerASN = spec.integer('peerASN', 0, maxASN) || undefined;
-  for (const name of ['myASN', 'peerASN']) {
+  const localASN = spec.integer('localASN', 0, maxASN) || undefined;
+  for (const name of ['myASN', 'peerASN', 'localASN']) {
     if (spec.raw(name) === asTrans)
       spec.problem(name, 'is AS_TRANS, which stands for AS numbers above 65535 (RFC 6793)', 'write the real AS number');
   }
@@ -68,15 +84,48 @@ function readASNs(spec: Fields): Pick<BGPPeer, 'myASN' | 'peerASN' | 'dynamicASN
   const written = Number(spec.has('peerASN') && spec.raw('peerASN') !== 0) + Number(spec.has('dynamicASN'));
   if (written === 0) spec.problem('peerASN', 'is required', 'write the AS number of the peer, or dynamicASN: internal or external');
   if (written === 2) spec.problem('dynamicASN', 'stands beside peerASN', 'remove one of the two');
-  return { myASN, ...(peerASN === undefined ? {} : { peerASN }), ...(dynamicASN === undefined ? {} : { dynamicASN }) };
+  if (localASN !== undefined && isInternal({ myASN, peerASN, dynamicASN })) {
+    spec.problem('localASN', 'is for external sessions, and this one is internal', 'remove localASN');
+  }
+  if (localASN !== undefined && localASN === peerASN) {
+    spec.problem('localASN', 'is the AS number of the peer', 'write another one, or myASN alone for an internal session');
+  }
+  return {
+    myASN,
+    ...(peerASN === undefined ? {} : { peerASN }),
+    ...(dynamicASN === undefined ? {} : { dynamicASN }),
+    ...(localASN === undefined ? {} : { localASN }),
+  };
 }
 
-function readAddresses(spec: Fields): Pick<BGPPeer, 'peerAddress' | 'sourceAddress' | 'routerID'> | undefined {
-  if (!spec.has('interface')) spec.require('peerAddress', 'write the address of the router');
+function isInternal({ myASN, peerASN, dynamicASN }: { [F in keyof ASNs]: ASNs[F] | undefined }): boolean {
+  return dynamicASN === 'internal' || peerASN === myASN;
+}
+
+function checkMultiHop(spec: Fields, asns: ASNs, addresses: Addresses | undefined): void {
+  if (isInternal(asns)) spec.problem('ebgpMultiHop', 'is for external sessions, and this one is internal', 'remove ebgpMultiHop');
+  if (addresses === undefined || (addresses.peerAddress !== undefined && !isLinkLocal(addresses.peerAddress))) return;
+  spec.problem('ebgpMultiHop', 'is for peers behind another router, and this one is on the link', 'remove ebgpMultiHop');
+}
+
+type Addresses = Pick<BGPPeer, 'peerAddress' | 'interface' | 'sourceAddress' | 'routerID'>;
+
+function readAddresses(spec: Fields): Addresses | undefined {
+  const networkInterface = spec.parsed('interface', parseInterface);
+  if (!spec.has('interface') || spec.raw('interface') === '') {
+    spec.require('peerAddress', 'write the address of the router, or interface for an unnumbered session');
+  }
   const peerAddress = spec.parsed('peerAddress', parseAddress);
   const sourceAddress = spec.parsed('sourceAddress', parseAddress);
   const routerID = spec.parsed('routerID', parseAddress);
-  if (peerAddress !== undefined) refuseSpecial(spec, 'peerAddress', peerAddress);
+  if (peerAddress !== undefined && isLinkLocal(peerAddress)) {
+    spec.require('interface', 'name the network interface of the node that this link-local peerAddress is on');
+  } else if (peerAddress !== undefined) {
+    refuseSpecial(spec, 'peerAddress', peerAddress);
+  }
+  if (peerAddress === undefined && networkInterface !== undefined && sourceAddress?.family === 4) {
+    spec.problem('sourceAddress', 'is IPv4, but an unnumbered session runs over IPv6', 'remove sourceAddress');
+  }
   if (peerAddress !== undefined && sourceAddress !== undefined && peerAddress.family !== sourceAddress.family) {
     spec.problem(
       'sourceAddress',
@@ -87,17 +136,26 @@ function readAddresses(spec: Fields): Pick<BGPPeer, 'peerAddress' | 'sourceAddre
   if (routerID !== undefined && (routerID.family !== 4 || routerID.value === 0n)) {
     spec.problem('routerID', 'must be an IPv4 address other than 0.0.0.0 (RFC 6286)', '');
   }
-  if (peerAddress === undefined) return undefined;
-  return { peerAddress, ...(sourceAddress === undefined ? {} : { sourceAddress }), ...(routerID === undefined ? {} : { routerID }) };
+  if (peerAddress === undefined && networkInterface === undefined) return undefined;
+  return {
+    ...(peerAddress === undefined ? {} : { peerAddress }),
+    ...(networkInterface === undefined ? {} : { interface: networkInterface }),
+    ...(sourceAddress === undefined ? {} : { sourceAddress }),
+    ...(routerID === undefined ? {} : { routerID }),
+  };
 }
 
 /** A loopback peer is allowed: a router on the same host. */
 function refuseSpecial(spec: Fields, name: string, address: Address): void {
   const special = specialAddress(address);
   if (special === undefined || special.includes('loopback')) return;
-  const fix =
-    special.includes('link-local') && address.family === 6 ? 'use a global address: sessions over an interface are not supported yet' : '';
-  spec.problem(name, `${formatAddress(address)} is ${special}`, fix);
+  spec.problem(name, `${formatAddress(address)} is ${special}`, '');
+}
+
+/** What Linux takes (dev_valid_name). */
+function parseInterface(text: string): Parsed<string> {
+  if (/^[^\s:/]{1,15}$/.test(text) && text !== '.' && text !== '..') return parsed(text);
+  return refused('no name of a network interface: up to 15 characters without space, colon and slash');
 }
 
 const holdTimes = '0s, or from 3s to 65535s';

@@ -37,10 +37,12 @@ export function readNodeState(fields: Fields, options: ParseOptions): Read<NodeS
 function readSession(item: Fields): SessionStatus | undefined {
   const state = item.oneOf('state', states);
   const lastError = item.text('lastError') ?? '';
+  const networkInterface = item.text('interface') ?? '';
   if (state === undefined) return undefined;
   return {
     peer: item.text('peer') ?? '',
     address: item.text('address') ?? '',
+    ...(networkInterface === '' ? {} : { interface: networkInterface }),
     state,
     since: item.text('since') ?? '',
     localASN: item.integer('localASN', 0, 2 ** 32 - 1) ?? 0,

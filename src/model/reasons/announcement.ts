@@ -97,7 +97,8 @@ export const announcementReasons = {
   }),
   AgentStopped: entry({
     brief: 'The agent of the node was stopped',
-    says: (d: OnNode) => `the agent of node "${d.node}" was stopped; it withdrew its routes`,
+    says: (d: OnNode) =>
+      `the agent of node "${d.node}" was stopped; it withdrew its routes, or left them with peers that have graceful restart`,
     fix: (d) => `start it again: herald agent --node ${d.node}`,
   }),
   SessionDown: entry({

@@ -575,13 +575,19 @@ describe('stopping', () => {
     await bed.advance(100);
     const written = bed.states.length;
     await bed.agent.stop('bye');
-    expect(bed.takeLog()).toEqual(['stop: bye', 'data plane closed']);
+    expect(bed.takeLog()).toEqual(['stop for restart: bye', 'data plane closed']);
     expect([...bed.dataplane.kernel.keys()]).toEqual(['192.0.2.1 TCP 80']);
     expect(bed.states).toHaveLength(written + 1);
     expect(bed.clock.pending).toBe(0);
     bed.source.put(...web('b', ['192.0.2.2']));
     await bed.advance(60_000);
     expect(bed.takeLog()).toEqual([]);
+  });
+
+  test('for good tells every peer', async () => {
+    const bed = await started(...web('a', ['192.0.2.1']));
+    await bed.agent.stop('bye', 'shutdown');
+    expect(bed.takeLog()).toEqual(['stop for shutdown: bye', 'data plane closed']);
   });
 
   test('while rules drain and the data plane fails: no timer is left', async () => {
@@ -606,7 +612,7 @@ describe('stopping', () => {
       await bed.settle();
       const stopped = bed.agent.stop('bye');
       await bed.settle();
-      expect(bed.takeLog()).toEqual(['stop: bye']);
+      expect(bed.takeLog()).toEqual(['stop for restart: bye']);
       bed.dataplane.failure = failure;
       kernel.open();
       await stopped;

@@ -28,6 +28,7 @@ export class FakeDataplane implements Dataplane {
   /** What a failed repair tells the agent. */
   lose: (error: DataplaneError) => void = () => undefined;
   closed = false;
+  adopted = false;
   readonly #claims = new DesiredFrontends();
   readonly #touched = new Set<string>();
   readonly #quarantined = new Map<string, string>();

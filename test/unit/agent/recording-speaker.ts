@@ -60,8 +60,13 @@ export class RecordingSpeaker {
     return () => undefined;
   }
 
-  async stop({ message }: { readonly message: string }): Promise<void> {
-    this.#log.push(`stop: ${message}`);
+  /** Nobody connects here. */
+  listening(): { readonly sockets: readonly never[] } {
+    return { sockets: [] };
+  }
+
+  async stop({ message, mode }: { readonly message: string; readonly mode: string }): Promise<void> {
+    this.#log.push(`stop for ${mode}: ${message}`);
   }
 
   #change(what: 'announce' | 'again' | 'withdraw', name: string, prefix: Prefix, table: Set<string>): void {

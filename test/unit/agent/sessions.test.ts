@@ -5,6 +5,7 @@ import { Sessions, sessionChange } from '../../../src/agent/sessions.ts';
 import { Speaker } from '../../../src/bgp/index.ts';
 import { maximumPeers } from '../../../src/bgp/limits.ts';
 import { peersOfNode, type SessionIntent } from '../../../src/decisions/announcement/peers.ts';
+import { address } from '../../../src/net/address.ts';
 import { prefix } from '../../../src/net/prefix.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
@@ -102,6 +103,10 @@ describe('sessions', () => {
     ['holdTimeSeconds', { holdTimeSeconds: 30 }],
     ['password', { password: 'secret' }],
     ['ebgpMultiHop', { ebgpMultiHop: true }],
+    ['ttlSecurityHops', { ttlSecurityHops: 1 }],
+    ['enableGracefulRestart', { enableGracefulRestart: true }],
+    ['localASN', { localASN: 64_999 }],
+    ['interface', { interface: 'eth1' }],
     ['dualStackAddressFamily', { dualStackAddressFamily: true }],
   ])('%s resets the session, which comes back with its routes', async (_, change) => {
     reconcile(tor1);
@@ -126,6 +131,71 @@ describe('sessions', () => {
     expect(statuses()).toEqual(['tor1 Idle: administratively down']);
     reconcile(tor1);
     expect(statuses()[0]).toMatch(/^tor1 Established/);
+  });
+});
+
+describe('peers of each kind', () => {
+  test('are opened with what their BGPPeer says', () => {
+    reconcile({ ...tor1, ttlSecurityHops: 2, interface: 'eth0' }, { ...tor6, peerAddress: 'fe80::254', interface: 'eth1' });
+    expect(routers.transport.dialed).toMatchObject([
+      { address: address('10.0.0.254'), ttl: 255, minimumTtl: 254, interface: 'eth0' },
+      { address: address('fe80::254'), ttl: 255, interface: 'eth1' },
+    ]);
+  });
+
+  test('one without an address is looked for on its interface, and the status says where', () => {
+    reconcile({ name: 'tor', interface: 'eth1' });
+    expect(sessions.status()).toMatchObject([{ peer: 'tor', address: 'unnumbered on eth1', interface: 'eth1', state: 'Active' }]);
+    expect(statuses()[0]).toContain('no router advertisement was heard on eth1 yet');
+    routers.transport.discoveries.get('eth1')?.found(address('fe80::7'));
+    routers.exchange();
+    expect(sessions.status()).toMatchObject([{ peer: 'tor', address: 'fe80::7', interface: 'eth1', state: 'Established' }]);
+  });
+
+  test('one without an address that is refused has its place in the status, too', () => {
+    reconcile({ name: 'a', interface: 'eth1' }, { name: 'b', interface: 'eth1' });
+    expect(sessions.status()[1]).toMatchObject({ peer: 'b', address: 'unnumbered on eth1', since: '' });
+    expect(statuses()[1]).toBe('b Idle: BGPPeer "a" already peers with the router on eth1 on the same nodes');
+  });
+});
+
+describe('listening', () => {
+  const passive = { ...tor1, passive: true };
+  const listening = (): number[] => speaker.listening().sockets.map(({ port }) => port);
+
+  test('begins with the first passive peer and ends with the last', () => {
+    sessions = new Sessions(speaker, table, silentLog, { listenForPassivePeers: true });
+    reconcile(tor1);
+    expect(listening()).toEqual([]);
+    reconcile(passive, tor6);
+    expect(listening()).toEqual([179]);
+    expect(speaker.listening().sockets).toEqual([{ port: 179, listening: true }]);
+    reconcile(tor6);
+    expect(listening()).toEqual([]);
+    expect(statuses()).toEqual(['tor6 Established']);
+  });
+
+  test('where it fails, passive peers say why, and only they', () => {
+    sessions = new Sessions(speaker, table, silentLog, { listenForPassivePeers: true });
+    routers.transport.listen = (_, events) => {
+      clock.after(0, () => events.failed({ kind: 'inUse', detail: 'address already in use' }));
+      return { setKeys: () => new Map(), close: () => {} };
+    };
+    reconcile(passive, tor6);
+    expect(statuses()).toEqual(['tor1 Active: cannot listen on port 179: address already in use', 'tor6 Established']);
+  });
+
+  test('is left alone where the agent was told where: a passive peer is refused if that is nowhere', () => {
+    reconcile(passive);
+    expect(listening()).toEqual([]);
+    expect(statuses()[0]).toContain('tor1 Idle: no session with "tor1" is possible: passive: the agent of this node was started with');
+    speaker = new Speaker({ clock, random: () => 0.5, transport: routers.transport, listen: [{ port: 1179 }] });
+    sessions = new Sessions(speaker, table, silentLog);
+    reconcile(passive);
+    expect(listening()).toEqual([1179]);
+    expect(statuses()).toEqual(['tor1 Active']);
+    reconcile(tor6);
+    expect(listening()).toEqual([1179]);
   });
 });
 
@@ -165,6 +235,7 @@ describe('a peer that is not possible', () => {
   test.each<[string, PeerLiteral]>([
     ['a link-local address', { name: 'bad', peerAddress: 'fe80::1' }],
     ['passive', { name: 'bad', peerAddress: '10.0.0.99', passive: true }],
+    ['ttlSecurityHops beside ebgpMultiHop', { name: 'bad', peerAddress: '10.0.0.99', ttlSecurityHops: 1, ebgpMultiHop: true }],
     ['the address of another peer', { name: 'tor2', peerAddress: '10.0.0.254' }],
     ['a password that is missing', { name: 'bad', peerAddress: '10.0.0.99', passwordSecret: { namespace: 'a', name: 'b' } }],
   ])('for %s is refused alone, and the status says why', (_, bad) => {

@@ -171,13 +171,17 @@ describe('messages', () => {
     }
   });
 
-  test('BGP-007 with extended messages, only large attributes make long messages', () => {
-    const lengths = (count: number, prefixes: number): number[] => {
-      const communities = Array.from({ length: count }, (_, value) => standard(value));
-      const rib = ribOf(...Array.from({ length: prefixes }, (_, n) => ({ prefix: host(n), communities })));
-      return sent(rib, { extendedMessages: true }).map((message) => message.length / 2);
-    };
-    expect(Math.max(...lengths(10, 2000))).toBeLessThanOrEqual(4096);
-    expect(lengths(2000, 500)).toEqual([19 + 4 + 20 + 8004 + 500 * 5]);
+  test.each([
+    [{ extendedMessages: false }, 4096],
+    [{ extendedMessages: true }, 65_535],
+  ])('BGP-007 BGP-091 BGP-092 messages are filled up to what the session allows: %j', (change, maximum) => {
+    const rib = ribOf(...Array.from({ length: 20_000 }, (_, n) => ({ prefix: host(n) })));
+    const lengths = (): number[] => sent(rib, change).map((message) => message.length / 2);
+    for (const fixed of [19 + 4 + 20, 19 + 4]) {
+      const each = Math.floor((maximum - fixed) / 5);
+      const full = Math.floor(20_000 / each);
+      expect(lengths()).toEqual([...Array<number>(full).fill(fixed + 5 * each), fixed + 5 * (20_000 - full * each)]);
+      rib.set([]);
+    }
   });
 });

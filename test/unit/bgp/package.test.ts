@@ -71,10 +71,10 @@ test('plain Node imports the codec', () => {
   });
 });
 
-/** The first example of the README, as it is written there. */
-function example(): string {
-  const [, text = ''] = /```ts\n(.*?)```/s.exec(readFileSync(join(built, 'README.md'), 'utf8')) ?? [];
-  return text;
+/** An example of the README, as it is written there. */
+function example(index: 0 | 1): string {
+  const examples = readFileSync(join(built, 'README.md'), 'utf8').matchAll(/```ts\n(.*?)```/gs);
+  return [...examples][index]?.[1] ?? '';
 }
 
 /** In the place of the package: its Speaker on a network in memory, with a router that shuts the session down when it has the route. */
@@ -103,16 +103,23 @@ const inMemory = `
 
 test("the README's example has ten lines, and does what it says", () => {
   expect(
-    example()
+    example(0)
       .split('\n')
       .filter((line) => line !== ''),
   ).toHaveLength(10);
   writeFileSync(join(consumer, 'in-memory.js'), inMemory);
-  writeFileSync(join(consumer, 'example.js'), example().replace("'herald-bgp'", "'./in-memory.js'"));
+  writeFileSync(join(consumer, 'example.js'), example(0).replace("'herald-bgp'", "'./in-memory.js'"));
   const printed = execFileSync(process.execPath, ['example.js'], { cwd: consumer, encoding: 'utf8', timeout: 30_000 });
   expect(printed).toMatch(/^established, hold time 9 s$/m);
   expect(printed).toMatch(/type: 'notification'.*name: 'Cease: Administrative Shutdown \(6\/2\)'.*text: '1 route received'/s);
   expect(printed).toMatch(/type: 'down',\s+reason: 'the peer closed the session:/);
+});
+
+test('the example of a test runs, and prints what it says', () => {
+  writeFileSync(join(consumer, 'example.js'), example(1));
+  const printed = execFileSync(process.execPath, ['example.js'], { cwd: consumer, encoding: 'utf8', timeout: 30_000 });
+  const [, promised = 'nothing'] = /\/\/ (.*)\n$/.exec(example(1)) ?? [];
+  expect(printed).toBe(`${promised}\n`);
 });
 
 test('a TypeScript program finds the types of all three entries', () => {
@@ -140,7 +147,7 @@ test('a TypeScript program finds the types of all three entries', () => {
     export const { ok } = decodeOpen(new Uint8Array(0));
   `;
   expect(check(program)).toBe('');
-  expect(check(example())).toBe('');
+  expect([check(example(0)), check(example(1))]).toEqual(['', '']);
   expect(check(program.replace('pending: number', 'pending: string'))).toContain('TS2322');
 });
 

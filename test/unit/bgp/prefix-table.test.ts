@@ -70,6 +70,26 @@ describe.each([4, 6] as const)('the table of IPv%i prefixes', (family) => {
   });
 });
 
+test.each([
+  ['a few', 100, 30, 0],
+  ['most', 100, 90, 0],
+  ['most, and some of them stay', 100, 90, 3],
+  ['all', 100, 100, 0],
+])('releases a chain: %s', (_, size, chained, staying) => {
+  const table = new PrefixTable(4);
+  const slots = Array.from({ length: size }, (_, n) => table.acquire({ address: { family: 4, value: BigInt(n) }, length: 32 }));
+  const [next, except] = [new Int32Array(size).fill(-1), new Int32Array(size)];
+  // From the last to the first.
+  for (let n = 1; n < chained; n++) next[n] = n - 1;
+  for (let n = 0; n < staying; n++) except[n * 7] = 1;
+  table.releaseChain(chained - 1, next, chained, except);
+  expect(table.size).toBe(size - chained + staying);
+  for (const slot of slots) {
+    const stays = slot >= chained || except[slot] === 1;
+    expect(table.find({ address: { family: 4, value: BigInt(slot) }, length: 32 })).toBe(stays ? slot : -1);
+  }
+});
+
 test('what is remembered by slot is void once a slot has been given away again, and not before', () => {
   const table = new PrefixTable(4);
   const [kept, gone] = [table.acquire(prefix('10.0.0.0/8')), table.acquire(prefix('10.0.0.0/9'))];

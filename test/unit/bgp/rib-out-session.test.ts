@@ -11,7 +11,7 @@ import { encodeRouteRefresh } from '../../../src/bgp/wire/refresh.ts';
 import { messages, toHex } from './hex.ts';
 import { host, nextHops, outboundFor, Receiver } from './receiver.ts';
 
-const session = outboundFor({}, 64512);
+const session = outboundFor({ extendedMessages: true }, 64512);
 const options: PeerOptions = {
   name: 'tor',
   address: address('10.0.0.1'),

@@ -353,9 +353,11 @@ describe('peers with one store', () => {
     const manySets = Array.from({ length: 600 }, (_, n): Route => ({ prefix: host(n), med: n }));
     for (const rib of [fast, slow]) rib.set(manySets);
     new Receiver().drain(fast);
-    expect(store.groups.kept).toBe(256);
+    expect(store.groups.kept).toBe(128);
     const receiver = new Receiver();
     receiver.drain(slow);
     expect(receiver.table.size).toBe(600);
+    slow.reset();
+    expect(store.groups.kept).toBe(0);
   });
 });

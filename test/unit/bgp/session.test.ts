@@ -498,6 +498,7 @@ describe('changes of options', () => {
     ['families', { families: [] }, 'ERR_BGP_PEER_OPTIONS'],
     ['interface', { address: address('fe80::1') }, 'ERR_BGP_PEER_OPTIONS'],
     ['nextHop', { nextHop: { ipv6: address('10.0.0.1') } }, 'ERR_BGP_PEER_OPTIONS'],
+    ['nextHop', { nextHop: { ipv6LinkLocal: address('2001:db8::1') } }, 'ERR_BGP_PEER_OPTIONS'],
   ])('%s that cannot work is refused, and a running session is left alone', (field, change, code) => {
     const peer = establish();
     const attempts = [() => peer.reconfigure({ ...options, ...change }), () => speaker.addPeer({ ...options, name: 'other', ...change })];

@@ -210,3 +210,23 @@ describe('with graceful restart, End-of-RIB', () => {
     expect(meet(({ rib }) => rib.set([])).ended).toEqual([4]);
   });
 });
+
+test('BGP-099 what one peer announces is counted, and nobody else hears of it', () => {
+  const network = new MemoryNetwork(clock);
+  const make = (asn: number, own: string): Speaker =>
+    new Speaker({ asn, routerId: own, listen: [{}], clock, random: () => 0.5, transport: network.host([address(own)]) });
+  const [node, chatty, quiet] = [make(64512, '10.0.0.11'), make(64513, '10.0.0.1'), make(64514, '10.0.0.2')];
+  for (const router of [chatty, quiet]) router.addPeer({ address: '10.0.0.11', peerAsn: 64512, passive: true });
+  node.addPeer({ address: '10.0.0.1', peerAsn: 64513 });
+  node.addPeer({ address: '10.0.0.2', peerAsn: 64514 });
+  chatty.rib.set([{ prefix: '0.0.0.0/0' }, { prefix: '198.51.100.0/24' }]);
+  clock.advance(1_000);
+  const [fromChatty] = node.peers.map((peer) => peer.status());
+  expect(fromChatty).toMatchObject({ state: 'Established', prefixesReceived: { ipv4: 2 } });
+  const [atQuiet] = quiet.peers.map((peer) => peer.status());
+  expect(atQuiet).toMatchObject({ state: 'Established', prefixesReceived: { ipv4: 0 } });
+  expect(node.peers.map((peer) => peer.status().prefixesAdvertised)).toEqual([
+    { ipv4: 0, ipv6: 0 },
+    { ipv4: 0, ipv6: 0 },
+  ]);
+});

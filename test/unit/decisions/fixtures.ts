@@ -165,12 +165,13 @@ export function peer({ name, peerAddress, routerID, ...rest }: PeerLiteral): BGP
     metadata: metadata(name),
     myASN: 64512,
     ...(rest.dynamicASN === undefined ? { peerASN: 64513 } : {}),
-    peerAddress: address(peerAddress ?? '10.0.0.254'),
+    ...(peerAddress === undefined && rest.interface !== undefined ? {} : { peerAddress: address(peerAddress ?? '10.0.0.254') }),
     peerPort: 179,
     holdTimeSeconds: 90,
     keepaliveTimeSeconds: 30,
     nodeSelectors: [],
     ebgpMultiHop: false,
+    enableGracefulRestart: false,
     dualStackAddressFamily: false,
     passive: false,
     adminDown: false,
@@ -231,7 +232,10 @@ function secret({ name, type, password }: SecretLiteral): Secret {
 
 function nodeState(name: string, sessions: Readonly<Record<string, string>>): NodeState {
   const established = { state: 'Established', since: '2026-01-01T00:00:00Z', localASN: 64512, peerASN: 64513, prefixesSent: 0 } as const;
-  const list = Object.entries(sessions).map(([peer, address]) => ({ peer, address, ...established }));
+  const list = Object.entries(sessions).map(([peer, place]) => {
+    const [address = '', networkInterface] = place.split('%');
+    return { peer, address, ...(networkInterface === undefined ? {} : { interface: networkInterface }), ...established };
+  });
   return { kind: 'NodeState', metadata: metadata(name), updated: '2026-01-01T00:00:00Z', consumed: {}, sessions: list, differing: [] };
 }
 

@@ -29,6 +29,16 @@ const state: NodeState = {
       prefixesSent: 0,
       lastError: '"no"',
     },
+    {
+      peer: 'tor2',
+      address: 'unnumbered on eth1',
+      interface: 'eth1',
+      state: 'Active',
+      since: '2026-01-01T00:00:00Z',
+      localASN: 1,
+      peerASN: 0,
+      prefixesSent: 0,
+    },
   ],
   differing: [{ service: 'shop/web', aspect: 'Announced', reason: reason('SessionDown', { peer: 'tor1', state: 'Idle', lastError: '' }) }],
 };

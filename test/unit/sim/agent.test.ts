@@ -215,7 +215,7 @@ class World {
         formatPrefix(route.prefix),
         attributesText(route.communities, route.med, route.asPathPrepend + 1),
       ]);
-      return [[formatAddress(result.session.peerAddress), sorted(table)] as const];
+      return result.session.peerAddress === undefined ? [] : [[formatAddress(result.session.peerAddress), sorted(table)] as const];
     });
     const tables = Object.values(peerAddresses).flatMap((at) => {
       const table = this.routers.table(at);

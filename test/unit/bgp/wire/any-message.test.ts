@@ -116,10 +116,15 @@ describe('every message survives the way there and back', () => {
     );
   });
 
-  test.each([false, true])('UPDATE, path identifiers: %s', (pathIds) => {
-    const session: WireSession = { maximum: extended, ...(pathIds ? { addPathReceive: [4, 6] } : {}) };
+  test.each<[string, WireSession]>([
+    ['an external peer', {}],
+    ['an internal peer', { internal: true }],
+    ['a peer with 2-octet AS numbers', { fourOctetAsn: false }],
+    ['a peer that sends path identifiers', { addPathReceive: [4, 6] }],
+  ])('UPDATE of %s', (_, kind) => {
+    const session = { ...kind, maximum: extended };
     fc.assert(
-      fc.property(updateContent(pathIds), (content) => {
+      fc.property(updateContent(kind), (content) => {
         const message: MessageContent = { kind: 'update', ...content };
         expect(roundTrip(message, session)).toEqual({ ...message, treatAsWithdraw: false, faults: [] });
       }),

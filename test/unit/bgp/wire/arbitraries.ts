@@ -3,7 +3,8 @@ import * as fc from 'fast-check';
 import { addressFromBytes, bitsOf, type Family } from '../../../../src/net/address.ts';
 import { maskedPrefix, type Prefix } from '../../../../src/net/prefix.ts';
 import type { Community } from '../../../../src/bgp/route.ts';
-import type { PathAttributes } from '../../../../src/bgp/wire/attributes.ts';
+import type { WireSession } from '../../../../src/bgp/wire/any-message.ts';
+import type { Aggregator, PathAttributes } from '../../../../src/bgp/wire/attributes.ts';
 import { nlriOf, type Path } from '../../../../src/bgp/wire/nlri.ts';
 import type { UpdateContent } from '../../../../src/bgp/wire/update.ts';
 import type { AsPathSegment } from '../../../../src/bgp/wire/as-path.ts';
@@ -49,15 +50,13 @@ export const capability: fc.Arbitrary<Capability> = fc.oneof(
   fc.record({ kind: fc.constant('other' as const), code: fc.integer({ min: 76, max: 255 }), data: fc.uint8Array({ maxLength: 255 }) }),
 );
 
-const asn = fc.integer({ min: 1, max: 0xffff_ffff });
+const pathOf = (maximum: number, ...kinds: readonly AsPathSegment['kind'][]): fc.Arbitrary<AsPathSegment[]> =>
+  fc.array(
+    fc.record({ kind: fc.constantFrom(...kinds), asns: fc.array(fc.integer({ min: 1, max: maximum }), { minLength: 1, maxLength: 12 }) }),
+    { maxLength: 5 },
+  );
 
-export const asPath: fc.Arbitrary<AsPathSegment[]> = fc.array(
-  fc.record({
-    kind: fc.constantFrom('set' as const, 'sequence' as const, 'confederationSequence' as const, 'confederationSet' as const),
-    asns: fc.array(asn, { minLength: 1, maxLength: 12 }),
-  }),
-  { maxLength: 5 },
-);
+export const asPath = pathOf(0xffff_ffff, 'set', 'sequence', 'confederationSequence', 'confederationSet');
 
 const bytes = (length: number): fc.Arbitrary<Uint8Array> => fc.uint8Array({ minLength: length, maxLength: length });
 
@@ -71,7 +70,7 @@ const communities = fc
   .array(community, { minLength: 1, maxLength: 80 })
   .map((list) => list.toSorted((a, b) => order[a.kind] - order[b.kind]));
 
-const aggregator = fc.record({ asn, routerId: u32 });
+const aggregatorOf = (maximum: number): fc.Arbitrary<Aggregator> => fc.record({ asn: fc.integer({ min: 1, max: maximum }), routerId: u32 });
 const other = fc.uniqueArray(
   fc.record({
     flags: fc.constantFrom(0x80, 0xc0, 0xe0),
@@ -80,25 +79,31 @@ const other = fc.uniqueArray(
   }),
   { minLength: 1, maxLength: 3, selector: ({ type }) => type },
 );
-/** Without the inside of confederations, which only an internal peer may send. */
-const publicPath = asPath.map((path) => path.filter(({ kind }) => kind === 'set' || kind === 'sequence'));
 const usableNextHop = fc.tuple(fc.integer({ min: 1, max: 126 }), bytes(3)).map(([first, rest]) => Uint8Array.of(first, ...rest));
 
-/** Attributes as they come from an external peer with 4-octet AS numbers. ORIGIN, AS_PATH and NEXT_HOP are always there. */
-export const pathAttributes: fc.Arbitrary<PathAttributes> = fc.record(
-  {
-    origin: fc.nat(2),
-    asPath: publicPath,
-    nextHop: usableNextHop,
-    med: u32,
-    atomicAggregate: fc.constant(true as const),
-    aggregator,
-    communities,
-    onlyToCustomer: u32,
-    other: other.map((list) => list.toSorted((a, b) => a.type - b.type)),
-  },
-  { requiredKeys: ['origin', 'asPath', 'nextHop'] },
-);
+/** Attributes as they may come on a session of this kind. ORIGIN, AS_PATH and NEXT_HOP are always there. */
+function pathAttributes({ fourOctetAsn = true, internal = false }: WireSession): fc.Arbitrary<PathAttributes> {
+  const largest = fourOctetAsn ? 0xffff_ffff : 0xffff;
+  const inside = { localPref: u32, originatorId: u32, clusterList: fc.array(u32, { minLength: 1, maxLength: 8 }) };
+  const behind = { as4Path: pathOf(0xffff_ffff, 'set', 'sequence'), as4Aggregator: aggregatorOf(0xffff_ffff) };
+  return fc.record(
+    {
+      origin: fc.nat(2),
+      // Only an internal peer may show the inside of a confederation.
+      asPath: pathOf(largest, 'set', 'sequence', ...(internal ? (['confederationSequence', 'confederationSet'] as const) : [])),
+      nextHop: usableNextHop,
+      med: u32,
+      atomicAggregate: fc.constant(true as const),
+      aggregator: aggregatorOf(largest),
+      communities,
+      onlyToCustomer: u32,
+      other: other.map((list) => list.toSorted((a, b) => a.type - b.type)),
+      ...(internal ? inside : {}),
+      ...(fourOctetAsn ? {} : behind),
+    },
+    { requiredKeys: ['origin', 'asPath', 'nextHop'] },
+  );
+}
 
 const pathsOf = (family: Family, pathIds: boolean): fc.Arbitrary<Path[]> => {
   const bits = bitsOf(family);
@@ -107,8 +112,9 @@ const pathsOf = (family: Family, pathIds: boolean): fc.Arbitrary<Path[]> => {
   return fc.array(path, { minLength: 1, maxLength: 30 });
 };
 
-/** What an UPDATE may hold, on a session with or without path identifiers. */
-export function updateContent(pathIds: boolean): fc.Arbitrary<UpdateContent> {
+/** What an UPDATE may hold on a session of this kind, which has both families, and path identifiers in both or in none. */
+export function updateContent(session: WireSession): fc.Arbitrary<UpdateContent> {
+  const pathIds = session.addPathReceive !== undefined;
   const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(value, { maxLength: 1 });
   const multiprotocolHop = fc.oneof(bytes(16), bytes(32));
   const plainWithdrawn = pathsOf(4, pathIds).map((paths) => nlriOf(4, paths));
@@ -117,7 +123,13 @@ export function updateContent(pathIds: boolean): fc.Arbitrary<UpdateContent> {
     .constantFrom<Family>(4, 6)
     .chain((family) => fc.tuple(pathsOf(family, pathIds), multiprotocolHop).map(([paths, hop]) => nlriOf(family, paths, hop)));
   return fc
-    .tuple(optional(plainWithdrawn), optional(otherWithdrawn), optional(otherAnnounced), optional(pathsOf(4, pathIds)), pathAttributes)
+    .tuple(
+      optional(plainWithdrawn),
+      optional(otherWithdrawn),
+      optional(otherAnnounced),
+      optional(pathsOf(4, pathIds)),
+      pathAttributes(session),
+    )
     .map(([first, second, multiprotocol, [paths], attributes]) => ({
       withdrawn: [...first, ...second],
       announced: [...multiprotocol, ...(paths === undefined ? [] : [nlriOf(4, paths, attributes.nextHop)])],

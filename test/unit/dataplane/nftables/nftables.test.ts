@@ -74,6 +74,22 @@ describe('batches', () => {
     );
   });
 
+  test('tells whether it took over the tables of an earlier process, of both families', async () => {
+    const { kernel, dataplane } = setup();
+    expect(dataplane.adopted).toBe(false);
+    await dataplane.replace(node, new Map());
+    expect(dataplane.adopted).toBe(false);
+    await dataplane.replace(node, new Map());
+    expect(dataplane.adopted).toBe(false);
+    const next = setup(kernel).dataplane;
+    await next.replace(node, new Map());
+    expect(next.adopted).toBe(true);
+    kernel.tables.delete('ip6');
+    const last = setup(kernel).dataplane;
+    await last.replace(node, new Map());
+    expect(last.adopted).toBe(false);
+  });
+
   test('what changes nothing sends nothing, and one endpoint replaced is two elements', async () => {
     const { kernel, dataplane } = setup();
     const before = service(frontend('172.30.0.1', 80, [2, 4]));

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { reason } from '../../../../src/model/reasons.ts';
 import { formatPrefix, isHostPrefix, prefix } from '../../../../src/net/prefix.ts';
 import { formatCommunity, resolveCommunity, uniteCommunities } from '../../../../src/decisions/announcement/communities.ts';
 import { mergeRoutes, routesByPeer } from '../../../../src/decisions/announcement/merge-routes.ts';
@@ -179,6 +180,77 @@ describe('the peers of a node', () => {
       expect(aged.map(([name]) => name)).toEqual(['b', 'a']);
       expect(peersOfNode({ ...rest, peers: new Map(aged) }, 'here').map(({ result }) => 'session' in result)).toEqual([false, true]);
     });
+  });
+
+  test.each<[string, readonly Omit<PeerLiteral, 'name'>[], boolean]>([
+    [
+      'the same link-local address on one link',
+      [
+        { peerAddress: 'fe80::1', interface: 'eth1' },
+        { peerAddress: 'fe80::1', interface: 'eth1' },
+      ],
+      true,
+    ],
+    [
+      'the same link-local address on two links',
+      [
+        { peerAddress: 'fe80::1', interface: 'eth1' },
+        { peerAddress: 'fe80::1', interface: 'eth2' },
+      ],
+      false,
+    ],
+    [
+      'two link-local addresses on one link',
+      [
+        { peerAddress: 'fe80::1', interface: 'eth1' },
+        { peerAddress: 'fe80::2', interface: 'eth1' },
+      ],
+      false,
+    ],
+    ['two unnumbered ones on one link', [{ interface: 'eth1' }, { interface: 'eth1' }], true],
+    ['two unnumbered ones on two links', [{ interface: 'eth1' }, { interface: 'eth2' }], false],
+    [
+      'an unnumbered one and a link-local address on its link',
+      [{ interface: 'eth1' }, { peerAddress: 'fe80::1', interface: 'eth1' }],
+      true,
+    ],
+    ['an unnumbered one and an address on its link', [{ interface: 'eth1' }, { peerAddress: '10.0.0.254', interface: 'eth1' }], false],
+    ['one address with and without an interface', [{ peerAddress: '10.0.0.254' }, { peerAddress: '10.0.0.254', interface: 'eth1' }], true],
+    [
+      'one address on two links',
+      [
+        { peerAddress: '10.0.0.254', interface: 'eth1' },
+        { peerAddress: '10.0.0.254', interface: 'eth2' },
+      ],
+      false,
+    ],
+  ])('two with %s: one router or not', (_, literals, oneRouter) => {
+    const peers = literals.map((literal, index) => ({ name: `p${index}`, ...literal }));
+    expect(codes(peers)).toEqual(['p0 session', oneRouter ? 'p1 DuplicatePeer' : 'p1 session']);
+  });
+
+  test('an unnumbered one that runs keeps its link', () => {
+    const running = { here: { b: 'fe80::9%eth1' } };
+    const peers = [
+      { name: 'a', interface: 'eth1' },
+      { name: 'b', interface: 'eth1' },
+    ];
+    const [first] = peersOfNode(cluster({ nodes, peers, running }), 'here');
+    expect(first?.result).toEqual({ reason: reason('DuplicatePeer', { address: 'the router on eth1', other: 'b' }) });
+  });
+
+  test('an unnumbered session carries both families, and has no next hop but its own', () => {
+    const [only] = sessions([{ name: 'tor', interface: 'eth1', enableGracefulRestart: true, ttlSecurityHops: 1, localASN: 64_999 }]);
+    expect(only?.result).toMatchObject({
+      session: { interface: 'eth1', families: [4, 6], gracefulRestart: true, ttlSecurityHops: 1, localASN: 64_999 },
+    });
+    expect(only?.result).not.toHaveProperty('session.peerAddress');
+    expect(only?.result).not.toHaveProperty('session.otherNextHop');
+    const [linkLocal] = sessions([{ name: 'tor', peerAddress: 'fe80::1', interface: 'eth1', dualStackAddressFamily: true }]);
+    expect(linkLocal?.result).toMatchObject({ session: { families: [4, 6] } });
+    expect(linkLocal?.result).not.toHaveProperty('session.otherNextHop');
+    const [oneFamily] = sessions([{ name: 'tor', peerAddress: 'fe80::1', interface: 'eth1' }]);
+    expect(oneFamily?.result).toMatchObject({ session: { families: [6] } });
   });
 
   test('a session that runs keeps its password when its Secret goes, and says so', () => {

@@ -46,7 +46,65 @@ describe('objects of herald.dev', () => {
   });
 
   test('accept fields that are not supported yet where they say what happens anyway', () => {
-    expect(problemsOf(ours('BGPPeer', { ...peer, enableGracefulRestart: false, passive: false, vrf: '', ttlSecurityHops: 0 }))).toEqual([]);
+    expect(problemsOf(ours('BGPPeer', { ...peer, bfdProfile: '', vrf: '', disableMP: false }))).toEqual([]);
+  });
+
+  const { peerAddress: _, ...unnumbered } = peer;
+  test.each<[object, object]>([
+    [peer, { enableGracefulRestart: false, passive: false }],
+    [
+      { ...peer, enableGracefulRestart: true, passive: true },
+      { enableGracefulRestart: true, passive: true },
+    ],
+    [{ ...peer, ttlSecurityHops: 1 }, { ttlSecurityHops: 1 }],
+    [
+      { ...peer, localASN: 64_999 },
+      { myASN: 64_512, localASN: 64_999 },
+    ],
+    [{ myASN: 64_512, dynamicASN: 'external', peerAddress: '192.0.2.1' }, { dynamicASN: 'external' }],
+    [{ ...peer, interface: 'eth1' }, { interface: 'eth1' }],
+    [
+      { ...unnumbered, peerAddress: 'fe80::1', interface: 'eth1' },
+      { peerAddress: { family: 6 }, interface: 'eth1' },
+    ],
+    [{ ...unnumbered, interface: 'bond0.100' }, { interface: 'bond0.100' }],
+  ])('BGPPeer %j is read', (spec, expected) => {
+    expect(problemsOf(ours('BGPPeer', spec))).toEqual([]);
+    expect(parseObject(ours('BGPPeer', spec)).object).toMatchObject(expected);
+  });
+
+  test.each<[string, object]>([
+    ['ttlSecurityHops', { ...peer, ttlSecurityHops: 0 }],
+    ['localASN', { ...peer, localASN: 0 }],
+    ['peerAddress', { ...unnumbered, interface: 'eth1' }],
+  ])('BGPPeer %s is not there where it is not set', (field, spec) => {
+    expect(parseObject(ours('BGPPeer', spec)).object).not.toHaveProperty(field);
+  });
+
+  test.each<[object, string]>([
+    [unnumbered, 'spec.peerAddress: is required; write the address of the router, or interface for an unnumbered session'],
+    [
+      { ...unnumbered, peerAddress: 'fe80::1' },
+      'spec.interface: is required; name the network interface of the node that this link-local peerAddress is on',
+    ],
+    [{ ...unnumbered, interface: 'a-name-that-is-too-long' }, 'spec.interface: "a-name-that-is-too-long": no name of a network interface'],
+    [{ ...unnumbered, interface: 'eth1', sourceAddress: '192.0.2.2' }, 'spec.sourceAddress: is IPv4, but an unnumbered session runs over'],
+    [
+      { ...peer, ttlSecurityHops: 1, ebgpMultiHop: true },
+      'spec.ttlSecurityHops: stands beside ebgpMultiHop; remove ebgpMultiHop: a peer that is further away has more ttlSecurityHops',
+    ],
+    [{ ...peer, ttlSecurityHops: 255 }, 'spec.ttlSecurityHops: must be a whole number from 0 to 254, not 255'],
+    [{ ...unnumbered, interface: 'eth1', ebgpMultiHop: true }, 'spec.ebgpMultiHop: is for peers behind another router'],
+    [{ myASN: 1, dynamicASN: 'internal', peerAddress: '192.0.2.1', ebgpMultiHop: true }, 'spec.ebgpMultiHop: is for external sessions'],
+    [{ ...peer, peerASN: 64_512, localASN: 64_999 }, 'spec.localASN: is for external sessions, and this one is internal; remove localASN'],
+    [{ ...peer, localASN: 64_513 }, 'spec.localASN: is the AS number of the peer'],
+    [{ ...peer, localASN: 23_456 }, 'spec.localASN: is AS_TRANS'],
+    [{ ...peer, dynamicASN: 'auto' }, 'spec.dynamicASN: must be one of internal, external, not "auto"'],
+    [{ ...peer, disableMP: true }, 'spec.disableMP: has no meaning here'],
+    [{ ...peer, peerAddress: '169.254.0.1', interface: 'eth1' }, 'spec.peerAddress: 169.254.0.1 is a link-local address'],
+  ])('BGPPeer %j is refused: %s', (spec, text) => {
+    expect(parseObject(ours('BGPPeer', spec)).object).toBeUndefined();
+    expect(problemsOf(ours('BGPPeer', spec)).join('\n')).toContain(text);
   });
 
   test.each<[string, object, string]>([
@@ -76,7 +134,6 @@ describe('objects of herald.dev', () => {
     ['BGPPeer', { ...peer, peerASN: undefined }, 'spec.peerASN: is required'],
     ['BGPPeer', { ...peer, dynamicASN: 'external' }, 'spec.dynamicASN: stands beside peerASN'],
     ['BGPPeer', { ...peer, myASN: 0 }, 'spec.myASN'],
-    ['BGPPeer', { ...peer, peerAddress: 'fe80::1' }, 'link-local'],
     ['BGPPeer', { ...peer, holdTime: '2s' }, 'spec.holdTime: makes a hold time of 2s; it must be 0s, or from 3s to 65535s'],
     ['BGPPeer', { ...peer, holdTime: '1' }, 'write 1s for seconds; it must be 0s, or from 3s to 65535s'],
     [
@@ -86,9 +143,8 @@ describe('objects of herald.dev', () => {
     ],
     ['BGPPeer', { ...peer, connectTime: 0 }, 'spec.connectTime: must be a duration with its unit, from 1s to 65535s, not 0'],
     ['BGPPeer', { ...peer, holdTime: '9s', keepaliveTime: '10s' }, 'is longer than holdTime'],
-    ['BGPPeer', { ...peer, passive: true }, 'spec.passive: is not supported yet'],
     ['BGPPeer', { ...peer, bfdProfile: 'fast' }, 'spec.bfdProfile: is not supported yet'],
-    ['BGPPeer', { ...peer, enableGracefulRestart: true }, 'spec.enableGracefulRestart: is not supported yet'],
+    ['BGPPeer', { ...peer, vrf: 'red' }, 'spec.vrf: is not supported yet'],
     ['BGPPeer', { ...peer, password: 'a', passwordSecret: { name: 's', namespace: 'n' } }, 'stands beside password'],
     ['BGPPeer', { ...peer, sourceAddress: '2001:db8::2' }, 'spec.sourceAddress'],
     ['BGPPeer', { ...peer, routerID: '2001:db8::2' }, 'spec.routerID'],

@@ -1,0 +1,132 @@
+import { beforeEach, expect, test } from 'vitest';
+import { openOf, type Identity } from '../../../src/bgp/identity.ts';
+import { Speaker, type Peer, type PeerOptions } from '../../../src/bgp/index.ts';
+import { MemoryTransport, type RemoteEnd } from '../../../src/bgp/transport/memory.ts';
+import { keepaliveMessage } from '../../../src/bgp/wire/message.ts';
+import { decodeNotification, describeNotification } from '../../../src/bgp/wire/notification.ts';
+import { encodeOpen } from '../../../src/bgp/wire/open.ts';
+import { address } from '../../../src/net/address.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+import { messages } from './hex.ts';
+
+/** A scripted peer that opens connections of its own beside ours. */
+const options: PeerOptions = {
+  name: 'tor',
+  address: address('10.0.0.1'),
+  localAsn: 64512,
+  peerAsn: 65001,
+  routerId: address('10.0.0.2'),
+  holdTime: 9,
+};
+const identity: Identity = { localAsn: 65001, peerAsn: 64512, routerId: 7, holdTime: 90, families: [4], overIpv6: false };
+const collision = 'Cease: Connection Collision Resolution (6/7)';
+
+let clock: VirtualClock;
+let transport: MemoryTransport;
+let speaker: Speaker;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  transport = new MemoryTransport(clock);
+  speaker = new Speaker({ clock, random: () => 0.999_999, transport, listen: [{}] });
+});
+
+function start(change: Partial<PeerOptions> = {}): Peer {
+  const peer = speaker.addPeer({ ...options, ...change });
+  clock.advance(0);
+  return peer;
+}
+
+function connect(): RemoteEnd {
+  const remote = transport.connectFrom(address('10.0.0.1'));
+  if (remote === undefined) throw new Error('turned away');
+  clock.advance(0);
+  return remote;
+}
+
+function say(remote: RemoteEnd, ...parts: readonly Uint8Array[]): void {
+  for (const part of parts) remote.send(part);
+  clock.advance(0);
+}
+
+const open = encodeOpen(openOf(identity));
+const notifications = (remote: RemoteEnd): string[] =>
+  messages(remote.take())
+    .filter(({ type }) => type === 3)
+    .map(({ body }) => describeNotification(decodeNotification(body)));
+
+test('BGP-059 a session that the peer opened ends our dial at once', () => {
+  transport.answer = 'silent';
+  const peer = start();
+  const remote = connect();
+  say(remote, open, keepaliveMessage);
+  expect(peer.status().state).toBe('Established');
+  clock.advance(30_000 / 4);
+  expect(peer.status().counters.connectAttempts).toBe(1);
+  expect(peer.history().some(({ event }) => event === 'connectExpired')).toBe(false);
+});
+
+test('BGP-057 our connection is ended by one of the peer’s that came as far, when ours is in OpenSent only when that is up', () => {
+  const peer = start();
+  const ours = transport.remote;
+  const theirs = connect();
+  say(theirs, open);
+  expect(notifications(ours)).toEqual([]);
+  say(theirs, keepaliveMessage);
+  expect(peer.status().state).toBe('Established');
+  expect(notifications(ours)).toEqual([collision]);
+  expect(ours.ended).toBe(true);
+});
+
+test('a peer that connects once more has given up its earlier connection, before OPEN and after it', () => {
+  const peer = start({ passive: true });
+  const first = connect();
+  const second = connect();
+  const third = connect();
+  expect(notifications(second)).toEqual([collision]);
+  say(first, open);
+  say(third, open);
+  expect(notifications(first)).toEqual([collision]);
+  say(third, keepaliveMessage);
+  expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 0 } });
+  expect(notifications(third)).toEqual([]);
+});
+
+test('the end of an old connection does not touch the next one', () => {
+  const peer = start({ connectRetryTime: 0.1 });
+  const first = transport.remote;
+  say(first, open, keepaliveMessage);
+  say(first, new Uint8Array(19)); // a bad marker
+  expect(peer.status().state).toBe('Idle');
+  clock.advance(150);
+  const second = transport.remote;
+  expect(second).not.toBe(first);
+  first.close();
+  clock.advance(0);
+  say(second, open, keepaliveMessage);
+  expect(peer.status().state).toBe('Established');
+});
+
+test('what the peer sends over the connection that was not chosen is not looked at', () => {
+  const peer = start();
+  const ours = transport.remote;
+  const theirs = connect();
+  say(theirs, open, keepaliveMessage);
+  say(ours, new Uint8Array(19), open, keepaliveMessage);
+  clock.advance(2_000);
+  expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 0, established: 1 } });
+  expect(peer.status().lastError).toBeUndefined();
+});
+
+test('an error on one of two connections leaves the other, and is not what the status shows', () => {
+  const peer = start();
+  const ours = transport.remote;
+  const theirs = connect();
+  say(theirs, open);
+  ours.close({ kind: 'reset', detail: 'reset by the peer' });
+  clock.advance(0);
+  say(theirs, keepaliveMessage);
+  expect(peer.status().state).toBe('Established');
+  clock.advance(3_000);
+  expect(peer.status().counters.connectAttempts).toBe(1);
+});
