@@ -31,6 +31,8 @@ export class Link {
       run('ip', 'netns', 'add', namespace);
       run('ip', '-n', namespace, 'link', 'set', 'lo', 'up');
       run('ip', 'netns', 'exec', namespace, 'sysctl', '-qw', 'net.ipv6.conf.default.accept_dad=0', 'net.ipv6.conf.all.accept_dad=0');
+      // FRR sends router advertisements once extended next hops are on: our side must not connect from an address made of one.
+      run('ip', 'netns', 'exec', namespace, 'sysctl', '-qw', 'net.ipv6.conf.default.autoconf=0', 'net.ipv6.conf.default.accept_ra=0');
     }
     run('ip', 'link', 'add', 'v0', 'netns', this.router, 'type', 'veth', 'peer', 'name', 'v0', 'netns', this.speaker);
     for (const [namespace, address] of [
