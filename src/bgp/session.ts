@@ -288,6 +288,8 @@ export class Session {
     const peerChose = problem.kind === 'received' && innermost(problem.notification).subcode === cease.connectionCollision;
     const continues = other !== undefined && rank(other.state) >= rank({ name: 'OpenSent' });
     if (problem.kind === 'collision' || (continues && peerChose)) return;
+    // What is wrong with a connection beside one that works is in the history, and is no end of the session.
+    if (!wasEstablished && other?.state.negotiated !== undefined) return;
     this.#report(problem, wasEstablished);
   }
 
