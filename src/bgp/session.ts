@@ -148,6 +148,8 @@ export class Session {
 
   /** Takes options that apply to a running session. Others take effect with the next connection. */
   configure(options: ResolvedOptions): void {
+    // What was found on one interface is not on another.
+    if (options.interface !== this.#options.interface || options.address !== undefined) this.#discovered = undefined;
     this.#options = options;
   }
 
