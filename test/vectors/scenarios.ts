@@ -207,7 +207,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'source ranges of the other family do not count, and a range of everything lifts them',
     services: [
-      { name: 'web', assigned: ['$external1'], sourceRanges: ['$othereveryone'] },
+      { name: 'web', assigned: ['$external1'], sourceRanges: ['$otherclient'] },
       { name: 'open', clusterIPs: ['$cluster2'], assigned: ['$external2'], sourceRanges: ['$onlyclient', '$everyone'] },
     ],
     slices: [
