@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { openOf, type Identity } from '../../../src/bgp/identity.ts';
 import { Speaker, type Peer, type PeerOptions } from '../../../src/bgp/index.ts';
 import { MemoryTransport, type RemoteEnd } from '../../../src/bgp/transport/memory.ts';
@@ -148,4 +148,21 @@ test('nonsense on a second connection is no news of an established session', () 
   expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 0 } });
   expect(peer.status().lastError).toBeUndefined();
   expect(peer.history().filter(({ event }) => event === 'fault')).toHaveLength(1);
+});
+
+test('what a listener of the speaker throws neither disturbs the session nor keeps it from the next listener', () => {
+  const later = vi.spyOn(globalThis, 'queueMicrotask').mockImplementation(() => {});
+  const states: string[] = [];
+  speaker.onChange(() => {
+    throw new Error('a defect of the program');
+  });
+  speaker.onChange((peer) => states.push(peer.status().state));
+  const peer = start();
+  connect();
+  say(transport.remotes[0] as RemoteEnd, open, keepaliveMessage);
+  expect(states).toEqual(['Established']);
+  expect(peer.history().at(-1)).toMatchObject({ event: 'keepalive', to: 'Established' });
+  expect(later).toHaveBeenCalledTimes(1);
+  expect(later.mock.calls[0]?.[0]).toThrow('a defect of the program');
+  later.mockRestore();
 });
