@@ -11,6 +11,10 @@ export const limits = {
   differingServices: 100,
   /** What a NodeState says of the host itself. */
   hostReasons: 100,
+  /** Settings of the kernel that are looked at: two for each interface that clients may come by, and a few. */
+  hostSettings: 200,
+  /** Longest time between two looks at the host. */
+  hostCheckMilliseconds: 60_000,
   /** Listeners for health-check node ports: the default range of NodePorts has 2768, and each may be of both families. */
   healthCheckListeners: 6_000,
   /** Pause before a port that could not be listened on is tried again. */

@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { Agent } from '../agent/agent.ts';
 import { Speaker } from '../bgp/index.ts';
+import { listForwardFilters } from '../dataplane/host/filter-commands.ts';
 import { commandPorts, NftablesDataplane } from '../dataplane/nftables/nftables.ts';
 import { DirectoryRecords } from '../sources/directory/records.ts';
 import { isSubdomainName } from '../model/parse/metadata.ts';
 import { reason, says } from '../model/reasons.ts';
 import type { Source } from '../sources/source.ts';
+import { systemHost } from '../system/host.ts';
 import { listenHttp } from '../system/http-listener.ts';
 import type { Log } from '../system/log.ts';
 import { UsageError, type Environment } from './environment.ts';
@@ -17,7 +19,7 @@ export async function startAgent(
   environment: Environment,
   source: Source,
   directory: string,
-  { node, bgpListen, healthzBindAddress, onStop }: AgentProcessOptions & { readonly node: string },
+  { node, bgpListen, healthzBindAddress, kernelSettings, onStop }: AgentProcessOptions & { readonly node: string },
   log: Log,
 ): Promise<Running> {
   const { clock, random } = environment;
@@ -30,6 +32,7 @@ export async function startAgent(
   // Asked when a session begins, which is after the data plane has looked into the kernel.
   const listen = bgpListen === undefined ? {} : { listen: bgpListen };
   const speaker = new Speaker({ clock, random, log, ...listen, restarted: () => dataplane.adopted });
+  const host = systemHost();
   const agent = new Agent(
     {
       source,
@@ -37,11 +40,13 @@ export async function startAgent(
       speaker,
       writeNodeState: (state) => records.writeNodeState(state),
       listenHttp,
+      host,
+      forwardFilters: () => listForwardFilters((family) => host.legacyTables(family)),
       clock,
       random,
       log,
     },
-    { node, listenForPassivePeers: bgpListen === undefined, healthz: healthzBindAddress },
+    { node, listenForPassivePeers: bgpListen === undefined, healthz: healthzBindAddress, kernelSettings },
   );
   await agent.start();
   return {
