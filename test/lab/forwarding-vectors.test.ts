@@ -52,7 +52,7 @@ function requestOf({ family, row }: { family: Family; row: PacketRow }): Request
   const base = { protocol: row.protocol, address, port: row.port, localAddress };
   if (['dropped', 'untouched'].includes(row.fate)) return { ...base, count: 1 };
   // One of three is missed by chance once in four million times.
-  return { ...base, count: row.fate === 'refused' ? 5 : backends === 1 ? 6 : 40, timeout: 5_000 };
+  return { ...base, count: row.fate === 'refused' ? 5 : backends === 1 ? 6 : 40, timeout: 1_500 };
 }
 
 /** "pod1* pod3": who answered, the star for those that did not see the client's own address. Else what became of it. */

@@ -260,6 +260,27 @@ export const scenarios: readonly Scenario[] = [
     slices: endpoints('$pod3', '$client'),
     packets: ['pod2 -> cluster1 80: client pod3', 'pod2 -> external1 80: client* pod3*'],
   },
+  ...(['Cluster', 'Local'] as const).map((policy): Scenario => ({
+    name: `an external IP of the node, in front of a host network pod with the same address and port, policy ${policy}`,
+    services: [{ name: 'web', ports: ['8080/%'], externalIPs: ['$node'], externalTrafficPolicy: policy, internalTrafficPolicy: policy }],
+    slices: endpoints('$node@here'),
+    cluster: anyExternalIP,
+    packets: [
+      'client -> node 8080: node',
+      'pod2 -> node 8080: node',
+      'node -> node 8080: node*',
+      'pod2 -> cluster1 8080: node',
+      'client -> cluster1 8080: node',
+      'node -> cluster1 8080: node*',
+    ],
+  })),
+  {
+    name: 'a host network pod elsewhere, whose address is a frontend with policy Local and nothing behind it here',
+    services: [{ name: 'web', ports: ['8080/%'], externalIPs: ['$client'], externalTrafficPolicy: 'Local' }],
+    slices: endpoints('$client@there'),
+    cluster: anyExternalIP,
+    packets: ['pod2 -> cluster1 8080: client', 'node -> cluster1 8080: client*', 'pod2 -> client 8080: client'],
+  },
   {
     name: 'topology: hints for the zone',
     labels: { 'topology.kubernetes.io/zone': 'a' },

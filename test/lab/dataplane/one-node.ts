@@ -71,7 +71,12 @@ export class OneNode {
       const name = `pod${pod}` as const;
       ip('link', 'add', name, 'netns', namespaceOf('node'), 'type', 'veth', 'peer', 'name', 'eth0', 'netns', namespaceOf(name));
       inside('node', `ip link set ${name} up`, `ip addr add 10.244.1.1/32 dev ${name}`, `ip addr add fd01::1/128 dev ${name} nodad`);
-      inside('node', `ip route add 10.244.1.1${pod}/32 dev ${name}`, `ip route add fd01::1${pod}/128 dev ${name}`);
+      // The node answers pods with its own address, whatever it was asked by: a server of UDP leaves that to the routes.
+      inside(
+        'node',
+        `ip route add 10.244.1.1${pod}/32 dev ${name} src 10.99.0.1`,
+        `ip route add fd01::1${pod}/128 dev ${name} src fd99::1`,
+      );
       inside(name, 'ip link set eth0 up', `ip addr add 10.244.1.1${pod}/32 dev eth0`, `ip addr add fd01::1${pod}/128 dev eth0 nodad`);
       inside(name, 'ip route add 10.244.1.1 dev eth0', 'ip route add default via 10.244.1.1');
       inside(name, 'ip route add fd01::1 dev eth0', 'ip route add default via fd01::1');
