@@ -99,6 +99,15 @@ async function neighbor(tor: Tor, family: 4 | 6): Promise<Neighbor | undefined> 
   return (await lab.router(tor).show<Record<string, Neighbor>>(`show bgp neighbors ${address} json`))[address];
 }
 
+/** Routes alone do not tell: with graceful restart they are there before the session is. */
+async function untilSessions(): Promise<void> {
+  for (const tor of tors) {
+    for (const family of [4, 6] as const) {
+      await lab.until(`${tor} has the session`, async (note) => note(await neighbor(tor, family))?.bgpState === 'Established');
+    }
+  }
+}
+
 async function listens(): Promise<boolean> {
   const { stdout } = await lab.node('node1').exec(['ss', '-Hltn', 'sport = :179']);
   return stdout.trim() !== '';
@@ -306,6 +315,7 @@ describe('graceful restart', () => {
     await agent.exited;
     await lab.node('node1').exec(['nft', 'flush', 'ruleset']);
     await restartAgent();
+    await untilSessions();
     await untilRoutes();
     const text = JSON.stringify((await neighbor('tor1', 4))?.gracefulRestartInfo);
     expect(text).toContain('"fBit":false');
@@ -320,6 +330,7 @@ describe('graceful restart', () => {
         { name: 'agent-shutdown' },
       );
     await agent.waitForLine(/agent started/, 30_000);
+    await untilSessions();
     await untilRoutes();
     expect(await agent.stop(20_000)).toMatchObject({ code: 0 });
     for (const address of addresses) for (const tor of tors) await untilNextHops(lab, tor, address, []);
