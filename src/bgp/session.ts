@@ -6,7 +6,7 @@ import { initialState, stateNames, type FsmConfig, type FsmEvent, type FsmState,
 import { admits } from './fsm.ts';
 import { notificationStatus, PeerEvents } from './events.ts';
 import type { Identity } from './identity.ts';
-import { collisionWindow, connectTimeout, historyLength, maximumBackoff, openHoldTime } from './limits.ts';
+import { collisionWindow, connectTimeout, historyLength, maximumBackoff, maximumConnections } from './limits.ts';
 import { negotiate, type Negotiated } from './negotiate.ts';
 import { Outbox } from './outbox.ts';
 import { outboundOf, type Outbound } from './outbound.ts';
@@ -133,6 +133,8 @@ export class Session {
   accept(incoming: Incoming): boolean {
     const { state } = this.#primary;
     if (state.name === 'Idle' && !admits(state)) return false;
+    // Whoever connects again and again without a word must not use up the descriptors of the process.
+    if (this.#open.size >= maximumConnections) return false;
     const target = admits(state) ? this.#primary : this.#newRival(state);
     target.accept(incoming, socketOptionsOf(this.#options));
     return true;
@@ -148,6 +150,8 @@ export class Session {
 
   /** Takes options that apply to a running session. Others take effect with the next connection. */
   configure(options: ResolvedOptions): void {
+    // What was found on one interface is not on another.
+    if (options.interface !== this.#options.interface || options.address !== undefined) this.#discovered = undefined;
     this.#options = options;
   }
 
@@ -288,6 +292,8 @@ export class Session {
     const peerChose = problem.kind === 'received' && innermost(problem.notification).subcode === cease.connectionCollision;
     const continues = other !== undefined && rank(other.state) >= rank({ name: 'OpenSent' });
     if (problem.kind === 'collision' || (continues && peerChose)) return;
+    // What is wrong with a connection beside one that works is in the history, and is no end of the session.
+    if (!wasEstablished && other?.state.negotiated !== undefined) return;
     this.#report(problem, wasEstablished);
   }
 
@@ -344,7 +350,7 @@ export class Session {
   }
 
   #fsmConfig(): FsmConfig {
-    const { connectRetryTime, keepaliveTime, passive, shutdownRetryTime } = this.#options;
+    const { connectRetryTime, keepaliveTime, openHoldTime, passive, shutdownRetryTime } = this.#options;
     const identity = this.#identity();
     return { identity, passive, connectRetryTime, connectTimeout, openHoldTime, maximumBackoff, shutdownRetryTime, keepaliveTime };
   }

@@ -89,7 +89,7 @@ function stay({ address, port }) {
 
 /** The requests of one kind, one after the other. */
 async function ask(given) {
-  const request = { count: 1, timeout: 600, ...given };
+  const request = { count: 1, timeout: 1_500, ...given };
   const one = request.protocol === 'TCP' ? tcp : udp;
   const started = performance.now();
   const answers = [];

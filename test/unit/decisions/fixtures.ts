@@ -210,9 +210,10 @@ export interface NodeLiteral {
   readonly internalIPs?: readonly string[];
   readonly podCIDRs?: readonly string[];
   readonly networkUnavailable?: boolean;
+  readonly toBeDeleted?: boolean;
 }
 
-export function node({ name, labels, internalIPs, podCIDRs, networkUnavailable }: NodeLiteral): Node {
+export function node({ name, labels, internalIPs, podCIDRs, networkUnavailable, toBeDeleted }: NodeLiteral): Node {
   return {
     kind: 'Node',
     metadata: metadata(name, '', labels),
@@ -220,6 +221,7 @@ export function node({ name, labels, internalIPs, podCIDRs, networkUnavailable }
     podCIDRs: (podCIDRs ?? []).map(prefix),
     networkUnavailable: networkUnavailable ?? false,
     ready: true,
+    toBeDeleted: toBeDeleted ?? false,
   };
 }
 
