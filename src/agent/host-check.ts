@@ -122,10 +122,9 @@ export class HostCheck {
     return reason('KernelSettingWrong', { setting: sysctlName(setting), value, wanted, why, error });
   }
 
-  /** The settings that `holds` looks at: its own, and of the reverse path filter that of all interfaces. */
-  async #read({ path }: KernelSetting): Promise<Map<string, string>> {
+  async #read({ reads }: KernelSetting): Promise<Map<string, string>> {
     const values = new Map<string, string>();
-    for (const name of new Set([path, path.replace(/conf\/[^/]+\//, 'conf/all/')])) {
+    for (const name of reads) {
       const value = await this.#components.host.readSetting(name);
       if (value !== undefined) values.set(name, value);
     }

@@ -31,7 +31,7 @@ function readRule(expressions: readonly unknown[]): FilterRule {
     const [[name, value] = ['', undefined]] = Object.entries(record(expression));
     const action = readAction(name, value);
     if (action !== undefined) return { packets, action };
-    if (passive.has(name)) continue;
+    if (passive.has(name) || (name === 'xt' && record(value)['name'] === 'comment')) continue;
     packets = name === 'match' && packets === 'all' && isTranslated(record(value)) ? 'translated' : 'some';
   }
   return { packets, action: { kind: 'none' } };
@@ -39,7 +39,9 @@ function readRule(expressions: readonly unknown[]): FilterRule {
 
 function readAction(name: string, value: unknown): FilterAction | undefined {
   if (name === 'accept' || name === 'drop' || name === 'reject' || name === 'return') return { kind: name };
-  const { target } = record(value);
+  const { target, type, name: extension } = record(value);
+  // iptables on nf_tables keeps its own REJECT.
+  if (name === 'xt' && type === 'target' && extension === 'REJECT') return { kind: 'reject' };
   return (name === 'jump' || name === 'goto') && typeof target === 'string' ? { kind: name, chain: target } : undefined;
 }
 

@@ -7,7 +7,9 @@ export interface KernelSetting {
   /** Below /proc/sys. */
   readonly path: string;
   readonly wanted: string;
-  /** Whether what is there will do; `read` gives any setting, undefined where the kernel has none of that name. */
+  /** What `holds` looks at. */
+  readonly reads: readonly string[];
+  /** Whether what is there will do; `read` gives undefined where the kernel has no such setting. */
   readonly holds: (read: ReadSetting) => boolean;
   /** In words, for a person: what happens otherwise. */
   readonly why: string;
@@ -33,11 +35,8 @@ export function requiredSettings(facts: HostFacts): KernelSetting[] {
   const uplinks = uplinksOf(facts);
   const advertised = facts.advertisedDefault.map((name) => `net/ipv6/conf/${name}/accept_ra`);
   return [
-    setting('net/ipv4/ip_forward', '1', 'the node drops every IPv4 packet that is not its own'),
-    ...uplinks.flatMap((name) => [
-      setting(`net/ipv4/conf/${name}/forwarding`, '1', `the node drops what comes in by ${name} and is not its own`),
-      reversePathFilter(name),
-    ]),
+    setting(allForwarding, '1', 'the node drops every IPv4 packet that is not its own'),
+    ...uplinks.flatMap((name) => [forwardingOf(name), reversePathFilter(name)]),
     // With forwarding on, the kernel forgets the default route that a router advertised, unless this is 2.
     ...advertised.map((path) => ({
       ...setting(path, '2', 'the host would lose its IPv6 default route, as a host that forwards ignores router advertisements'),
@@ -71,7 +70,19 @@ export function sysctlName({ path }: Pick<KernelSetting, 'path'>): string {
 }
 
 function setting(path: string, wanted: string, why: string): KernelSetting {
-  return { path, wanted, why, holds: (read) => read(path) === wanted, mayBeSet: true, after: [] };
+  return { path, wanted, why, reads: [path], holds: (read) => read(path) === wanted, mayBeSet: true, after: [] };
+}
+
+const allForwarding = 'net/ipv4/ip_forward';
+
+/** Setting the one of all sets that of every interface: one that differs is by somebody's choice, or by mistake. */
+function forwardingOf(name: string): KernelSetting {
+  const path = `net/ipv4/conf/${name}/forwarding`;
+  return {
+    ...setting(path, '1', `the node drops what comes in by ${name} and is not its own`),
+    reads: [path, allForwarding],
+    holds: (read) => read(path) === '1' || read(allForwarding) !== '1',
+  };
 }
 
 /**
@@ -80,9 +91,10 @@ function setting(path: string, wanted: string, why: string): KernelSetting {
  */
 function reversePathFilter(name: string): KernelSetting {
   const path = `net/ipv4/conf/${name}/rp_filter`;
-  const effective = (read: ReadSetting): number => Math.max(Number(read('net/ipv4/conf/all/rp_filter') ?? 0), Number(read(path) ?? 0));
+  const all = 'net/ipv4/conf/all/rp_filter';
   const why = `clients whose answers leave by another interface than ${name} are dropped when they come in by it`;
-  return { ...setting(path, '2', why), holds: (read) => effective(read) !== 1 };
+  const holds = (read: ReadSetting): boolean => Math.max(Number(read(all) ?? 0), Number(read(path) ?? 0)) !== 1;
+  return { ...setting(path, '2', why), reads: [path, all], holds };
 }
 
 /** Interfaces by which clients may come: those with an IPv4 network of their own that is none of pods, and those of unnumbered peers. */

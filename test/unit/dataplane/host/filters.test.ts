@@ -56,6 +56,12 @@ describe('nft', () => {
     ],
     ['ct status != dnat drop', [{ match: { op: '!=', left: { ct: { key: 'status' } }, right: 'dnat' } }, { drop: null }], 'some drop'],
     ['an iptables match', [{ xt: { type: 'match', name: 'conntrack' } }, { accept: null }], 'some accept'],
+    [
+      'an iptables REJECT with a comment',
+      [{ xt: { type: 'match', name: 'comment' } }, { counter: null }, { xt: { type: 'target', name: 'REJECT' } }],
+      'all reject',
+    ],
+    ['an iptables LOG', [{ xt: { type: 'target', name: 'LOG' } }], 'some none'],
     ['a limit', [{ limit: { rate: 1, per: 'second' } }, { accept: null }], 'some accept'],
     ['a verdict map', [{ vmap: { key: { meta: { key: 'iifname' } }, data: '@m' } }], 'some none'],
     ['jump', [{ counter: null }, { jump: { target: 'DOCKER-USER' } }], 'all jump DOCKER-USER'],

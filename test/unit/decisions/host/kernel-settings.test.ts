@@ -27,6 +27,18 @@ function wrong(values: Readonly<Record<string, string>>, more: Partial<HostFacts
 }
 
 describe('settings of the kernel', () => {
+  test('of an interface follow that of all, which is named alone where it is off', () => {
+    expect(wrong({ 'net/ipv4/ip_forward': '0', 'net/ipv4/conf/eth0/forwarding': '0' })).toEqual(['net/ipv4/ip_forward=1']);
+  });
+
+  test('say what they look at', () => {
+    for (const { path, reads, holds } of requiredSettings({ ...facts, advertisedDefault: ['eth0'] })) {
+      const looked = new Set<string>([path]);
+      holds((name) => void looked.add(name));
+      expect(reads.toSorted()).toEqual([...looked].toSorted());
+    }
+  });
+
   test('that are right are left alone', () => {
     expect(wrong({})).toEqual([]);
   });
