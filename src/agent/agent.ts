@@ -10,23 +10,27 @@ import { frontendKey, type ServiceForwarding } from '../net/frontend.ts';
 import { formatPrefix } from '../net/prefix.ts';
 import type { Source } from '../sources/source.ts';
 import type { Clock } from '../system/clock.ts';
+import type { HttpPlace, ListenHttp } from '../system/http-listener.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import { Aggregates } from './aggregates.ts';
 import { BackOff } from './back-off.ts';
 import { Drain } from './drain.ts';
 import { limits } from './limits.ts';
+import { HostCheck, hostFacts, type HostCheckComponents } from './host-check.ts';
+import { NodeHealth } from './node-health.ts';
 import { NodeReport, type ReportContent } from './node-report.ts';
 import { RouteTable, type RoutesByPeer } from './route-table.ts';
 import { passBarrier, planService, routesOfPlan, type ServicePlan } from './service-plan.ts';
 import { Sessions, type SessionsOptions } from './sessions.ts';
 import { WorkToDo } from './work-to-do.ts';
 
-export interface AgentComponents {
+export interface AgentComponents extends Pick<HostCheckComponents, 'host' | 'forwardFilters'> {
   readonly source: Source;
   readonly dataplane: Dataplane;
   readonly speaker: Speaker;
   readonly writeNodeState: (state: NodeState) => Promise<void>;
+  readonly listenHttp: ListenHttp;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -34,6 +38,10 @@ export interface AgentComponents {
 
 export interface AgentOptions extends SessionsOptions {
   readonly node: string;
+  /** Where the health of the node is told; default: nowhere. */
+  readonly healthz?: readonly HttpPlace[];
+  /** Whether settings of the kernel that are wrong for forwarding are set; default: yes. */
+  readonly kernelSettings?: 'set' | 'report';
 }
 
 /**
@@ -47,6 +55,8 @@ export class Agent {
   readonly #sessions: Sessions;
   readonly #drain: Drain;
   readonly #report: NodeReport;
+  readonly #health: NodeHealth;
+  readonly #host: HostCheck;
   readonly #plans = new Map<ServiceKey, ServicePlan>();
   readonly #work: WorkToDo;
   /** Services whose routes may differ from what their plan and the data plane's latest answer allow. */
@@ -71,6 +81,17 @@ export class Agent {
     this.#aggregates = new Aggregates(components, (services) => this.#lookAgain(services));
     this.#retry = new BackOff(components, () => this.#run());
     this.#report = new NodeReport(components, options.node, () => this.#content());
+    this.#health = new NodeHealth(components, {
+      node: options.node,
+      healthz: options.healthz ?? [],
+      snapshot: () => components.source.snapshot,
+      news: () => this.#report.news(),
+    });
+    this.#host = new HostCheck(components, {
+      kernelSettings: options.kernelSettings ?? 'set',
+      facts: () => hostFacts(components.source.snapshot, options.node),
+      news: () => this.#report.news(),
+    });
   }
 
   /**
@@ -84,8 +105,12 @@ export class Agent {
     dataplane.onFailure((error) => this.#lostKernel(error));
     speaker.onChange(() => this.#report.news());
     this.#work.addEverything(source.snapshot);
+    this.#health.start();
+    await this.#host.checkSettings();
     this.#run();
     await this.#pass;
+    // Again: the kernel has settings of connection tracking since the rules are there.
+    this.#host.start();
     log.info({ node: this.#node, services: this.#plans.size }, 'agent started');
   }
 
@@ -106,8 +131,9 @@ export class Agent {
     this.#drain.stop();
     this.#aggregates.stop();
     // Before the pass has ended: a data plane that takes its time must not keep routers sending.
-    await this.#components.speaker.stop({ message, mode });
+    await Promise.all([this.#components.speaker.stop({ message, mode }), this.#health.close()]);
     await this.#pass;
+    await this.#host.stop();
     await this.#report.close();
     await this.#components.dataplane.close();
   }
@@ -123,7 +149,9 @@ export class Agent {
   }
 
   #run(): void {
-    if (this.#stopped || this.#pass !== undefined || this.#work.empty) return;
+    if (this.#stopped || this.#work.empty) return;
+    this.#health.sync.queued();
+    if (this.#pass !== undefined) return;
     if (this.#retry.waiting) {
       this.#withdrawOnly();
       return;
@@ -169,6 +197,7 @@ export class Agent {
       if (losses === this.#losses) {
         this.#retry.succeeded();
         this.#dataplaneError = undefined;
+        this.#health.sync.updated();
       }
     } catch (error) {
       if (!(error instanceof DataplaneError)) throw error;
@@ -205,6 +234,7 @@ export class Agent {
     await this.#commit(snapshot, forwarding, node);
     // What was lost meanwhile is work again.
     if (this.#stopped || losses !== this.#losses) return;
+    this.#health.committed(services);
     await this.#announce();
     // Sessions come after the routes, so that a session that opens has them all.
     if (node && !this.#stopped) this.#sessions.start(snapshot, this.#node);
@@ -292,11 +322,13 @@ export class Agent {
   #content(): ReportContent {
     const differing = this.#differing();
     const problem = this.#problem();
+    const host = [...this.#health.problems(), ...this.#host.problems()].slice(0, limits.hostReasons);
     return {
       sessions: this.#sessions.status(),
       differing: differing.slice(0, limits.differingServices),
       ...(differing.length > limits.differingServices ? { truncated: true } : {}),
       ...(problem === undefined ? {} : { problem }),
+      ...(host.length === 0 ? {} : { host }),
       consumed: this.#work.consumed,
     };
   }
@@ -313,6 +345,7 @@ export class Agent {
       const because = reason('RouteNotPossible', { peer, prefix, why });
       for (const service of this.#routes.wantedBy(peer, prefix)) differing.push({ service, aspect: 'Announced', reason: because });
     }
+    for (const problem of this.#health.serviceProblems()) differing.push({ ...problem, aspect: 'HealthCheck' });
     return differing;
   }
 

@@ -6,7 +6,7 @@ import { initialState, stateNames, type FsmConfig, type FsmEvent, type FsmState,
 import { admits } from './fsm.ts';
 import { notificationStatus, PeerEvents } from './events.ts';
 import type { Identity } from './identity.ts';
-import { collisionWindow, connectTimeout, historyLength, maximumBackoff, maximumConnections, openHoldTime } from './limits.ts';
+import { collisionWindow, connectTimeout, historyLength, maximumBackoff, maximumConnections } from './limits.ts';
 import { negotiate, type Negotiated } from './negotiate.ts';
 import { Outbox } from './outbox.ts';
 import { outboundOf, type Outbound } from './outbound.ts';
@@ -362,7 +362,7 @@ export class Session {
   }
 
   #fsmConfig(): FsmConfig {
-    const { connectRetryTime, keepaliveTime, passive, shutdownRetryTime } = this.#options;
+    const { connectRetryTime, keepaliveTime, openHoldTime, passive, shutdownRetryTime } = this.#options;
     const identity = this.#identity();
     return { identity, passive, connectRetryTime, connectTimeout, openHoldTime, maximumBackoff, shutdownRetryTime, keepaliveTime };
   }

@@ -1,11 +1,14 @@
 import { join } from 'node:path';
 import { Agent } from '../agent/agent.ts';
 import { Speaker } from '../bgp/index.ts';
+import { listForwardFilters } from '../dataplane/host/filter-commands.ts';
 import { commandPorts, NftablesDataplane } from '../dataplane/nftables/nftables.ts';
 import { DirectoryRecords } from '../sources/directory/records.ts';
 import { isSubdomainName } from '../model/parse/metadata.ts';
 import { reason, says } from '../model/reasons.ts';
 import type { Source } from '../sources/source.ts';
+import { systemHost } from '../system/host.ts';
+import { listenHttp } from '../system/http-listener.ts';
 import type { Log } from '../system/log.ts';
 import { UsageError, type Environment } from './environment.ts';
 import type { AgentProcessOptions } from './options.ts';
@@ -16,7 +19,7 @@ export async function startAgent(
   environment: Environment,
   source: Source,
   directory: string,
-  { node, bgpListen, onStop }: AgentProcessOptions & { readonly node: string },
+  { node, bgpListen, healthzBindAddress, kernelSettings, onStop }: AgentProcessOptions & { readonly node: string },
   log: Log,
 ): Promise<Running> {
   const { clock, random } = environment;
@@ -29,17 +32,21 @@ export async function startAgent(
   // Asked when a session begins, which is after the data plane has looked into the kernel.
   const listen = bgpListen === undefined ? {} : { listen: bgpListen };
   const speaker = new Speaker({ clock, random, log, ...listen, restarted: () => dataplane.adopted });
+  const host = systemHost();
   const agent = new Agent(
     {
       source,
       dataplane,
       speaker,
       writeNodeState: (state) => records.writeNodeState(state),
+      listenHttp,
+      host,
+      forwardFilters: () => listForwardFilters((family) => host.legacyTables(family)),
       clock,
       random,
       log,
     },
-    { node, listenForPassivePeers: bgpListen === undefined },
+    { node, listenForPassivePeers: bgpListen === undefined, healthz: healthzBindAddress, kernelSettings },
   );
   await agent.start();
   return {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DataplaneError, type ApplyResult } from '../../src/dataplane/dataplane.ts';
 import { routeCheckInterval } from '../../src/dataplane/nftables/limits.ts';
 import { commandPorts, NftablesDataplane, type NftablesPorts } from '../../src/dataplane/nftables/nftables.ts';
+import type { Transaction } from '../../src/dataplane/nftables/executor.ts';
 import { markerChain } from '../../src/dataplane/nftables/layout.ts';
 import { skeleton, skeletonScript } from '../../src/dataplane/nftables/skeleton.ts';
 import { address, type Family } from '../../src/net/address.ts';
@@ -11,7 +12,7 @@ import { maskedPrefix, prefix } from '../../src/net/prefix.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { silentLog } from '../../src/system/log.ts';
 import { VirtualClock } from '../../src/system/virtual-clock.ts';
-import { blockedAddress, clientAddress, inside, nodeAddress, OneNode, podAddress, podPort } from './dataplane/one-node.ts';
+import { blockedAddress, clientAddress, inside, namespaceOf, nodeAddress, OneNode, podAddress, podPort } from './dataplane/one-node.ts';
 
 const families: readonly Family[] = [4, 6];
 const protocols: readonly Protocol[] = ['TCP', 'UDP'];
@@ -77,7 +78,7 @@ const services: ReadonlyMap<string, ServiceForwarding> = new Map(
   }).map(([name, frontends]) => [name, { frontends }]),
 );
 
-const prefixToNode = ['ip', 'netns', 'exec', 'hd-node'];
+const prefixToNode = ['ip', 'netns', 'exec', namespaceOf('node')];
 const ports = (): NftablesPorts => commandPorts(systemClock, silentLog, prefixToNode);
 const wait = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
@@ -259,11 +260,11 @@ describe('changes', () => {
   test('the generated skeleton passes the check of nft, and lists so that it loads again', () => {
     for (const family of families) {
       const script = `${skeletonScript(skeleton(family, 3)).join('\n')}\n`;
-      execFileSync('ip', ['netns', 'exec', 'hd-pod1', 'nft', '-c', '-f', '-'], { input: script });
-      execFileSync('ip', ['netns', 'exec', 'hd-pod1', 'nft', '-f', '-'], { input: script });
+      execFileSync('ip', ['netns', 'exec', namespaceOf('pod1'), 'nft', '-c', '-f', '-'], { input: script });
+      execFileSync('ip', ['netns', 'exec', namespaceOf('pod1'), 'nft', '-f', '-'], { input: script });
       const listed = inside('pod1', `nft list table ${family === 4 ? 'ip' : 'ip6'} herald`);
       expect(listed).toContain(markerChain(3));
-      execFileSync('ip', ['netns', 'exec', 'hd-pod1', 'nft', '-c', '-f', '-'], { input: listed });
+      execFileSync('ip', ['netns', 'exec', namespaceOf('pod1'), 'nft', '-c', '-f', '-'], { input: listed });
     }
     inside('pod1', 'nft flush ruleset');
   });
@@ -273,11 +274,11 @@ describe('changes', () => {
     // Two agents at once would repair each other's work.
     await dataplane.close();
     const before = inside('node', 'nft -a list ruleset');
-    const writes: (readonly string[])[] = [];
+    const writes: Transaction[] = [];
     const own = ports();
     const successor = new NftablesDataplane({
       ...own,
-      executor: { ...own.executor, run: (lines) => (writes.push(lines), own.executor.run(lines)) },
+      executor: { ...own.executor, run: (transaction) => (writes.push(transaction), own.executor.run(transaction)) },
     });
     const result = await successor.replace(node, services);
     expect([...result.quarantined]).toEqual([]);
@@ -286,7 +287,7 @@ describe('changes', () => {
     // Only the difference is written.
     await successor.replace(node, new Map([...services].filter(([name]) => name !== 'hairpin')));
     expect(writes).toHaveLength(1);
-    expect(writes.flat().filter((line) => /table|chain|rule/.test(line))).toEqual([]);
+    expect(writes.flatMap(({ create }) => create)).toEqual([]);
     await successor.close();
     await restart();
     expect((await connection.end()).failure).toBe('');
@@ -355,10 +356,13 @@ describe('faults', () => {
       ...own,
       executor: {
         ...own.executor,
-        run: (lines) =>
-          poison !== undefined && lines.some((line) => line.includes(`${poison} .`))
-            ? own.executor.run([...lines, 'add element ip herald nosuchset { 1 }'])
-            : own.executor.run(lines),
+        run: (transaction) =>
+          poison !== undefined && transaction.adds.some(({ key }) => key.startsWith(`${poison} .`))
+            ? own.executor.run({
+                ...transaction,
+                deletes: [...transaction.deletes, { family: 4, set: 'cluster_ips', key: '203.0.113.99' }],
+              })
+            : own.executor.run(transaction),
       },
     };
     await dataplane.close();

@@ -1,14 +1,44 @@
-import type { Family } from '../../net/address.ts';
+import type { Element } from './elements.ts';
+import type { TableListing } from './listing.ts';
+import type { Skeleton } from './skeleton.ts';
+
+/** One change of our tables: all of it or nothing. In this order. */
+export interface Transaction {
+  /** Tables that are made anew, whatever there was under their name. */
+  readonly create: readonly Skeleton[];
+  /** Before the additions, so that an element may change its value and a prefix its length. */
+  readonly deletes: readonly Element[];
+  readonly adds: readonly Element[];
+  /** What the transaction does to the revision set of the IPv4 table. */
+  readonly revision: { readonly remove: readonly number[]; readonly add: number };
+}
+
+/** A transaction on our tables, by whomever. */
+export interface TableChange {
+  /** The numbers it wrote into the revision set. */
+  readonly revisions: readonly number[];
+  /** Its first event, for people. */
+  readonly what: string;
+}
+
+export interface MonitorEvents {
+  readonly onChange: (change: TableChange) => void;
+  /** Events were lost: anything may have changed. */
+  readonly onLoss: (what: string) => void;
+  /** It has failed and reports nothing any more. */
+  readonly onEnd: (why: string) => void;
+}
 
 /**
- * The way to the kernel's nf_tables. Today the nft command; a netlink encoder can take its place.
+ * The way to the kernel's nf_tables: netlink of our own, or the nft command where there is no FFI.
  * Failures are DataplaneError: `unavailable`, `permission`, or `failed` with the kernel's words.
  */
 export interface NftExecutor {
-  /** Runs the lines as one transaction: all or nothing. */
-  run(lines: readonly string[]): Promise<void>;
-  /** The JSON of `nft -j list table`; undefined: there is no such table. */
-  listTable(family: Family): Promise<unknown>;
-  /** Starts to follow changes of the ruleset, as the lines that `nft monitor` prints. Ends by itself only on failure. */
-  monitor(onLine: (line: string) => void, onEnd: (why: string) => void): { stop(): Promise<void> };
+  run(transaction: Transaction): Promise<void>;
+  /** Removes both tables, whatever is in them, if they are there. */
+  removeTables(): Promise<void>;
+  /** Our table of that family compared with its skeleton; undefined: there is none. */
+  readTable(skeleton: Skeleton): Promise<TableListing | undefined>;
+  /** Starts to follow changes of our tables. Ends by itself only on failure. */
+  monitor(events: MonitorEvents): { stop(): Promise<void> };
 }

@@ -2,13 +2,11 @@ import { ok as assert } from 'node:assert';
 import type { Frontend } from '../../net/frontend.ts';
 import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
-import { ElementStore, planDifference, type ElementChange } from './diff.ts';
+import { ElementStore, planDifference, type Difference, type ElementChange } from './diff.ts';
 import type { Element } from './elements.ts';
 import type { NftExecutor } from './executor.ts';
-import { families, revisionSet, tableName } from './layout.ts';
-import { readListing } from './listing.ts';
-import { differenceScript } from './script.ts';
-import { skeleton, skeletonScript } from './skeleton.ts';
+import { families } from './layout.ts';
+import { skeleton, type Skeleton } from './skeleton.ts';
 
 /** What one owner of elements is to have in the kernel: a frontend by its key, or the node. */
 export interface Target {
@@ -37,6 +35,8 @@ interface Record extends ElementChange {
   readonly owner: string;
   readonly target: Target | undefined;
 }
+
+const nothing = { deletes: [], adds: [] } as const;
 
 /** Owns what a predecessor left, until the frontends have taken over what they need of it. */
 const adoptedOwner = 'adopted';
@@ -80,20 +80,19 @@ export class KernelTable {
   /** Reads the kernel and brings it to exactly `targets`: an intact table is changed element by element, another one replaced. */
   async synchronise(masqueradeBit: number, targets: ReadonlyMap<string, Target>): Promise<CommitResult> {
     const found: Element[] = [];
-    const creation: string[] = [];
+    const creation: Skeleton[] = [];
     const revisions: number[] = [];
     let existed = true;
     for (const family of families) {
       const wanted = skeleton(family, masqueradeBit);
-      const json = await this.#executor.listTable(family);
-      const listing = json === undefined ? undefined : readListing(json, wanted);
-      existed &&= json !== undefined;
+      const listing = await this.#executor.readTable(wanted);
+      existed &&= listing !== undefined;
       if (listing?.intact === true) {
         found.push(...listing.elements);
         revisions.push(...listing.revisions);
       } else {
-        this.#log.info({ family, existed: json !== undefined }, 'nftables table is created');
-        creation.push(...skeletonScript(wanted));
+        this.#log.info({ family, existed: listing !== undefined }, 'nftables table is created');
+        creation.push(wanted);
       }
     }
     this.#adopted ??= existed;
@@ -110,8 +109,8 @@ export class KernelTable {
     return { ...result, committed };
   }
 
-  /** Changes some owners; undefined: it is gone. `creation`: lines that must run before, in the same transaction. */
-  async commit(targets: ReadonlyMap<string, Target | undefined>, creation: readonly string[] = []): Promise<CommitResult> {
+  /** Changes some owners; undefined: it is gone. `creation`: tables to make before, in the same transaction. */
+  async commit(targets: ReadonlyMap<string, Target | undefined>, creation: readonly Skeleton[] = []): Promise<CommitResult> {
     const records: Record[] = [...targets].map(([owner, target]) => ({
       owner,
       target,
@@ -121,10 +120,10 @@ export class KernelTable {
     const run = new Run();
     if (await this.#attempt(records, creation, run)) return run;
     if (creation.length > 0) {
-      await this.#transaction(creation);
+      await this.#transaction(creation, nothing);
       run.transactions++;
     } else {
-      await this.#transaction([]);
+      await this.#transaction([], nothing);
     }
     await this.#bisect(records, run);
     return run;
@@ -132,9 +131,7 @@ export class KernelTable {
 
   /** Removes both tables, whatever is in them. */
   async remove(): Promise<void> {
-    await this.#executor.run(
-      ['ip', 'ip6'].flatMap((family) => [`add table ${family} ${tableName}`, `delete table ${family} ${tableName}`]),
-    );
+    await this.#executor.removeTables();
     this.#store = new ElementStore();
     this.#targets = new Map();
     this.#revisions = [];
@@ -158,12 +155,11 @@ export class KernelTable {
   }
 
   /** One transaction; false: the kernel refuses it, and nothing has changed. */
-  async #attempt(records: readonly Record[], creation: readonly string[], run: Run): Promise<boolean> {
+  async #attempt(records: readonly Record[], creation: readonly Skeleton[], run: Run): Promise<boolean> {
     const difference = planDifference(this.#store, records);
-    const lines = [...creation, ...differenceScript(difference)];
-    if (lines.length > 0) {
+    if (creation.length + difference.deletes.length + difference.adds.length > 0) {
       try {
-        await this.#transaction(lines);
+        await this.#transaction(creation, difference);
       } catch (error) {
         if (!(error instanceof DataplaneError) || error.code !== 'failed') throw error;
         run.error = error.message;
@@ -181,24 +177,21 @@ export class KernelTable {
     return true;
   }
 
-  /** Runs the lines with a revision of their own. Creating the IPv4 table empties the revision set. */
-  async #transaction(lines: readonly string[]): Promise<void> {
-    const revision = (Math.max(0, ...this.#revisions) % 0x7fff_ffff) + 1;
-    assert(!this.#revisions.includes(revision));
-    const recreated = lines.includes(`delete table ip ${tableName}`);
-    const stale = recreated ? [] : this.#revisions;
-    const where = `element ip ${tableName} ${revisionSet}`;
-    const removal = stale.length === 0 ? [] : [`delete ${where} { ${stale.join(' , ')} }`];
-    this.#expected.add(revision);
+  /** One transaction with a revision of its own. Creating the IPv4 table empties the revision set. */
+  async #transaction(create: readonly Skeleton[], { deletes, adds }: Pick<Difference, 'deletes' | 'adds'>): Promise<void> {
+    const add = (Math.max(0, ...this.#revisions) % 0x7fff_ffff) + 1;
+    assert(!this.#revisions.includes(add));
+    const remove = create.some(({ family }) => family === 4) ? [] : this.#revisions;
+    this.#expected.add(add);
     try {
-      await this.#executor.run([...lines, ...removal, `add ${where} { ${revision} }`]);
+      await this.#executor.run({ create, deletes, adds, revision: { remove, add } });
     } catch (error) {
-      this.#expected.delete(revision);
+      this.#expected.delete(add);
       throw error;
     }
-    this.#revisions = [revision];
+    this.#revisions = [add];
     // A monitor that is not running never takes them back.
-    if (this.#expected.size > 1_000) this.#expected.delete(this.#expected.values().next().value ?? revision);
+    if (this.#expected.size > 1_000) this.#expected.delete(this.#expected.values().next().value ?? add);
   }
 }
 

@@ -3,6 +3,9 @@ import { followCommand, runCommand, type CommandLine, type CommandOutcome } from
 import type { NftExecutor } from './executor.ts';
 import { tableFamily, tableName } from './layout.ts';
 import { commandTimeout, maximumMonitorLine, maximumOutputBytes } from './limits.ts';
+import { readListing } from './listing.ts';
+import { TransactionReader } from './monitor-lines.ts';
+import { removalScript, transactionScript } from './script.ts';
 
 /**
  * Drives the kernel through the `nft` command (1.0.1 or later), in the network namespace of this process, or through a
@@ -14,18 +17,23 @@ export function nftCommand(prefix: readonly string[] = []): NftExecutor {
     return [first, ...others];
   };
   const bounds = { timeout: commandTimeout, outputBytes: maximumOutputBytes };
+  const runScript = async (lines: readonly string[]): Promise<void> => {
+    const outcome = await runCommand(commandLine('-f', '-'), `${lines.join('\n')}\n`, bounds);
+    if (outcome.status !== 0) throw errorOf(outcome);
+  };
   return {
-    async run(lines) {
-      const outcome = await runCommand(commandLine('-f', '-'), `${lines.join('\n')}\n`, bounds);
-      if (outcome.status !== 0) throw errorOf(outcome);
-    },
-    async listTable(family) {
-      const outcome = await runCommand(commandLine('-j', 'list', 'table', tableFamily(family), tableName), '', bounds);
-      if (outcome.status === 0) return JSON.parse(outcome.stdout) as unknown;
+    run: (transaction) => runScript(transactionScript(transaction)),
+    removeTables: () => runScript(removalScript()),
+    async readTable(skeleton) {
+      const outcome = await runCommand(commandLine('-j', 'list', 'table', tableFamily(skeleton.family), tableName), '', bounds);
+      if (outcome.status === 0) return readListing(JSON.parse(outcome.stdout) as unknown, skeleton);
       if (/No such file or directory/.test(outcome.stderr) && /list table/.test(outcome.stderr)) return undefined;
       throw errorOf(outcome);
     },
-    monitor: (onLine, onEnd) => followCommand(commandLine('monitor'), maximumMonitorLine, onLine, onEnd),
+    monitor(events) {
+      const transaction = new TransactionReader(events);
+      return followCommand(commandLine('monitor'), maximumMonitorLine, (line) => transaction.read(line), events.onEnd);
+    },
   };
 }
 

@@ -1,10 +1,24 @@
 import type { Element } from './elements.ts';
-import { tableFamily, tableName } from './layout.ts';
+import type { Transaction } from './executor.ts';
+import { families, revisionSet, tableFamily, tableName } from './layout.ts';
 import { elementsPerStatement } from './limits.ts';
+import { skeletonScript } from './skeleton.ts';
 
-/** Lines for `nft -f -`: deletions first, so that an element may change its value and a prefix its length. */
-export function differenceScript(difference: { readonly deletes: readonly Element[]; readonly adds: readonly Element[] }): string[] {
-  return [...statements('delete', difference.deletes), ...statements('add', difference.adds)];
+/** Lines for `nft -f -`. */
+export function transactionScript({ create, deletes, adds, revision }: Transaction): string[] {
+  const where = `element ip ${tableName} ${revisionSet}`;
+  return [
+    ...create.flatMap(skeletonScript),
+    ...statements('delete', deletes),
+    ...statements('add', adds),
+    ...(revision.remove.length === 0 ? [] : [`delete ${where} { ${revision.remove.join(' , ')} }`]),
+    `add ${where} { ${revision.add} }`,
+  ];
+}
+
+/** "add" makes a table that is not there, so that "delete" succeeds. */
+export function removalScript(): string[] {
+  return families.flatMap((family) => ['add', 'delete'].map((verb) => `${verb} table ${tableFamily(family)} ${tableName}`));
 }
 
 function statements(verb: 'add' | 'delete', elements: readonly Element[]): string[] {

@@ -1,5 +1,9 @@
 import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
-import type { NftExecutor } from '../../../../src/dataplane/nftables/executor.ts';
+import type { MonitorEvents, NftExecutor, Transaction } from '../../../../src/dataplane/nftables/executor.ts';
+import { readListing, type TableListing } from '../../../../src/dataplane/nftables/listing.ts';
+import { TransactionReader } from '../../../../src/dataplane/nftables/monitor-lines.ts';
+import { removalScript, transactionScript } from '../../../../src/dataplane/nftables/script.ts';
+import type { Skeleton } from '../../../../src/dataplane/nftables/skeleton.ts';
 
 interface FakeTable {
   readonly chains: Map<string, number>;
@@ -16,7 +20,15 @@ export class FakeKernel implements NftExecutor {
   endMonitor: (why: string) => void = () => undefined;
   monitors = 0;
 
-  async run(lines: readonly string[]): Promise<void> {
+  run(transaction: Transaction): Promise<void> {
+    return this.#run(transactionScript(transaction));
+  }
+
+  removeTables(): Promise<void> {
+    return this.#run(removalScript());
+  }
+
+  async #run(lines: readonly string[]): Promise<void> {
     await Promise.resolve();
     const error = this.fault(lines);
     if (error !== undefined) throw error;
@@ -33,8 +45,8 @@ export class FakeKernel implements NftExecutor {
     this.onLine('# new generation 7 by process 1 (nft)');
   }
 
-  listTable(family: 4 | 6): Promise<unknown> {
-    const table = this.tables.get(family === 4 ? 'ip' : 'ip6');
+  readTable(skeleton: Skeleton): Promise<TableListing | undefined> {
+    const table = this.tables.get(skeleton.family === 4 ? 'ip' : 'ip6');
     if (table === undefined) return Promise.resolve(undefined);
     const objects: object[] = [{ metainfo: { json_schema_version: 1 } }];
     for (const [name, { map, elements }] of table.sets) {
@@ -45,13 +57,14 @@ export class FakeKernel implements NftExecutor {
       objects.push({ chain: { name } });
       for (let i = 0; i < rules; i++) objects.push({ rule: { chain: name } });
     }
-    return Promise.resolve({ nftables: objects });
+    return Promise.resolve(readListing({ nftables: objects }, skeleton));
   }
 
-  monitor(onLine: (line: string) => void, onEnd: (why: string) => void): { stop(): Promise<void> } {
+  monitor(events: MonitorEvents): { stop(): Promise<void> } {
     this.monitors++;
-    this.onLine = onLine;
-    this.endMonitor = onEnd;
+    const reader = new TransactionReader(events);
+    this.onLine = (line) => reader.read(line);
+    this.endMonitor = events.onEnd;
     return { stop: () => Promise.resolve() };
   }
 

@@ -323,8 +323,8 @@ describe('the watch', () => {
   test('our own transactions and those on other tables are none of its business', async () => {
     const { kernel, clock, dataplane, repairs } = await started();
     let listed = 0;
-    const list = kernel.listTable.bind(kernel);
-    kernel.listTable = (family) => (listed++, list(family));
+    const list = kernel.readTable.bind(kernel);
+    kernel.readTable = (skeleton) => (listed++, list(skeleton));
     await dataplane.apply(changes({ a: undefined }));
     for (const line of kernel.transactions.at(-1) ?? [])
       kernel.onLine(line.replace(/revision \{ (\d+) \}/, (_, n: string) => `revision { 0x${Number(n).toString(16).padStart(8, '0')} }`));

@@ -1,0 +1,33 @@
+import { entry } from './entry.ts';
+
+/** What is wrong with a host, or missing on it. Agents say it of their node; nothing waits for it. */
+export const hostReasons = {
+  HealthCheckNotServed: entry({
+    brief: 'The health-check node port cannot be served',
+    says: (d: { readonly port: number; readonly family: string; readonly why: string }) =>
+      `health-check node port ${d.port} is not served over ${d.family}, and load balancers that ask there send nothing to this node: ${d.why}`,
+    fix: (d) => `free the port (ss -ltnp "sport = :${d.port}" tells who has it); it is served at once when it is free`,
+  }),
+  HealthzNotServed: entry({
+    brief: 'The health of the node cannot be served',
+    says: (d: { readonly address: string; readonly why: string }) => `/healthz is not served at ${d.address}: ${d.why}`,
+    fix: () => 'stop kube-proxy where it still runs; or give another --healthz-bind-address, or none',
+  }),
+  KernelSettingWrong: entry({
+    brief: 'A setting of the kernel is wrong for forwarding',
+    says: (d: {
+      readonly setting: string;
+      readonly value: string;
+      readonly wanted: string;
+      readonly why: string;
+      readonly error: string;
+    }) => `${d.setting} is ${d.value} and should be ${d.wanted}: ${d.why}${d.error === '' ? '' : ` (it was not set: ${d.error})`}`,
+    fix: (d) => `run on the node: sysctl -w ${d.setting}=${d.wanted}`,
+  }),
+  ForwardFilterDrops: entry({
+    brief: 'Another program drops forwarded packets',
+    says: (d: { readonly chain: string; readonly how: string; readonly remedy: string }) =>
+      `chain ${d.chain} drops the packets of Services that none of its other rules accepts: ${d.how}`,
+    fix: (d) => d.remedy,
+  }),
+};

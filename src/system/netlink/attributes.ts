@@ -1,0 +1,57 @@
+import { MalformedNetlink } from './error.ts';
+
+/**
+ * One attribute of a message (struct nlattr):
+ *
+ *     0               2               4
+ *     +---------------+---------------+---------
+ *     | length        | flags, type   | value, padded to a multiple of four octets
+ *     +---------------+---------------+---------
+ *
+ * The length counts the header and not the padding. Both numbers are in the byte order of the machine.
+ */
+export interface Attribute {
+  readonly type: number;
+  /** Of the attribute's header, from the beginning of the octets that were read. */
+  readonly offset: number;
+  readonly value: Uint8Array;
+}
+
+export const attributeHeaderBytes = 4;
+const typeMask = 0x3fff;
+
+/** The attributes in order. Throws MalformedNetlink when one does not fit; fewer than four octets at the end are padding. */
+export function listAttributes(bytes: Uint8Array): Attribute[] {
+  const attributes: Attribute[] = [];
+  let offset = 0;
+  while (offset + attributeHeaderBytes <= bytes.length) {
+    const length = (bytes[offset] ?? 0) | ((bytes[offset + 1] ?? 0) << 8);
+    const type = ((bytes[offset + 2] ?? 0) | ((bytes[offset + 3] ?? 0) << 8)) & typeMask;
+    if (length < attributeHeaderBytes || offset + length > bytes.length)
+      throw new MalformedNetlink(`attribute ${type} at ${offset} has the length ${length} in ${bytes.length} octets`);
+    attributes.push({ type, offset, value: bytes.subarray(offset + attributeHeaderBytes, offset + length) });
+    offset += aligned(length);
+  }
+  return attributes;
+}
+
+/** The attributes by type; of several with the same type, the last one. */
+export function readAttributes(bytes: Uint8Array): ReadonlyMap<number, Uint8Array> {
+  const attributes = new Map<number, Uint8Array>();
+  for (const { type, value } of listAttributes(bytes)) attributes.set(type, value);
+  return attributes;
+}
+
+/** A number in network byte order, as nf_tables writes them. Throws MalformedNetlink unless there are four octets. */
+export function readNumber(value: Uint8Array): number {
+  if (value.length !== 4) throw new MalformedNetlink(`a number has four octets, not ${value.length}`);
+  return (((value[0] ?? 0) << 24) | ((value[1] ?? 0) << 16) | ((value[2] ?? 0) << 8) | (value[3] ?? 0)) >>> 0;
+}
+
+/** A text up to its terminating zero, or to the end. */
+export function readText(value: Uint8Array): string {
+  const end = value.indexOf(0);
+  return Buffer.from(value.buffer, value.byteOffset, end < 0 ? value.length : end).toString('latin1');
+}
+
+export const aligned = (length: number): number => (length + 3) & ~3;

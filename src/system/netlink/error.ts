@@ -1,0 +1,25 @@
+import { getSystemErrorMap } from 'node:util';
+
+/** The kernel, or the C library, said no. `code` is the system's name of the reason: "EPERM", "ENOBUFS". */
+export class NetlinkError extends Error {
+  readonly code: string;
+
+  constructor(what: string, errno: number) {
+    // ERESTART is for the kernel's own use, and still what a batch of another generation gets.
+    const [code, description] =
+      getSystemErrorMap().get(-errno) ?? (errno === 85 ? ['ERESTART', 'try again'] : [`E${errno}`, 'unknown error']);
+    super(`${what}: ${description}`);
+    this.name = 'NetlinkError';
+    this.code = code;
+  }
+}
+
+/** What was received is not netlink as we know it. */
+export class MalformedNetlink extends Error {
+  readonly code = 'EBADMSG';
+
+  constructor(message: string) {
+    super(message);
+    this.name = 'MalformedNetlink';
+  }
+}

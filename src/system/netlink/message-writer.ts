@@ -1,0 +1,102 @@
+import { ok as assert } from 'node:assert';
+import { aligned, attributeHeaderBytes } from './attributes.ts';
+import { messageHeaderBytes } from './message.ts';
+
+const nestedFlag = 0x8000;
+const longestAttribute = 0xffff;
+
+export interface MessageHeader {
+  readonly type: number;
+  readonly flags: number;
+  readonly sequence: number;
+}
+
+/** Messages one after the other in a buffer that grows. What is begun must be ended, the inner one first. */
+export class MessageWriter {
+  #buffer = Buffer.alloc(4_096);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** A view of what has been written so far. */
+  bytes(): Uint8Array {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  /** Resolves to the place that `endMessage` wants. */
+  beginMessage({ type, flags, sequence }: MessageHeader): number {
+    const start = this.#grow(messageHeaderBytes);
+    this.#buffer.writeUInt16LE(type, start + 4);
+    this.#buffer.writeUInt16LE(flags, start + 6);
+    this.#buffer.writeUInt32LE(sequence, start + 8);
+    return start;
+  }
+
+  endMessage(start: number): void {
+    this.#buffer.writeUInt32LE(this.#length - start, start);
+  }
+
+  beginNested(type: number): number {
+    const start = this.#grow(attributeHeaderBytes);
+    this.#buffer.writeUInt16LE(type | nestedFlag, start + 2);
+    return start;
+  }
+
+  endNested(start: number): void {
+    const length = this.#length - start;
+    assert(length <= longestAttribute, `an attribute of ${length} octets`);
+    this.#buffer.writeUInt16LE(length, start);
+  }
+
+  /** An attribute with these octets. */
+  bytesAttribute(type: number, value: Uint8Array): void {
+    const start = this.#attribute(type, value.length);
+    this.#buffer.set(value, start);
+  }
+
+  /** Four octets in network byte order. */
+  numberAttribute(type: number, value: number): void {
+    const start = this.#attribute(type, 4);
+    this.#buffer.writeUInt32BE(value >>> 0, start);
+  }
+
+  /** Eight octets in network byte order. */
+  longAttribute(type: number, value: bigint): void {
+    const start = this.#attribute(type, 8);
+    this.#buffer.writeBigUInt64BE(value, start);
+  }
+
+  /** With the terminating zero. Names of tables, chains and sets are ASCII. */
+  textAttribute(type: number, value: string): void {
+    const start = this.#attribute(type, value.length + 1);
+    this.#buffer.write(value, start, 'latin1');
+  }
+
+  /** Octets that are no attribute, such as a header after the message's own; padded to a multiple of four. */
+  raw(value: Uint8Array): void {
+    const start = this.#grow(aligned(value.length));
+    this.#buffer.set(value, start);
+  }
+
+  #attribute(type: number, length: number): number {
+    const start = this.#grow(attributeHeaderBytes + aligned(length));
+    this.#buffer.writeUInt16LE(attributeHeaderBytes + length, start);
+    this.#buffer.writeUInt16LE(type, start + 2);
+    return start + attributeHeaderBytes;
+  }
+
+  /** Room for so many octets, which are zero. */
+  #grow(octets: number): number {
+    const start = this.#length;
+    const end = start + octets;
+    if (end > this.#buffer.length) {
+      const larger = Buffer.alloc(Math.max(end, this.#buffer.length * 2));
+      larger.set(this.#buffer.subarray(0, start));
+      this.#buffer = larger;
+    }
+    this.#length = end;
+    return start;
+  }
+}

@@ -1,0 +1,93 @@
+import { attributeHeaderBytes, readAttributes, readText } from './attributes.ts';
+import { MalformedNetlink } from './error.ts';
+
+export const messageHeaderBytes = 16;
+
+export const messageTypes = { error: 2, done: 3 } as const;
+
+/** NLM_F_...; `create` and `exclusive` are for requests that make something, `dump` for those that list. */
+export const messageFlags = {
+  request: 0x1,
+  ack: 0x4,
+  dumpInterrupted: 0x10,
+  capped: 0x100,
+  extended: 0x200,
+  dump: 0x300,
+  exclusive: 0x200,
+  create: 0x400,
+  append: 0x800,
+} as const;
+
+/**
+ * A message (struct nlmsghdr), numbers in the byte order of the machine:
+ *
+ *     0               4       6       8               12              16
+ *     +---------------+-------+-------+---------------+---------------+--------
+ *     | length        | type  | flags | sequence      | port          | payload
+ *     +---------------+-------+-------+---------------+---------------+--------
+ */
+export interface Message {
+  readonly type: number;
+  readonly flags: number;
+  readonly sequence: number;
+  /** Of an answer, our own port; of an event, the port of the socket that made the change. */
+  readonly port: number;
+  readonly payload: Uint8Array;
+}
+
+/** The messages of one datagram. Throws MalformedNetlink. */
+export function readMessages(datagram: Uint8Array): Message[] {
+  const view = new DataView(datagram.buffer, datagram.byteOffset, datagram.length);
+  const messages: Message[] = [];
+  let offset = 0;
+  while (offset < datagram.length) {
+    const room = datagram.length - offset;
+    const length = room < messageHeaderBytes ? room : view.getUint32(offset, true);
+    if (length < messageHeaderBytes || length > room)
+      throw new MalformedNetlink(`a message at ${offset} has the length ${length} in ${datagram.length} octets`);
+    messages.push({
+      type: view.getUint16(offset + 4, true),
+      flags: view.getUint16(offset + 6, true),
+      sequence: view.getUint32(offset + 8, true),
+      port: view.getUint32(offset + 12, true),
+      payload: datagram.subarray(offset + messageHeaderBytes, offset + length),
+    });
+    offset += (length + 3) & ~3;
+  }
+  return messages;
+}
+
+/** What an NLMSG_ERROR says of a request of ours. */
+export interface Acknowledgement {
+  /** 0: it was done. Otherwise the number of the reason, positive. */
+  readonly errno: number;
+  /** The kernel's words, where it has some. */
+  readonly text?: string;
+  /** Where in the request the attribute at fault begins, counted from the beginning of the request's header. */
+  readonly offset?: number;
+}
+
+const extendedText = 1;
+const extendedOffset = 2;
+
+/**
+ * Reads the payload of an NLMSG_ERROR: the number, the request's header, the request itself unless it was left out, then
+ * attributes (NETLINK_EXT_ACK). Throws MalformedNetlink.
+ */
+export function readAcknowledgement({ payload, flags }: Message): Acknowledgement {
+  if (payload.length < 4 + messageHeaderBytes) throw new MalformedNetlink(`an acknowledgement of ${payload.length} octets`);
+  const view = new DataView(payload.buffer, payload.byteOffset, payload.length);
+  const errno = Math.abs(view.getInt32(0, true));
+  if ((flags & messageFlags.extended) === 0) return { errno };
+  const quoted = (flags & messageFlags.capped) === 0 ? view.getUint32(4, true) : messageHeaderBytes;
+  const start = 4 + ((Math.max(quoted, messageHeaderBytes) + 3) & ~3);
+  if (start + attributeHeaderBytes > payload.length) return { errno };
+  const attributes = readAttributes(payload.subarray(start));
+  const text = attributes.get(extendedText);
+  const offset = attributes.get(extendedOffset);
+  return {
+    errno,
+    ...(text === undefined ? {} : { text: readText(text) }),
+    ...(offset?.length === 4 ? { offset: new DataView(offset.buffer, offset.byteOffset).getUint32(0, true) } : {}),
+  };
+}

@@ -1,0 +1,157 @@
+import { ok as assert } from 'node:assert';
+import { closeSync, openSync } from 'node:fs';
+import { NetlinkError } from './error.ts';
+import { loadNetlinkLibc, type NetlinkLibc } from './libc.ts';
+import { datagramBytes, receiveBufferBytes, sendBufferBytes } from './limits.ts';
+
+// Numbers of Linux, equal on x86-64 and arm64.
+const AF_NETLINK = 16;
+const SOCK_RAW = 3;
+const SOCK_NONBLOCK = 0o4000;
+const SOCK_CLOEXEC = 0o2000000;
+const SOL_SOCKET = 1;
+const SO_SNDBUF = 7;
+const SO_RCVBUF = 8;
+const SO_SNDBUFFORCE = 32;
+const SO_RCVBUFFORCE = 33;
+const SOL_NETLINK = 270;
+const NETLINK_ADD_MEMBERSHIP = 1;
+const NETLINK_CAP_ACK = 10;
+const NETLINK_EXT_ACK = 11;
+const CLONE_NEWNET = 0x4000_0000;
+const MSG_TRUNC = 0x20;
+const MSG_DONTWAIT = 0x40;
+const EAGAIN = 11;
+const EMSGSIZE = 90;
+
+export const netfilterProtocol = 12;
+
+/** One netlink socket. What fails throws, or rejects with, a NetlinkError. */
+export interface NetlinkSocket {
+  /** The kernel's number for it; events carry the number of the socket that made the change. */
+  readonly port: number;
+  /**
+   * Hands a datagram to the kernel, in a thread: a transaction of many thousand elements takes its time, and so does one that
+   * waits for another program's. When it resolves the kernel has done the work, and the answers wait. One at a time.
+   */
+  send(datagram: Uint8Array): Promise<void>;
+  /** The next datagram that waits, undefined: there is none. ENOBUFS: some were lost. Never waits itself. */
+  receive(): Uint8Array | undefined;
+  close(): void;
+}
+
+export interface NetlinkOptions {
+  /** NETLINK_NETFILTER and the like. */
+  readonly protocol: number;
+  /** Multicast groups whose events are received. */
+  readonly groups?: readonly number[];
+  /** A file that stands for the network namespace, such as /run/netns/node1; otherwise this process's. */
+  readonly networkNamespace?: string;
+}
+
+/** Undefined where this machine has no FFI; throws a NetlinkError where the kernel refuses. */
+export function openNetlink(options: NetlinkOptions): NetlinkSocket | undefined {
+  const libc = loadNetlinkLibc();
+  if (libc === undefined) return undefined;
+  const fd = inNamespace(libc, options.networkNamespace, () => {
+    const opened = libc.socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, options.protocol);
+    if (opened < 0) throw new NetlinkError('opening a netlink socket', libc.errno());
+    return opened;
+  });
+  try {
+    return new LinuxNetlinkSocket(libc, fd, options.groups ?? []);
+  } catch (error) {
+    libc.close(fd);
+    throw error;
+  }
+}
+
+class LinuxNetlinkSocket implements NetlinkSocket {
+  readonly port: number;
+  readonly #libc: NetlinkLibc;
+  readonly #fd: number;
+  readonly #memory = Buffer.allocUnsafeSlow(datagramBytes);
+  #sending: Promise<unknown> | undefined;
+  #closed = false;
+
+  constructor(libc: NetlinkLibc, fd: number, groups: readonly number[]) {
+    this.#libc = libc;
+    this.#fd = fd;
+    this.#bufferSize(SO_SNDBUFFORCE, SO_SNDBUF, sendBufferBytes);
+    this.#bufferSize(SO_RCVBUFFORCE, SO_RCVBUF, receiveBufferBytes);
+    this.#option(SOL_NETLINK, NETLINK_CAP_ACK, 1);
+    this.#option(SOL_NETLINK, NETLINK_EXT_ACK, 1);
+    // struct sockaddr_nl: the kernel chooses the port.
+    const address = Buffer.alloc(12);
+    address.writeUInt16LE(AF_NETLINK);
+    if (libc.bind(fd, address, address.length) < 0) throw new NetlinkError('binding a netlink socket', libc.errno());
+    if (libc.getsockname(fd, address, Uint32Array.of(address.length)) < 0) throw new NetlinkError('getsockname', libc.errno());
+    this.port = address.readUInt32LE(4);
+    for (const group of groups) {
+      if (!this.#option(SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, group)) throw new NetlinkError('joining a netlink group', libc.errno());
+    }
+  }
+
+  async send(datagram: Uint8Array): Promise<void> {
+    assert(!this.#closed && this.#sending === undefined);
+    const sending = this.#libc.sendInThread(this.#fd, datagram, datagram.length, 0);
+    this.#sending = sending;
+    try {
+      if ((await sending) >= 0) return;
+    } finally {
+      this.#sending = undefined;
+      if (this.#closed) this.#libc.close(this.#fd);
+    }
+    // Refused before it reached the subsystem; a second attempt in this thread tells why.
+    assert(!this.#closed);
+    if (this.#libc.send(this.#fd, datagram, datagram.length, 0) < 0) throw new NetlinkError('sending to the kernel', this.#libc.errno());
+  }
+
+  receive(): Uint8Array | undefined {
+    assert(!this.#closed);
+    const length = this.#libc.recv(this.#fd, this.#memory, this.#memory.length, MSG_DONTWAIT | MSG_TRUNC);
+    if (length < 0) {
+      const errno = this.#libc.errno();
+      if (errno === EAGAIN) return undefined;
+      throw new NetlinkError('receiving from the kernel', errno);
+    }
+    if (length > this.#memory.length) throw new NetlinkError('a datagram does not fit', EMSGSIZE);
+    return Uint8Array.prototype.slice.call(this.#memory, 0, length);
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    // A descriptor that a thread still uses is closed after that.
+    if (this.#sending === undefined) this.#libc.close(this.#fd);
+  }
+
+  /** Beyond the system's bound where that is permitted (CAP_NET_ADMIN), otherwise up to it. */
+  #bufferSize(force: number, name: number, bytes: number): void {
+    if (!this.#option(SOL_SOCKET, force, bytes)) this.#option(SOL_SOCKET, name, bytes);
+  }
+
+  #option(level: number, name: number, value: number): boolean {
+    const bytes = Buffer.alloc(4);
+    bytes.writeInt32LE(value);
+    return this.#libc.setsockopt(this.#fd, level, name, bytes, bytes.length) === 0;
+  }
+}
+
+/** A socket belongs for good to the namespace in which it was opened, so this thread moves there and back at once. */
+function inNamespace(libc: NetlinkLibc, path: string | undefined, open: () => number): number {
+  if (path === undefined) return open();
+  const home = openSync('/proc/thread-self/ns/net', 'r');
+  const there = openSync(path, 'r');
+  try {
+    if (libc.setns(there, CLONE_NEWNET) < 0) throw new NetlinkError(`entering ${path}`, libc.errno());
+    try {
+      return open();
+    } finally {
+      assert(libc.setns(home, CLONE_NEWNET) === 0, 'cannot return to the own network namespace');
+    }
+  } finally {
+    closeSync(there);
+    closeSync(home);
+  }
+}
