@@ -79,6 +79,14 @@ export function newDrops(before: KernelDrops | undefined, now: KernelDrops | und
   };
 }
 
+/** Whether there were any, without how many: these words stay the same from one attempt to the next. */
+export function withoutNumbers(drops: KernelDrops | undefined): KernelDrops | undefined {
+  if (drops === undefined) return undefined;
+  const { missing, unexpected, wrong, belowMinimumTtl } = drops;
+  const some = (count: number): number => Math.min(count, 1);
+  return { missing: some(missing), unexpected: some(unexpected), wrong: some(wrong), belowMinimumTtl: some(belowMinimumTtl) };
+}
+
 function describeConnectFailure(failure: TransportFailure, context: ProblemContext): string {
   const { target } = context;
   switch (failure.kind) {

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { describeProblem, newDrops, type ProblemContext } from '../../../src/bgp/problem.ts';
+import { Speaker } from '../../../src/bgp/index.ts';
+import { MemoryTransport } from '../../../src/bgp/transport/memory.ts';
 import { noData } from '../../../src/bgp/wire/fault.ts';
 import { address } from '../../../src/net/address.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { pair } from './two-speakers.ts';
 
 const noDrops = { missing: 0, unexpected: 0, wrong: 0, belowMinimumTtl: 0 };
@@ -152,4 +155,20 @@ describe('a peer without an address', () => {
     clock.advance(100);
     expect(right.peer.status().prefixesReceived.ipv4).toBe(1);
   });
+});
+
+test('the same reason with other numbers is no news', () => {
+  const clock = new VirtualClock();
+  const transport = new MemoryTransport(clock);
+  transport.answer = 'silent';
+  const speaker = new Speaker({ clock, random: () => 0.5, transport, asn: 64512, routerId: '10.0.0.2' });
+  const peer = speaker.addPeer({ address: '10.0.0.1', peerAsn: 65001, password: 'secret' });
+  const reasons: string[] = [];
+  peer.on('down', ({ reason }) => reasons.push(reason));
+  for (let second = 0; second < 120; second++) {
+    transport.drops = { ...noDrops, wrong: second ** 2 };
+    clock.advance(1_000);
+  }
+  expect(reasons).toEqual([expect.stringMatching(/dropped \d+ segments with a wrong signature$/)]);
+  expect(peer.status().lastError).not.toBe(reasons[0]);
 });
