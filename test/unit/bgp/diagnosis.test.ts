@@ -52,6 +52,15 @@ test('a peer that refuses our AS number: ours is named', () => {
   );
 });
 
+test.each([
+  [undefined, true, 'the peer closed the connection without saying why: it may not have us as a neighbour'],
+  [undefined, false, 'the peer closed the connection without saying why'],
+  [{ kind: 'reset', detail: 'reset by the peer' }, true, 'the connection was lost: reset by the peer: it may not have us as a neighbour'],
+  [{ kind: 'other', detail: 'no TTL security' }, true, 'the connection was lost: no TTL security'],
+] as const)('a lost connection: %j, before OPEN: %s', (failure, handshake, words) => {
+  expect(describeProblem({ kind: 'lost', failure, handshake }, context)).toBe(words);
+});
+
 describe('between two speakers', () => {
   test('BGP-013 a wrong AS number: the one side names both numbers, the other its own', () => {
     const { clock, left, right } = pair();
