@@ -24,6 +24,8 @@ export const limits = {
   healthHeaderBytes: 8_192,
   healthRequestMilliseconds: 4_000,
   healthIdleMilliseconds: 5_000,
+  /** A router answers with its OPEN at once: one that does not for this long drops what we send, and the status has to say so. */
+  openHoldSeconds: 30,
   /** A change that the data plane has not taken for this long makes /healthz and all health checks fail: twice kube-proxy's sync period. */
   syncMilliseconds: 60_000,
 } as const;

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test, vi } from 'vitest';
+import { lingerMilliseconds, maximumConnections } from '../../../src/bgp/limits.ts';
 import { openOf, type Identity } from '../../../src/bgp/identity.ts';
 import { Speaker, type Peer, type PeerOptions } from '../../../src/bgp/index.ts';
 import { MemoryTransport, type RemoteEnd } from '../../../src/bgp/transport/memory.ts';
@@ -165,4 +166,34 @@ test('what a listener of the speaker throws neither disturbs the session nor kee
   expect(later).toHaveBeenCalledTimes(1);
   expect(later.mock.calls[0]?.[0]).toThrow('a defect of the program');
   later.mockRestore();
+});
+
+test('a peer that connects again and again has a bounded number of connections, and its session stays', () => {
+  const peer = start();
+  say(transport.remote, open, keepaliveMessage);
+  const flood = (): number => Array.from({ length: 100 }, () => transport.connectFrom(address('10.0.0.1'))).filter(Boolean).length;
+  expect(flood()).toBe(maximumConnections - 1);
+  clock.advance(0);
+  expect(flood()).toBe(0);
+  say(transport.remotes[0] as RemoteEnd, keepaliveMessage);
+  clock.advance(lingerMilliseconds);
+  clock.advance(0);
+  // All but the session's own and the last of the others are gone.
+  expect(flood()).toBe(maximumConnections - 2);
+  expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 0 } });
+});
+
+test('BGP-060 a peer that lost power is not locked out by its old connection, also without keepalives', () => {
+  start({ holdTime: 0 });
+  const first = transport.remote;
+  say(first, open, keepaliveMessage);
+  clock.advance(60_000);
+  first.take();
+  for (let i = 0; i < 3; i++) {
+    const second = connect();
+    say(second, open);
+    expect(notifications(second)).toEqual([collision]);
+  }
+  // The kernel of a peer that knows nothing of the connection answers this with a reset.
+  expect(messages(first.take()).map(({ type }) => type)).toEqual([4]);
 });
