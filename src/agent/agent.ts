@@ -10,12 +10,14 @@ import { frontendKey, type ServiceForwarding } from '../net/frontend.ts';
 import { formatPrefix } from '../net/prefix.ts';
 import type { Source } from '../sources/source.ts';
 import type { Clock } from '../system/clock.ts';
+import type { HttpPlace, ListenHttp } from '../system/http-listener.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import { Aggregates } from './aggregates.ts';
 import { BackOff } from './back-off.ts';
 import { Drain } from './drain.ts';
 import { limits } from './limits.ts';
+import { NodeHealth } from './node-health.ts';
 import { NodeReport, type ReportContent } from './node-report.ts';
 import { RouteTable, type RoutesByPeer } from './route-table.ts';
 import { passBarrier, planService, routesOfPlan, type ServicePlan } from './service-plan.ts';
@@ -27,6 +29,7 @@ export interface AgentComponents {
   readonly dataplane: Dataplane;
   readonly speaker: Speaker;
   readonly writeNodeState: (state: NodeState) => Promise<void>;
+  readonly listenHttp: ListenHttp;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -34,6 +37,8 @@ export interface AgentComponents {
 
 export interface AgentOptions extends SessionsOptions {
   readonly node: string;
+  /** Where the health of the node is told; default: nowhere. */
+  readonly healthz?: readonly HttpPlace[];
 }
 
 /**
@@ -47,6 +52,7 @@ export class Agent {
   readonly #sessions: Sessions;
   readonly #drain: Drain;
   readonly #report: NodeReport;
+  readonly #health: NodeHealth;
   readonly #plans = new Map<ServiceKey, ServicePlan>();
   readonly #work: WorkToDo;
   /** Services whose routes may differ from what their plan and the data plane's latest answer allow. */
@@ -71,6 +77,12 @@ export class Agent {
     this.#aggregates = new Aggregates(components, (services) => this.#lookAgain(services));
     this.#retry = new BackOff(components, () => this.#run());
     this.#report = new NodeReport(components, options.node, () => this.#content());
+    this.#health = new NodeHealth(components, {
+      node: options.node,
+      healthz: options.healthz ?? [],
+      snapshot: () => components.source.snapshot,
+      news: () => this.#report.news(),
+    });
   }
 
   /**
@@ -84,6 +96,7 @@ export class Agent {
     dataplane.onFailure((error) => this.#lostKernel(error));
     speaker.onChange(() => this.#report.news());
     this.#work.addEverything(source.snapshot);
+    this.#health.start();
     this.#run();
     await this.#pass;
     log.info({ node: this.#node, services: this.#plans.size }, 'agent started');
@@ -106,7 +119,7 @@ export class Agent {
     this.#drain.stop();
     this.#aggregates.stop();
     // Before the pass has ended: a data plane that takes its time must not keep routers sending.
-    await this.#components.speaker.stop({ message, mode });
+    await Promise.all([this.#components.speaker.stop({ message, mode }), this.#health.close()]);
     await this.#pass;
     await this.#report.close();
     await this.#components.dataplane.close();
@@ -123,7 +136,9 @@ export class Agent {
   }
 
   #run(): void {
-    if (this.#stopped || this.#pass !== undefined || this.#work.empty) return;
+    if (this.#stopped || this.#work.empty) return;
+    this.#health.sync.queued();
+    if (this.#pass !== undefined) return;
     if (this.#retry.waiting) {
       this.#withdrawOnly();
       return;
@@ -169,6 +184,7 @@ export class Agent {
       if (losses === this.#losses) {
         this.#retry.succeeded();
         this.#dataplaneError = undefined;
+        this.#health.sync.updated();
       }
     } catch (error) {
       if (!(error instanceof DataplaneError)) throw error;
@@ -205,6 +221,7 @@ export class Agent {
     await this.#commit(snapshot, forwarding, node);
     // What was lost meanwhile is work again.
     if (this.#stopped || losses !== this.#losses) return;
+    this.#health.committed(services);
     await this.#announce();
     // Sessions come after the routes, so that a session that opens has them all.
     if (node && !this.#stopped) this.#sessions.start(snapshot, this.#node);
@@ -292,11 +309,13 @@ export class Agent {
   #content(): ReportContent {
     const differing = this.#differing();
     const problem = this.#problem();
+    const host = this.#health.problems().slice(0, limits.hostReasons);
     return {
       sessions: this.#sessions.status(),
       differing: differing.slice(0, limits.differingServices),
       ...(differing.length > limits.differingServices ? { truncated: true } : {}),
       ...(problem === undefined ? {} : { problem }),
+      ...(host.length === 0 ? {} : { host }),
       consumed: this.#work.consumed,
     };
   }
@@ -313,6 +332,7 @@ export class Agent {
       const because = reason('RouteNotPossible', { peer, prefix, why });
       for (const service of this.#routes.wantedBy(peer, prefix)) differing.push({ service, aspect: 'Announced', reason: because });
     }
+    for (const problem of this.#health.serviceProblems()) differing.push({ ...problem, aspect: 'HealthCheck' });
     return differing;
   }
 

@@ -9,4 +9,17 @@ export const limits = {
   reportPauseMilliseconds: 50,
   /** Services listed in a NodeState because their actual state differs from the decision. */
   differingServices: 100,
+  /** What a NodeState says of the host itself. */
+  hostReasons: 100,
+  /** Listeners for health-check node ports: the default range of NodePorts has 2768, and each may be of both families. */
+  healthCheckListeners: 6_000,
+  /** Pause before a port that could not be listened on is tried again. */
+  listenRetryMilliseconds: 1_000,
+  /** Of one listener of health checks. Load balancers ask from a handful of addresses every few seconds. */
+  healthConnections: 64,
+  healthHeaderBytes: 8_192,
+  healthRequestMilliseconds: 4_000,
+  healthIdleMilliseconds: 5_000,
+  /** A change that the data plane has not taken for this long makes /healthz and all health checks fail: twice kube-proxy's sync period. */
+  syncMilliseconds: 60_000,
 } as const;

@@ -1,5 +1,5 @@
 import { formatAddress, type Address } from '../net/address.ts';
-import { formatPrefix } from '../net/prefix.ts';
+import { formatPrefix, prefixContains } from '../net/prefix.ts';
 import type { Cancel, Clock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
 import { listenRetryTime, strangerLogInterval } from './limits.ts';
@@ -42,6 +42,10 @@ interface Socket {
   port: number | undefined;
   failure: TransportFailure | undefined;
   cancelRetry: Cancel | undefined;
+  /** Keys that the listener could not take: whoever should use one of them would get in without. */
+  refused: readonly PeerKey[];
+  /** The same in words, as it was logged last. */
+  refusedInWords: string;
 }
 
 /** The listening sockets of a speaker: opened again for as long as they fail, with the keys of all peers. */
@@ -52,7 +56,6 @@ export class Listening {
   readonly #doorkeeper: Doorkeeper;
   #sockets: readonly Socket[] = [];
   #strangerLogged = -Infinity;
-  #refusedKeys = '';
 
   constructor(components: Components, addresses: readonly ListenAddress[], doorkeeper: Doorkeeper) {
     this.#components = components;
@@ -71,7 +74,16 @@ export class Listening {
     );
     for (const [key, socket] of before) if (!wanted.has(key)) close(socket);
     this.#sockets = [...wanted].map(
-      ([key, options]) => before.get(key) ?? { options, listener: undefined, port: undefined, failure: undefined, cancelRetry: undefined },
+      ([key, options]) =>
+        before.get(key) ?? {
+          options,
+          listener: undefined,
+          port: undefined,
+          failure: undefined,
+          cancelRetry: undefined,
+          refused: [],
+          refusedInWords: '',
+        },
     );
     for (const socket of this.#sockets) if (!before.has(keyOf(socket.options))) this.#open(socket);
   }
@@ -91,7 +103,7 @@ export class Listening {
 
   /** Peers were added, changed or removed. */
   keysChanged(): void {
-    for (const { listener } of this.#sockets) if (listener !== undefined) this.#setKeys(listener);
+    for (const socket of this.#sockets) this.#setKeys(socket);
   }
 
   close(): void {
@@ -108,7 +120,7 @@ export class Listening {
         socket.failure = undefined;
         log.info({ address, port: chosen }, 'listening for BGP peers');
       },
-      connection: (incoming) => this.#connection(incoming),
+      connection: (incoming) => this.#connection(socket, incoming),
       failed: (failure) => {
         if (socket.failure?.detail !== failure.detail) log.warn({ address, port, reason: failure.detail }, 'cannot listen for BGP peers');
         socket.listener = undefined;
@@ -118,22 +130,30 @@ export class Listening {
       },
     });
     socket.listener = listener;
-    this.#setKeys(listener);
+    this.#setKeys(socket);
   }
 
-  #setKeys(listener: Listener): void {
+  #setKeys(socket: Socket): void {
+    const { listener } = socket;
+    if (listener === undefined) return;
     const keys = this.#doorkeeper.keys();
     const problems = listener.setKeys(keys);
+    socket.refused = keys.filter((_, index) => problems.has(index));
     const refused = keys
       .flatMap(({ prefix }, index) => (problems.has(index) ? [`${formatPrefix(prefix)}: ${problems.get(index)}`] : []))
       .join('; ');
-    if (refused !== '' && refused !== this.#refusedKeys) {
-      this.#components.log.warn({ reason: refused }, 'TCP MD5 passwords could not be set for incoming connections');
+    if (refused !== '' && refused !== socket.refusedInWords) {
+      this.#components.log.warn({ reason: refused }, 'TCP MD5 passwords could not be set, so these peers cannot connect to us');
     }
-    this.#refusedKeys = refused;
+    socket.refusedInWords = refused;
   }
 
-  #connection(incoming: Incoming): void {
+  #connection({ refused }: Socket, incoming: Incoming): void {
+    // The kernel did not check the signature: no session runs without what it was asked for.
+    if (refused.some((key) => concerns(key, incoming))) {
+      incoming.reject();
+      return;
+    }
     const answer = this.#doorkeeper.accept(incoming);
     if (answer === 'accepted') return;
     incoming.reject();
@@ -151,6 +171,11 @@ export class Listening {
 }
 
 const keyOf = ({ address, port }: ListenOptions): string => `${address === undefined ? '' : formatAddress(address)} ${port}`;
+
+function concerns({ prefix, interface: networkInterface }: PeerKey, incoming: Incoming): boolean {
+  if (!prefixContains(prefix, incoming.remoteAddress)) return false;
+  return networkInterface === undefined || incoming.interface === undefined || networkInterface === incoming.interface;
+}
 
 function close(socket: Socket): void {
   socket.cancelRetry?.();

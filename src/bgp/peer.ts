@@ -3,10 +3,10 @@ import { formatPrefix, hostPrefix, prefix, type Prefix } from '../net/prefix.ts'
 import { copyOfCounters, type Counters } from './counters.ts';
 import type { StateName } from './fsm-events.ts';
 import { maximumNotPossible } from './limits.ts';
-import { changedFields, fieldClass, PeerOptionsError, type PeerOptions, type ResolvedOptions } from './peer-options.ts';
+import { changedFields, fieldClass, leadsElsewhere, PeerOptionsError, type PeerOptions, type ResolvedOptions } from './peer-options.ts';
 import type { Problem } from './problem.ts';
 import { RibOut } from './rib-out.ts';
-import { toPrefix, toRoute, type RouteInput } from './route-input.ts';
+import { toPrefix, toRoute, toRoutes, type RouteInput } from './route-input.ts';
 import { OverlaidRoutes, type SharedRoutes } from './shared-routes.ts';
 import { describeOpen, negotiatedStatus, type NegotiatedStatus } from './open-status.ts';
 import { notificationStatus, type EventStream, type NotificationStatus, type PeerEventOf, type PeerEventType } from './events.ts';
@@ -99,7 +99,7 @@ export class Peer {
     if (host.shared.complete) this.completeRoutes();
     this.routes = {
       set: (routes) => {
-        this.#desires.set([...routes].map(toRoute));
+        this.#desires.set(toRoutes(routes));
         this.completeRoutes();
       },
       update: ({ announce = [], withdraw = [] }) => {
@@ -131,8 +131,10 @@ export class Peer {
       this.#start();
     } else if (classes.has('reset')) {
       this.#components.log.info({ peer: this.name, fields: changed }, 'session is reset because options changed');
-      // Where the peer keeps our routes it is not told, or it would drop them.
-      this.#session.suspend(ceaseNotification(cease.configurationChange));
+      const notification = ceaseNotification(cease.configurationChange);
+      // A peer that keeps our routes is not told, or it would drop them; one to which we do not come back must.
+      if (changed.some((field) => leadsElsewhere.has(field))) this.#session.stop(notification);
+      else this.#session.suspend(notification);
       this.#discovery?.close();
       this.#session.configure(next);
       // The peer has seen the end of the old connection before the new one begins.
@@ -261,6 +263,8 @@ export class Peer {
     const { address, interface: networkInterface } = this.#options;
     if (address !== undefined || networkInterface === undefined) return;
     const { transport, log } = this.#components;
+    // Two changes of the options while the session closes both end here.
+    this.#discovery?.close();
     this.#discovery = transport.discover(networkInterface, {
       found: (found) => this.#session.discovered(found),
       failed: ({ detail }) => log.warn({ peer: this.name, interface: networkInterface, reason: detail }, 'cannot look for the peer'),

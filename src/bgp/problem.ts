@@ -48,7 +48,7 @@ export function describeProblem(problem: Problem, context: ProblemContext): stri
     case 'lost':
       return problem.failure === undefined
         ? 'the peer closed the connection without saying why'
-        : `the connection was lost: ${problem.failure.detail}`;
+        : `the connection was lost: ${problem.failure.detail}${suspicion(context)}`;
     case 'holdTimerExpired':
       return `hold timer expired: nothing was heard from the peer for ${problem.seconds} s${problem.handshake ? half(context) : ''}`;
     case 'sendHoldTimerExpired':
@@ -112,6 +112,12 @@ function silence(context: ProblemContext): string {
     : 'the peer may demand a TCP MD5 password';
   const ttl = context.ttlSecurityHops === undefined ? ' or TTL security' : '';
   return `${password}${context.hasPassword ? '' : ttl}, or packets are dropped on the way`;
+}
+
+/** What the kernel dropped meanwhile, where that may be the cause. */
+function suspicion(context: ProblemContext): string {
+  const seen = dropsInWords(context);
+  return seen === undefined ? '' : `; ${seen}`;
 }
 
 /** The connection was made, and then one side did not hear the other. */

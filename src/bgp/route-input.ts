@@ -35,6 +35,22 @@ export function toRoute(input: RouteInput): Route {
   return communities === undefined ? route : { ...route, communities: communities.map(toCommunity) };
 }
 
+/**
+ * All of them, made when they are read, so that a hundred thousand are never there at once unless the caller has them. Throws
+ * RouteError before the first is given out.
+ */
+export function toRoutes(inputs: Iterable<RouteInput>): Iterable<Route> {
+  // What can be read only once has to be kept.
+  const once: unknown = inputs[Symbol.iterator]();
+  const kept = once === inputs ? [...inputs] : inputs;
+  for (const input of kept) toRoute(input);
+  return {
+    *[Symbol.iterator]() {
+      for (const input of kept) yield toRoute(input);
+    },
+  };
+}
+
 /** Throws RouteError. */
 export function toPrefix(prefix: Prefix | string): Prefix {
   if (typeof prefix !== 'string') return prefix;

@@ -148,6 +148,8 @@ export class Session {
 
   /** Takes options that apply to a running session. Others take effect with the next connection. */
   configure(options: ResolvedOptions): void {
+    // What was found on one interface is not on another.
+    if (options.interface !== this.#options.interface || options.address !== undefined) this.#discovered = undefined;
     this.#options = options;
   }
 
@@ -288,6 +290,8 @@ export class Session {
     const peerChose = problem.kind === 'received' && innermost(problem.notification).subcode === cease.connectionCollision;
     const continues = other !== undefined && rank(other.state) >= rank({ name: 'OpenSent' });
     if (problem.kind === 'collision' || (continues && peerChose)) return;
+    // What is wrong with a connection beside one that works is in the history, and is no end of the session.
+    if (!wasEstablished && other?.state.negotiated !== undefined) return;
     this.#report(problem, wasEstablished);
   }
 

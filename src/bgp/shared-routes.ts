@@ -80,15 +80,15 @@ export class OverlaidRoutes {
   }
 
   /** Its own routes are exactly these. */
-  set(routes: readonly Route[]): void {
+  set(routes: Iterable<Route>): void {
     this.#inherited.clear();
     this.#changed();
     if (this.#shared.size === 0) {
       this.#rib.set(routes);
       return;
     }
-    const own = new Set(routes.map(({ prefix }) => formatPrefix(prefix)));
     const all = [...routes];
+    const own = new Set(all.map(({ prefix }) => formatPrefix(prefix)));
     for (const route of this.#shared.routes()) {
       const key = formatPrefix(route.prefix);
       if (own.has(key)) continue;

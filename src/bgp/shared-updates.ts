@@ -42,6 +42,11 @@ export class UpdateGroup {
     return this.#shared[4].size + this.#shared[6].size;
   }
 
+  /** The only member left has nobody to share with. */
+  forget(): void {
+    for (const family of [4, 6] as const) this.#shared[family].clear();
+  }
+
   withdraw(rib: FamilyRib): Packed {
     return this.#shareable(rib, rib.withdrawals, undefined, () => packWithdrawals(rib, rib.withdrawals, this.#outbound.maximumLength));
   }
@@ -108,7 +113,9 @@ export class UpdateGroups {
   }
 
   leave(group: UpdateGroup): void {
-    if (--group.members === 0) this.#byKey.delete(group.key);
+    group.members--;
+    if (group.members === 0) this.#byKey.delete(group.key);
+    if (group.members === 1) group.forget();
   }
 }
 

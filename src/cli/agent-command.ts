@@ -1,6 +1,14 @@
 import { Command } from 'commander';
 import type { Environment } from './environment.ts';
-import { bgpListenOption, logLevelOption, onStopOption, sourceOption, type AgentProcessOptions, type LogOptions } from './options.ts';
+import {
+  bgpListenOption,
+  healthzOption,
+  logLevelOption,
+  onStopOption,
+  sourceOption,
+  type AgentProcessOptions,
+  type LogOptions,
+} from './options.ts';
 import { runUntilStopped } from './run-until-stopped.ts';
 import { startAgent } from './start-agent.ts';
 
@@ -15,11 +23,12 @@ export function agentCommand(environment: Environment): Command {
     .addOption(sourceOption().makeOptionMandatory())
     .requiredOption('--node <name>', 'name of the Node object that this machine is')
     .addOption(bgpListenOption())
+    .addOption(healthzOption())
     .addOption(onStopOption())
     .addOption(logLevelOption())
     .addHelpText(
       'after',
-      '\nExample:\n  herald agent --node node1 --source /etc/herald\n\nNeeds CAP_NET_ADMIN. SIGTERM leaves the rules, so that no connection breaks, and withdraws every\nroute from peers without graceful restart.',
+      '\nExample:\n  herald agent --node node1 --source /etc/herald\n  herald agent --node node1 --source /etc/herald --healthz-bind-address 192.0.2.1:10256\n\nNeeds CAP_NET_ADMIN. SIGTERM leaves the rules, so that no connection breaks, and withdraws every\nroute from peers without graceful restart.',
     )
     .action(({ source: directory, logLevel, ...options }: Options) =>
       runUntilStopped(environment, { directory, logLevel }, async function* (source, log) {

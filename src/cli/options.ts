@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { ListenAddress } from '../bgp/index.ts';
-import { parseAddress } from '../net/address.ts';
+import { formatAddress, parseAddress } from '../net/address.ts';
+import type { HttpPlace } from '../system/http-listener.ts';
 
 /** Options that several commands have, with one wording. */
 export const sourceOption = (): Option => new Option('--source <dir>', 'directory of manifests; records are kept in its folder .herald');
@@ -25,7 +26,17 @@ export const onStopOption = (): Option =>
     .choices(['restart', 'shutdown'])
     .default('restart');
 
+/** kube-proxy's option, with its default. */
+export const healthzOption = (): Option =>
+  new Option(
+    '--healthz-bind-address <where>',
+    'ADDRESS[:PORT] where /healthz and /livez tell the health of the node, or none; 0.0.0.0 and [::] are all addresses of both families',
+  )
+    .argParser(readHealthz)
+    .default(readHealthz('0.0.0.0'), '0.0.0.0:10256');
+
 export interface AgentProcessOptions {
+  readonly healthzBindAddress: readonly HttpPlace[];
   readonly bgpListen?: readonly ListenAddress[];
   readonly onStop: 'restart' | 'shutdown';
 }
@@ -40,6 +51,21 @@ function readListen(text: string): readonly ListenAddress[] {
   const address = parseAddress(host);
   if (!address.ok) throw new InvalidArgumentError(`${JSON.stringify(host)}: ${address.problem}.`);
   return [{ address: address.value, port }];
+}
+
+function readHealthz(text: string): readonly HttpPlace[] {
+  if (text === 'none') return [];
+  const [, bracketed, plain, digits = '10256'] = /^(?:\[([^\]]*)\]|([^:[\]]+))(?::([0-9]{1,5}))?$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  const port = Number(digits);
+  if (host === undefined || port < 1 || port > 65_535) {
+    throw new InvalidArgumentError('Write none, 192.0.2.1, 192.0.2.1:10256 or [2001:db8::1]:10256.');
+  }
+  const address = parseAddress(host);
+  if (!address.ok) throw new InvalidArgumentError(`${JSON.stringify(host)}: ${address.problem}.`);
+  const written = formatAddress(address.value);
+  const everywhere = ['0.0.0.0', '::'];
+  return (everywhere.includes(written) ? everywhere : [written]).map((one) => ({ address: one, port }));
 }
 
 export interface LogOptions {

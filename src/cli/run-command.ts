@@ -1,6 +1,6 @@
 import { Argument, Command } from 'commander';
 import { UsageError, type Environment } from './environment.ts';
-import { bgpListenOption, logLevelOption, onStopOption, type AgentProcessOptions, type LogOptions } from './options.ts';
+import { bgpListenOption, healthzOption, logLevelOption, onStopOption, type AgentProcessOptions, type LogOptions } from './options.ts';
 import { startAgent } from './start-agent.ts';
 import { runUntilStopped } from './run-until-stopped.ts';
 import { startController } from './start-controller.ts';
@@ -15,11 +15,12 @@ export function runCommand(environment: Environment): Command {
     .addArgument(new Argument('<dir>', 'directory of manifests; records are kept in its folder .herald'))
     .option('--node <name>', 'name of the Node object that this machine is (default: the only one, or the one named as the host)')
     .addOption(bgpListenOption())
+    .addOption(healthzOption())
     .addOption(onStopOption())
     .addOption(logLevelOption())
     .addHelpText(
       'after',
-      '\nExample:\n  herald run /etc/herald\n\nNeeds CAP_NET_ADMIN. Edits of the manifests are applied as they are saved.',
+      '\nExample:\n  herald run /etc/herald\n  herald run /etc/herald --healthz-bind-address none      beside a kube-proxy, whose port it is\n\nNeeds CAP_NET_ADMIN. Edits of the manifests are applied as they are saved.',
     )
     .action((directory: string, { node: wanted, logLevel, ...options }: Options) =>
       runUntilStopped(environment, { directory, logLevel }, async function* (source, log) {

@@ -7,6 +7,7 @@ import { DirectoryRecords } from '../sources/directory/records.ts';
 import { isSubdomainName } from '../model/parse/metadata.ts';
 import { reason, says } from '../model/reasons.ts';
 import type { Source } from '../sources/source.ts';
+import { listenHttp } from '../system/http-listener.ts';
 import type { Log } from '../system/log.ts';
 import { UsageError, type Environment } from './environment.ts';
 import type { AgentProcessOptions } from './options.ts';
@@ -17,7 +18,7 @@ export async function startAgent(
   environment: Environment,
   source: Source,
   directory: string,
-  { node, bgpListen, onStop }: AgentProcessOptions & { readonly node: string },
+  { node, bgpListen, healthzBindAddress, onStop }: AgentProcessOptions & { readonly node: string },
   log: Log,
 ): Promise<Running> {
   const { clock, random } = environment;
@@ -36,11 +37,12 @@ export async function startAgent(
       dataplane,
       speaker,
       writeNodeState: (state) => records.writeNodeState(state),
+      listenHttp,
       clock,
       random,
       log,
     },
-    { node, listenForPassivePeers: bgpListen === undefined },
+    { node, listenForPassivePeers: bgpListen === undefined, healthz: healthzBindAddress },
   );
   await agent.start();
   return {

@@ -29,11 +29,12 @@ function renderAllocation({ addresses, reason, pools }: ServiceExplanation['allo
 }
 
 function renderNode(explanation: NodeExplanation): string[] {
-  const { node, problem, reportedSecondsAgo, frontends, forwarding, reason, addresses } = explanation;
+  const { node, problem, host, reportedSecondsAgo, frontends, forwarding, reason, addresses } = explanation;
   const age = reportedSecondsAgo === undefined ? '' : `  (reported ${reportedSecondsAgo} s ago)`;
   return [
     `Node ${node}${age}`,
     ...(problem === undefined ? [] : withFix('  ', problem)),
+    ...host.flatMap((because) => withFix('  host: ', because)),
     `  ${problem === undefined ? 'forwards' : 'should forward'} ${frontends} frontend${frontends === 1 ? '' : 's'}`,
     ...forwarding.flatMap((because) => withFix('    ', because)),
     ...(reason === undefined ? [] : withFix('  announces nothing: ', reason)),

@@ -31,6 +31,8 @@ export interface NodeExplanation {
   readonly node: string;
   /** Why nothing that the decisions say of this node is sure: its agent is silent, was stopped, or its data plane fails. */
   readonly problem?: Reason;
+  /** What its agent found wrong with the host. */
+  readonly host: readonly Reason[];
   /** Age of its last report; absent: there is none. */
   readonly reportedSecondsAgo?: number;
   readonly frontends: number;
@@ -79,10 +81,11 @@ function explainNode(snapshot: Snapshot, service: Service, key: ServiceKey, node
   const state = currentReport(snapshot.nodeStates, node, now);
   const problem = state === undefined ? reason('AgentSilent', { node }) : state.problem;
   const differing = (state?.differing ?? []).filter((difference) => difference.service === key);
-  const reported = differing.filter(({ aspect }) => aspect === 'Programmed');
+  const reported = differing.filter(({ aspect }) => aspect === 'Programmed' || aspect === 'HealthCheck');
   return {
     node,
     ...(problem === undefined ? {} : { problem }),
+    host: state?.host ?? [],
     ...(last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) }),
     frontends: forwarding?.frontends.length ?? 0,
     forwarding: [...reasons, ...reported.map((difference) => difference.reason)],

@@ -13,6 +13,8 @@ export interface Node {
   readonly networkUnavailable: boolean;
   /** Condition Ready is True, or there is no such condition (standalone). Shown, not decided upon. */
   readonly ready: boolean;
+  /** Has the taint ToBeDeletedByClusterAutoscaler: the node is about to be removed. */
+  readonly toBeDeleted: boolean;
 }
 
 export interface Namespace {

@@ -38,4 +38,6 @@ export const limits = {
   passwordBytes: 80,
   sessions: 1000,
   differing: 100,
+  /** What a NodeState says of the host itself. */
+  hostReasons: 100,
 } as const;

@@ -15,6 +15,8 @@ export interface NodeState {
   readonly truncated?: true;
   /** What concerns every Service of the node: the data plane takes no changes, or the agent was stopped. */
   readonly problem?: Reason;
+  /** What is wrong with the host, or missing on it: Services may work all the same. */
+  readonly host?: readonly Reason[];
 }
 
 /** An agent that has missed three of its reports is taken for dead: what it said last no longer counts. */
@@ -51,6 +53,6 @@ export interface SessionStatus {
 
 export interface ServiceDifference {
   readonly service: ServiceKey;
-  readonly aspect: 'Programmed' | 'Announced';
+  readonly aspect: 'Programmed' | 'Announced' | 'HealthCheck';
   readonly reason: Reason;
 }

@@ -23,19 +23,7 @@ const slow = 500;
 /** Different failures that are shown before the run gives up. */
 const maximumFailures = 10;
 
-const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '600' }, seed: { type: 'string' }, help: { type: 'boolean', default: false } },
-});
-if (values.help) {
-  console.log(help);
-  process.exit(0);
-}
-const seconds = Number(values.seconds);
-const seed = values.seed === undefined ? randomInt(2 ** 32) : Number(values.seed);
-if (!(seconds >= 0) || !Number.isSafeInteger(seed)) {
-  console.error(`--seconds and --seed are numbers\n\n${help}`);
-  process.exit(2);
-}
+const { seconds, seed } = options();
 
 const coverage = new Coverage(join(import.meta.dirname, '../../src/bgp/wire'));
 coverage.start();
@@ -85,6 +73,24 @@ console.log(`${count} messages, ${Math.round(rate)} a second; seed ${seed}; ${fa
 console.log(formatCoverage(coverage.report()));
 coverage.stop();
 process.exitCode = failures.size > 0 ? 1 : 0;
+
+/** Exits where there is nothing to do, or nothing that can be understood. */
+function options(): { readonly seconds: number; readonly seed: number } {
+  try {
+    const { values } = parseArgs({ options: { seconds: { type: 'string' }, seed: { type: 'string' }, help: { type: 'boolean' } } });
+    if (values.help === true) {
+      console.log(help);
+      process.exit(0);
+    }
+    const seconds = Number(values.seconds ?? 600);
+    const seed = Number(values.seed ?? randomInt(2 ** 32));
+    if (!(seconds >= 0) || !Number.isSafeInteger(seed)) throw new TypeError('--seconds and --seed are numbers');
+    return { seconds, seed };
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${help}`);
+    process.exit(2);
+  }
+}
 
 function isOver(): boolean {
   return stopped || failures.size >= maximumFailures;

@@ -1,38 +1,33 @@
-import { PeerOptionsError, Speaker, linuxTransport, type PeerOptions, type Route } from '../../src/bgp/index.ts';
-import { address } from '../../src/net/address.ts';
-import { prefix } from '../../src/net/prefix.ts';
-import { systemClock } from '../../src/system/clock.ts';
-import { systemRandom } from '../../src/system/random.ts';
+import process from 'node:process';
+import {
+  PeerOptionsError,
+  Speaker,
+  type PeerOptions,
+  type RouteInput,
+  type SpeakerOptions,
+  type StopOptions,
+} from '../../src/bgp/index.ts';
 
-/** The program that bgp-frr.test.ts runs inside a namespace: a speaker that is told over a pipe what to do. */
+/** The program that the suites of test/peers run inside a namespace: a speaker that is told over a pipe what to do. */
 interface Call {
   readonly id: number;
   readonly method: string;
   readonly args: readonly unknown[];
 }
 
-const speaker = new Speaker({ clock: systemClock, random: systemRandom, transport: linuxTransport() });
+const [, , given = '{}'] = process.argv;
+const speaker = new Speaker({ asn: 64512, routerId: '10.99.0.2', ...(JSON.parse(given) as SpeakerOptions) });
 
-type Plain = Record<string, unknown> & { name: string; address: string; nextHop?: Record<string, string> };
+const options = (some: Partial<PeerOptions>): PeerOptions => ({
+  peerAsn: 65001,
+  holdTime: 9,
+  connectRetryTime: 1,
+  shutdownRetryTime: 1,
+  ...some,
+  name: some.name ?? 'peer',
+});
 
-function options(plain: Plain): PeerOptions {
-  const { address: text, nextHop = {}, ...rest } = plain;
-  const hops = Object.fromEntries(Object.entries(nextHop).map(([family, hop]) => [family, address(hop)]));
-  return {
-    localAsn: 64512,
-    peerAsn: 65001,
-    routerId: address('10.99.0.2'),
-    holdTime: 9,
-    connectRetryTime: 1,
-    shutdownRetryTime: 1,
-    ...rest,
-    address: address(text),
-    nextHop: hops,
-  };
-}
-
-const route = (plain: string | (Omit<Route, 'prefix'> & { prefix: string })): Route =>
-  typeof plain === 'string' ? { prefix: prefix(plain) } : { ...plain, prefix: prefix(plain.prefix) };
+const route = (plain: string | RouteInput): RouteInput => (typeof plain === 'string' ? { prefix: plain } : plain);
 
 const ipv4Host = (i: number): string => `10.${100 + Math.floor(i / 65536)}.${(i >> 8) & 255}.${i & 255}/32`;
 const ipv6Host = (i: number): string => `2001:db8::${(i >> 16).toString(16)}:${(i & 0xffff).toString(16)}/128`;
@@ -44,18 +39,21 @@ function peer(name: string) {
 }
 
 const methods: Record<string, (...args: never[]) => unknown> = {
-  addPeer: (plain: Plain) => void speaker.addPeer(options(plain)),
+  /** The routes are there before the session is, so that they go before the first End-of-RIB. */
+  addPeer: (some: Partial<PeerOptions>, routes: (string | RouteInput)[] = []) =>
+    speaker.addPeer(options(some)).routes.set(routes.map(route)),
   removePeer: (name: string, reason?: string) => speaker.removePeer(name, reason),
-  reconfigure: (plain: Plain) => peer(plain.name).reconfigure(options(plain)),
-  set: (name: string, routes: string[]) => peer(name).routes.set(routes.map(route)),
+  reconfigure: (some: Partial<PeerOptions>) => peer(some.name ?? 'peer').reconfigure(options(some)),
+  set: (name: string, routes: (string | RouteInput)[]) => peer(name).routes.set(routes.map(route)),
   setMany: (name: string, count: number, families: readonly (4 | 6)[] = [4]) =>
     peer(name).routes.set(
-      families.flatMap((family) => Array.from({ length: count }, (_, i) => ({ prefix: prefix(family === 4 ? ipv4Host(i) : ipv6Host(i)) }))),
+      families.flatMap((family) => Array.from({ length: count }, (_, i) => ({ prefix: family === 4 ? ipv4Host(i) : ipv6Host(i) }))),
     ),
-  update: (name: string, announce: string[], withdraw: string[]) =>
-    peer(name).routes.update({ announce: announce.map(route), withdraw: withdraw.map((text) => prefix(text)) }),
+  update: (name: string, announce: (string | RouteInput)[], withdraw: string[]) =>
+    peer(name).routes.update({ announce: announce.map(route), withdraw }),
   status: (name: string) => peer(name).status(),
-  stop: (message?: string) => speaker.stop(message === undefined ? {} : { message }),
+  stop: (message?: string, mode?: StopOptions['mode']) =>
+    speaker.stop({ ...(message === undefined ? {} : { message }), ...(mode === undefined ? {} : { mode }) }),
 };
 
 process.on('message', (call: Call) => void answer(call));

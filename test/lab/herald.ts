@@ -16,6 +16,8 @@ export interface RecordedService {
 
 export interface RecordedSession {
   readonly peer: string;
+  readonly address: string;
+  readonly interface?: string;
   readonly state: string;
   readonly lastError?: string;
 }

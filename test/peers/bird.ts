@@ -1,20 +1,30 @@
 import { writeFileSync } from 'node:fs';
 import { run as runCommand } from '../lab/command.ts';
 import { until } from '../lab/until.ts';
-import { Programs, routerAsn, speakerAsn, type Daemon, type DaemonKind, type DaemonOptions, type Family, type Path } from './daemon.ts';
+import {
+  asnOf,
+  Programs,
+  speakerAsn,
+  started,
+  type Daemon,
+  type DaemonKind,
+  type DaemonOptions,
+  type Family,
+  type Path,
+} from './daemon.ts';
 import { routerAddress, run, speakerAddress, type Link } from './link.ts';
 import { inRoot, type Root } from './root.ts';
 
 export function bird(root: Root): DaemonKind {
   return {
     name: `BIRD ${version(root)}`,
-    lacks: {},
-    takesManyPrefixes: true,
-    start: async (link, options) => {
-      const daemon = new Bird(root, link, options);
-      await daemon.start();
-      return daemon;
+    lacks: {
+      unnumbered: 'it wants the address of its neighbour',
+      'graceful restart after NOTIFICATION': 'it has no RFC 8538',
     },
+    usesKernel: true,
+    takesManyPrefixes: true,
+    start: (link, options) => started(new Bird(root, link, options)),
   };
 }
 
@@ -98,17 +108,20 @@ class Bird implements Daemon {
   }
 
   #configuration(): string {
-    const { family, password } = this.#options;
+    const { family, password, dials, ttlSecurity, kernel, announces = [] } = this.#options;
     return `
 log stderr all;
 router id ${routerAddress[4]};
 protocol device { }
 ipv4 table master4;
 ipv6 table master6;
+${kernel === true ? 'protocol kernel { ipv4 { export all; }; }\nprotocol kernel { ipv6 { export all; }; }' : ''}
+protocol static { ipv${family}; ${announces.map((prefix) => `route ${prefix} blackhole;`).join(' ')} }
 protocol bgp herald {
-  local ${routerAddress[family]} as ${routerAsn};
+  local ${routerAddress[family]} as ${asnOf(this.#options)};
   neighbor ${speakerAddress[family]} as ${speakerAsn};
-  passive on;
+  ${dials === true ? 'connect delay time 1; connect retry time 1;' : 'passive on;'}
+  ${ttlSecurity === true ? 'ttl security on;' : ''}
   hold time 9;
   error wait time 1, 2;
   error forget time 1;
@@ -128,6 +141,7 @@ protocol bgp herald {
 function pathOf(block: string): Path {
   const value = (name: string): string | undefined => new RegExp(`(?:BGP\\.|bgp_)${name}: (.*)`).exec(block)?.[1]?.trim();
   const med = value('med');
+  const localPref = value('local_pref');
   const origin = value('origin');
   return {
     // On a shared network the second address is the link-local one.
@@ -135,6 +149,7 @@ function pathOf(block: string): Path {
     asPath: value('(?:as_)?path') ?? '',
     origin: origin === 'IGP' || origin === 'EGP' ? origin : 'incomplete',
     med: med === undefined ? undefined : Number(med),
+    localPref: localPref === undefined ? undefined : Number(localPref),
     communities: listOf(value('community')),
     largeCommunities: listOf(value('large_community')),
   };

@@ -13,13 +13,32 @@ export type Feature =
   /** It sends an operator's words when it closes a session. */
   | 'shutdown text'
   /** It takes IPv4 routes with an IPv6 next hop (RFC 8950). */
-  | 'extended next hop';
+  | 'extended next hop'
+  /** It drops segments that have come further than they should (RFC 5082). */
+  | 'GTSM'
+  /** It keeps our routes while we restart (RFC 4724). */
+  | 'graceful restart'
+  /** It keeps them also after a NOTIFICATION, such as that its hold timer has expired (RFC 8538). */
+  | 'graceful restart after NOTIFICATION'
+  /** It peers with whoever is at the other end of the wire, over link-local addresses (RFC 8950). */
+  | 'unnumbered';
 
 /** How a daemon is configured for one test. It waits for our speaker unless it is told to dial. */
 export interface DaemonOptions {
   /** Of the session; routes of both families are exchanged over it. */
   readonly family: Family;
   readonly password?: string;
+  /** It connects to us as well. */
+  readonly dials?: boolean;
+  readonly ttlSecurity?: boolean;
+  readonly gracefulRestart?: boolean;
+  /** Its routes go into the kernel, where it can do that. */
+  readonly kernel?: boolean;
+  /** It is in our AS. */
+  readonly internal?: boolean;
+  /** Prefixes that it announces to us, of the session's family. */
+  readonly announces?: readonly string[];
+  readonly unnumbered?: boolean;
 }
 
 /** A route that the daemon has from us, in its own view. */
@@ -29,6 +48,7 @@ export interface Path {
   readonly asPath: string;
   readonly origin: 'IGP' | 'EGP' | 'incomplete';
   readonly med: number | undefined;
+  readonly localPref: number | undefined;
   /** "64512:100", sorted. */
   readonly communities: readonly string[];
   /** "64512:1:2" */
@@ -37,6 +57,8 @@ export interface Path {
 
 /** A daemon that runs, and what it shows of the session with us and the routes it has from us. */
 export interface Daemon {
+  /** Resolves when it listens. */
+  start(): Promise<void>;
   established(): Promise<boolean>;
   /** By prefix. */
   routes(family: Family): Promise<ReadonlyMap<string, Path>>;
@@ -63,6 +85,8 @@ export interface DaemonKind {
   readonly name: string;
   /** What it lacks, and why. */
   readonly lacks: Readonly<Partial<Record<Feature, string>>>;
+  /** It can put routes into the kernel. */
+  readonly usesKernel: boolean;
   /** The 100,000 prefixes are tried with this one; not with all, as that is about our sending. */
   readonly takesManyPrefixes?: boolean;
   /** Resolves when it listens. */
@@ -71,6 +95,19 @@ export interface DaemonKind {
 
 export const routerAsn = 65001;
 export const speakerAsn = 64512;
+
+export const asnOf = ({ internal }: DaemonOptions): number => (internal === true ? speakerAsn : routerAsn);
+
+/** Starts it; what has failed to start is ended. */
+export async function started(daemon: Daemon): Promise<Daemon> {
+  try {
+    await daemon.start();
+  } catch (error) {
+    await daemon.kill();
+    throw error;
+  }
+  return daemon;
+}
 
 /** Programs of one daemon, in the foreground of processes of ours. Their output is in `log`. */
 export class Programs {

@@ -2,7 +2,17 @@ import { writeFileSync } from 'node:fs';
 import { run as runCommand } from '../lab/command.ts';
 import { askVty } from '../lab/vty.ts';
 import { until } from '../lab/until.ts';
-import { Programs, routerAsn, speakerAsn, type Daemon, type DaemonKind, type DaemonOptions, type Family, type Path } from './daemon.ts';
+import {
+  asnOf,
+  Programs,
+  speakerAsn,
+  started,
+  type Daemon,
+  type DaemonKind,
+  type DaemonOptions,
+  type Family,
+  type Path,
+} from './daemon.ts';
 import { routerAddress, run, speakerAddress, type Link } from './link.ts';
 import { inRoot, type Root } from './root.ts';
 
@@ -10,12 +20,9 @@ export function frr(root: Root): DaemonKind {
   return {
     name: `FRR ${version(root)}`,
     lacks: {},
+    usesKernel: true,
     takesManyPrefixes: true,
-    start: async (link, options) => {
-      const daemon = new Frr(root, link, options);
-      await daemon.start();
-      return daemon;
-    },
+    start: (link, options) => started(new Frr(root, link, options)),
   };
 }
 
@@ -27,6 +34,7 @@ function version(root: Root): string {
 interface FrrPath {
   readonly origin: string;
   readonly metric?: number;
+  readonly locPrf?: number;
   readonly aspath?: { readonly string: string };
   readonly community?: { readonly list: readonly string[] };
   readonly largeCommunity?: { readonly list: readonly string[] };
@@ -48,7 +56,7 @@ class Frr implements Daemon {
     this.#link = link;
     this.#options = options;
     this.#programs = new Programs(link, root);
-    this.#neighbor = speakerAddress[options.family];
+    this.#neighbor = options.unnumbered === true ? 'v0' : speakerAddress[options.family];
     // The "pathspace" of FRR's option -N.
     this.#run = `/run/frr/${link.name}`;
     this.#etc = `/etc/frr/${link.name}`;
@@ -63,7 +71,7 @@ class Frr implements Daemon {
     // 10 wants mgmtd before the others; without zebra its bgpd closes every session.
     if (this.#has('mgmtd')) await this.#launch('mgmtd', []);
     await this.#launch('zebra', []);
-    await this.#launch('bgpd', ['-n']);
+    await this.#launch('bgpd', this.#options.kernel === true ? [] : ['-n']);
     await this.#exec('vtysh', '-N', this.#link.name, '-b');
   }
 
@@ -100,11 +108,11 @@ class Frr implements Daemon {
   }
 
   async shutDown(text: string): Promise<void> {
-    await this.#vtysh('configure terminal', `router bgp ${routerAsn}`, `neighbor ${this.#neighbor} shutdown message ${text}`);
+    await this.#vtysh('configure terminal', `router bgp ${this.#asn}`, `neighbor ${this.#neighbor} shutdown message ${text}`);
   }
 
   async bringUp(): Promise<void> {
-    await this.#vtysh('configure terminal', `router bgp ${routerAsn}`, `no neighbor ${this.#neighbor} shutdown`);
+    await this.#vtysh('configure terminal', `router bgp ${this.#asn}`, `no neighbor ${this.#neighbor} shutdown`);
   }
 
   async lastError(): Promise<string> {
@@ -120,8 +128,9 @@ class Frr implements Daemon {
   }
 
   #configuration(): string {
-    const { password } = this.#options;
+    const { password, dials, ttlSecurity, announces = [], unnumbered } = this.#options;
     const neighbor = this.#neighbor;
+    const remote = `remote-as ${unnumbered === true ? 'external' : speakerAsn}`;
     const families = ([4, 6] as const).map(
       (family) => ` address-family ipv${family} unicast
   neighbor ${neighbor} activate
@@ -130,18 +139,25 @@ class Frr implements Daemon {
     return `
 frr defaults datacenter
 log stdout informational
-router bgp ${routerAsn}
+interface v0
+ ${unnumbered === true ? 'no ipv6 nd suppress-ra' : '!'}
+ ${unnumbered === true ? 'ipv6 nd ra-interval 1' : '!'}
+router bgp ${this.#asn}
  bgp router-id ${routerAddress[4]}
  no bgp ebgp-requires-policy
  no bgp default ipv4-unicast
  bgp log-neighbor-changes
  timers bgp 3 9
- neighbor ${neighbor} remote-as ${speakerAsn}
+ no bgp network import-check
+ neighbor ${neighbor} ${unnumbered === true ? `interface ${remote}` : remote}
  neighbor ${neighbor} timers connect 1
- neighbor ${neighbor} passive
+ ${dials === true || unnumbered === true ? '!' : `neighbor ${neighbor} passive`}
+ ${ttlSecurity === true ? `neighbor ${neighbor} ttl-security hops 1` : '!'}
  neighbor ${neighbor} capability extended-nexthop
  ${password === undefined ? '!' : `neighbor ${neighbor} password ${password}`}
 ${families.join('\n')}
+ address-family ipv${this.#options.family} unicast
+${announces.map((prefix) => `  network ${prefix}`).join('\n')}
 `;
   }
 
@@ -153,6 +169,10 @@ ${families.join('\n')}
       if (!running()) throw new Error(this.#programs.log(daemon));
       return askVty(this.#vty(daemon), 'show version');
     });
+  }
+
+  get #asn(): number {
+    return asnOf(this.#options);
   }
 
   #vty(daemon: string): string {
@@ -181,12 +201,14 @@ ${families.join('\n')}
   }
 }
 
-function pathOf({ origin, metric, aspath, community, largeCommunity, nexthops }: FrrPath): Path {
+function pathOf({ origin, metric, locPrf, aspath, community, largeCommunity, nexthops }: FrrPath): Path {
   return {
     nextHop: nexthops?.[0]?.ip ?? '',
-    asPath: aspath?.string ?? '',
+    // Of an empty one it says "Local".
+    asPath: aspath?.string.replace('Local', '') ?? '',
     origin: origin === 'IGP' || origin === 'EGP' ? origin : 'incomplete',
     med: metric,
+    localPref: locPrf,
     communities: community?.list ?? [],
     largeCommunities: largeCommunity?.list ?? [],
   };

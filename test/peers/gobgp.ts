@@ -1,19 +1,29 @@
 import { writeFileSync } from 'node:fs';
 import { run as runCommand } from '../lab/command.ts';
 import { until } from '../lab/until.ts';
-import { Programs, routerAsn, speakerAsn, type Daemon, type DaemonKind, type DaemonOptions, type Family, type Path } from './daemon.ts';
+import {
+  asnOf,
+  Programs,
+  speakerAsn,
+  started,
+  type Daemon,
+  type DaemonKind,
+  type DaemonOptions,
+  type Family,
+  type Path,
+} from './daemon.ts';
 import { routerAddress, run, speakerAddress, type Link } from './link.ts';
 import { inNamespaceOf, type Root } from './root.ts';
 
 export function gobgp(root: Root): DaemonKind {
   return {
     name: `GoBGP ${/[\d.]+/.exec(run('gobgpd', '--version'))?.[0] ?? 'of unknown version'}`,
-    lacks: { 'route refresh': 'its softresetin goes through the routes that it has kept, and asks nobody' },
-    start: async (link, options) => {
-      const daemon = new Gobgp(root, link, options);
-      await daemon.start();
-      return daemon;
+    lacks: {
+      'route refresh': 'its softresetin goes through the routes that it has kept, and asks nobody',
+      unnumbered: 'it would learn the address of its neighbour from the neighbour table of the kernel, once, when it starts',
     },
+    usesKernel: false,
+    start: (link, options) => started(new Gobgp(root, link, options)),
   };
 }
 
@@ -61,6 +71,8 @@ class Gobgp implements Daemon {
       if (!running()) throw new Error(this.#programs.log('gobgpd'));
       return (await this.#status()).state;
     });
+    for (const prefix of this.#options.announces ?? [])
+      await this.#gobgp('global', 'rib', 'add', '-a', `ipv${this.#options.family}`, prefix);
   }
 
   async established(): Promise<boolean> {
@@ -113,16 +125,17 @@ class Gobgp implements Daemon {
   }
 
   #configuration(): string {
-    const { family, password } = this.#options;
+    const { family, password, dials, ttlSecurity, gracefulRestart } = this.#options;
     const families = ([4, 6] as const).map(
       (family) => `
 [[neighbors.afi-safis]]
 [neighbors.afi-safis.config]
-afi-safi-name = "ipv${family}-unicast"`,
+afi-safi-name = "ipv${family}-unicast"
+${gracefulRestart === true ? '[neighbors.afi-safis.mp-graceful-restart.config]\nenabled = true' : ''}`,
     );
     return `
 [global.config]
-as = ${routerAsn}
+as = ${asnOf(this.#options)}
 router-id = "${routerAddress[4]}"
 [[neighbors]]
 [neighbors.config]
@@ -131,7 +144,9 @@ peer-as = ${speakerAsn}
 ${password === undefined ? '' : `auth-password = "${password}"`}
 [neighbors.transport.config]
 local-address = "${routerAddress[family]}"
-passive-mode = true
+passive-mode = ${dials !== true}
+${ttlSecurity === true ? '[neighbors.ttl-security.config]\nenabled = true\nttl-min = 255' : ''}
+${gracefulRestart === true ? '[neighbors.graceful-restart.config]\nenabled = true\nrestart-time = 60\nnotification-enabled = true' : ''}
 [neighbors.timers.config]
 hold-time = 9
 connect-retry = 1
@@ -151,6 +166,7 @@ ${families.join('\n')}
 
 function pathOf(attributes: readonly GobgpAttribute[]): Path {
   const attribute = (type: number): GobgpAttribute | undefined => attributes.find((one) => one.type === type);
+  const localPref = attribute(5)?.value;
   const large = (attribute(32)?.value ?? []) as { ASN: number; LocalData1: number; LocalData2: number }[];
   return {
     nextHop: attribute(3)?.nexthop ?? attribute(14)?.nexthop ?? '',
@@ -160,6 +176,7 @@ function pathOf(attributes: readonly GobgpAttribute[]): Path {
         .join(' ') ?? '',
     origin: (['IGP', 'EGP', 'incomplete'] as const)[Number(attribute(1)?.value ?? 2)] ?? 'incomplete',
     med: attribute(4)?.metric,
+    localPref: typeof localPref === 'number' ? localPref : undefined,
     communities: (attribute(8)?.communities ?? []).map((value) => `${Math.floor(value / 65536)}:${value % 65536}`),
     largeCommunities: large.map(({ ASN, LocalData1, LocalData2 }) => `${ASN}:${LocalData1}:${LocalData2}`),
   };

@@ -30,7 +30,7 @@ export class Link {
     for (const namespace of [this.router, this.speaker]) {
       run('ip', 'netns', 'add', namespace);
       run('ip', '-n', namespace, 'link', 'set', 'lo', 'up');
-      run('ip', 'netns', 'exec', namespace, 'sysctl', '-qw', 'net.ipv6.conf.default.accept_dad=0', 'net.ipv6.conf.all.accept_dad=0');
+      run('ip', 'netns', 'exec', namespace, 'sysctl', '-qw', ...settings);
     }
     run('ip', 'link', 'add', 'v0', 'netns', this.router, 'type', 'veth', 'peer', 'name', 'v0', 'netns', this.speaker);
     for (const [namespace, address] of [
@@ -44,10 +44,34 @@ export class Link {
     mkdirSync(`/run/${this.name}`);
   }
 
-  /** Segments that the kernel of the daemon's namespace has dropped for a wrong TCP MD5 signature. */
-  md5Failures(): number {
+  /** A counter of the kernel of the daemon's namespace, for segments that it dropped and no program hears of. */
+  drops(counter: 'TCPMD5Failure' | 'TCPMinTTLDrop'): number {
     const [names = '', values = ''] = run('ip', 'netns', 'exec', this.router, 'grep', '^TcpExt:', '/proc/net/netstat').split('\n');
-    return Number(values.split(' ')[names.split(' ').indexOf('TCPMD5Failure')] ?? 0);
+    return Number(values.split(' ')[names.split(' ').indexOf(counter)] ?? 0);
+  }
+
+  /** Answers every segment of a connection with a reset, at both ends, until the result is called. Ours was made by the speaker. */
+  resetConnections(): () => void {
+    const nft = (namespace: string, command: string): string => run('ip', 'netns', 'exec', namespace, 'nft', command);
+    for (const [namespace, port] of [
+      [this.router, 'dport'],
+      [this.speaker, 'sport'],
+    ] as const) {
+      const rule = `tcp ${port} 179 tcp flags & rst == 0 reject with tcp reset`;
+      nft(namespace, `table inet resets {\nchain input {\ntype filter hook input priority 0\n${rule}\n}\n}`);
+    }
+    return () => {
+      for (const namespace of [this.router, this.speaker]) nft(namespace, 'delete table inet resets');
+    };
+  }
+
+  /** Loses every packet between the two, until the result is called. */
+  dropEverything(): () => void {
+    const table = 'table inet drops {\nchain input {\ntype filter hook input priority 0\niifname v0 drop\n}\n}';
+    for (const namespace of [this.router, this.speaker]) run('ip', 'netns', 'exec', namespace, 'nft', table);
+    return () => {
+      for (const namespace of [this.router, this.speaker]) run('ip', 'netns', 'exec', namespace, 'nft', 'delete table inet drops');
+    };
   }
 
   /** Ends everything in the namespaces and removes them. */
@@ -58,6 +82,14 @@ export class Link {
 }
 
 let links = 0;
+
+/**
+ * No duplicate address detection, as the link owns both ends; and no address by router advertisement: FRR sends them where IPv4
+ * routes may have IPv6 next hops, and the speaker would connect from an address that its peer does not know.
+ */
+const settings = ['accept_dad', 'accept_ra', 'autoconf'].flatMap((name) =>
+  ['all', 'default'].map((links) => `net.ipv6.conf.${links}.${name}=0`),
+);
 
 /** Removes what runs that no longer live have left behind. */
 function sweep(prefix: string): void {

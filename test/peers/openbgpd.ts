@@ -1,19 +1,30 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { run as runCommand } from '../lab/command.ts';
 import { until } from '../lab/until.ts';
-import { Programs, routerAsn, speakerAsn, type Daemon, type DaemonKind, type DaemonOptions, type Family, type Path } from './daemon.ts';
+import {
+  asnOf,
+  Programs,
+  speakerAsn,
+  started,
+  type Daemon,
+  type DaemonKind,
+  type DaemonOptions,
+  type Family,
+  type Path,
+} from './daemon.ts';
 import { routerAddress, run, speakerAddress, type Link } from './link.ts';
 import { inRoot, type Root } from './root.ts';
 
 export function openbgpd(root: Root): DaemonKind {
   return {
     name: `OpenBGPD ${/[\d.]+/.exec(run('sh', '-c', '/usr/sbin/bgpd -V 2>&1'))?.[0] ?? 'of unknown version'}`,
-    lacks: { 'extended next hop': 'this version has no RFC 8950' },
-    start: async (link, options) => {
-      const daemon = new Openbgpd(root, link, options);
-      await daemon.start();
-      return daemon;
+    lacks: {
+      'extended next hop': 'this version has no RFC 8950',
+      unnumbered: 'this version has no RFC 8950',
+      'graceful restart after NOTIFICATION': 'this version has no RFC 8538',
     },
+    usesKernel: false,
+    start: (link, options) => started(new Openbgpd(root, link, options)),
   };
 }
 
@@ -28,6 +39,7 @@ interface OpenbgpdRoute {
   readonly exit_nexthop: string;
   readonly origin: string;
   readonly metric: number;
+  readonly localpref: number;
   readonly communities?: readonly string[];
   readonly large_communities?: readonly string[];
 }
@@ -54,7 +66,7 @@ class Openbgpd implements Daemon {
     const { running } = this.#programs.start('bgpd', ['/usr/sbin/bgpd', '-d', '-v', '-f', `${this.#programs.directory}/bgpd.conf`]);
     await until('OpenBGPD has its neighbor', async () => {
       if (!running()) throw new Error(this.#programs.log('bgpd'));
-      return (await this.#status())?.state === 'Active';
+      return !['None', 'Idle'].includes((await this.#status())?.state ?? 'None');
     });
   }
 
@@ -102,17 +114,19 @@ class Openbgpd implements Daemon {
   }
 
   #configuration(): string {
-    const { family, password } = this.#options;
+    const { family, password, dials, ttlSecurity, announces = [] } = this.#options;
     return `
-AS ${routerAsn}
+AS ${asnOf(this.#options)}
 router-id ${routerAddress[4]}
 listen on ${routerAddress[family]}
 socket "${this.#programs.directory}/bgpd.sock"
 fib-update no
 holdtime 9
+${announces.map((prefix) => `network ${prefix}`).join('\n')}
 neighbor ${this.#neighbor} {
   remote-as ${speakerAsn}
-  passive
+  ${dials === true ? '' : 'passive'}
+  ${ttlSecurity === true ? 'ttl-security yes' : ''}
   announce IPv4 unicast
   announce IPv6 unicast
   ${password === undefined ? '' : `tcp md5sig password "${password}"`}
@@ -141,6 +155,7 @@ function pathOf(route: OpenbgpdRoute): Path {
     origin: route.origin === 'IGP' || route.origin === 'EGP' ? route.origin : 'incomplete',
     // It shows 0 where there is none.
     med: route.metric === 0 ? undefined : route.metric,
+    localPref: route.localpref,
     communities: [...(route.communities ?? [])].sort(),
     largeCommunities: route.large_communities ?? [],
   };

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import process from 'node:process';
+import type { SpeakerOptions } from '../../src/bgp/index.ts';
 
 export type Call = (method: string, ...args: unknown[]) => Promise<unknown>;
 
@@ -11,9 +12,9 @@ export interface SpeakerProcess {
 }
 
 /** The speaker as a process of its own, inside a namespace, called over a pipe. */
-export function startSpeaker(namespace: string): SpeakerProcess {
+export function startSpeaker(namespace: string, options: SpeakerOptions = {}): SpeakerProcess {
   const script = join(import.meta.dirname, '../lab/bgp-frr-speaker.ts');
-  const child = spawn('ip', ['netns', 'exec', namespace, process.execPath, script], {
+  const child = spawn('ip', ['netns', 'exec', namespace, process.execPath, script, JSON.stringify(options)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();

@@ -19,6 +19,7 @@ export function readNodeState(fields: Fields, options: ParseOptions): Read<NodeS
   const differing = status.objects('differing', limits.differing).flatMap((item) => readDifference(item) ?? []);
   const truncated = status.boolean('truncated') === true;
   const problem = status.has('problem') ? readReason(status.object('problem')) : undefined;
+  const host = status.objects('host', limits.hostReasons).map(readReason);
   if (metadata === undefined) return {};
   return {
     object: {
@@ -30,6 +31,7 @@ export function readNodeState(fields: Fields, options: ParseOptions): Read<NodeS
       differing,
       ...(truncated ? { truncated } : {}),
       ...(problem === undefined ? {} : { problem }),
+      ...(host.length === 0 ? {} : { host }),
     },
   };
 }
@@ -54,7 +56,7 @@ function readSession(item: Fields): SessionStatus | undefined {
 
 function readDifference(item: Fields): ServiceDifference | undefined {
   const service = item.text('service') ?? '';
-  const aspect = item.oneOf('aspect', ['Programmed', 'Announced']);
+  const aspect = item.oneOf('aspect', ['Programmed', 'Announced', 'HealthCheck']);
   const read = readReason(item.object('reason'));
   return aspect === undefined || !/^[^/]+\/[^/]+$/.test(service) ? undefined : { service: service as ServiceKey, aspect, reason: read };
 }

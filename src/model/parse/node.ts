@@ -6,6 +6,9 @@ import { readMetadata } from './metadata.ts';
 import type { Fields } from './fields.ts';
 import type { ParseOptions, Read } from './result.ts';
 
+/** Set by the cluster autoscaler before it removes a node. */
+const toBeDeletedTaint = 'ToBeDeletedByClusterAutoscaler';
+
 /** core/v1 Node. The API server does not validate addresses: one that cannot be read is left out with a warning. */
 export function readNode(fields: Fields, options: ParseOptions): Read<Node> {
   const metadata = readMetadata(fields, 'Node', 'cluster', options);
@@ -21,6 +24,7 @@ export function readNode(fields: Fields, options: ParseOptions): Read<Node> {
   });
   const conditions = new Map<string, string>();
   for (const item of status.objects('conditions', limits.names)) conditions.set(item.text('type') ?? '', item.text('status') ?? '');
+  const taints = spec.objects('taints', limits.names).map((item) => item.text('key'));
   if (metadata === undefined) return {};
   return {
     object: {
@@ -31,6 +35,7 @@ export function readNode(fields: Fields, options: ParseOptions): Read<Node> {
       podCIDRs,
       networkUnavailable: conditions.get('NetworkUnavailable') === 'True',
       ready: (conditions.get('Ready') ?? 'True') === 'True',
+      toBeDeleted: taints.includes(toBeDeletedTaint),
     },
   };
 }

@@ -14,9 +14,12 @@ let peer: Peer | undefined;
 /** 10.100.0.0 */
 const firstAddress = (10n << 24n) + (100n << 16n);
 
-function* routes(count: number): Generator<Route> {
-  for (let n = 0; n < count; n++) yield { prefix: hostPrefix({ family: 4, value: firstAddress + BigInt(n) }) };
-}
+/** Made when they are read, so that the memory of this process is the speaker's and not that of its caller's objects. */
+const routes = (count: number): Iterable<Route> => ({
+  *[Symbol.iterator]() {
+    for (let n = 0; n < count; n++) yield { prefix: hostPrefix({ family: 4, value: firstAddress + BigInt(n) }) };
+  },
+});
 
 answerCalls({
   addPeer(where: string, adminDown: boolean) {

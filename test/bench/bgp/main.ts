@@ -17,7 +17,7 @@ import { rmSync } from 'node:fs';
  *
  *   npm run bench:bgp                      10,000, 100,000 and 500,000 prefixes, three rounds
  *   npm run bench:bgp -- --quick           10,000 only, one round
- *   npm run bench:bgp -- --slow            ExaBGP with 100,000 too, which takes minutes
+ *   npm run bench:bgp -- --slow            ExaBGP with 100,000 too, and GoBGP with 500,000, which takes minutes
  *   npm run bench:bgp -- --json            for machines
  *   npm run bench:bgp -- --rounds 5 --sizes 100000 --only Herald,BIRD
  */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { processorTime, residentMemory } from './process-figures.ts';
 import { Receiver } from './receiver.ts';
-import type { Contender } from './sender.ts';
+import type { Contender, Sender } from './sender.ts';
 
 /** One run of one sender. Times in milliseconds, memory in MB. */
 export interface Run {
@@ -28,9 +28,10 @@ export async function measure(contender: Contender, size: number): Promise<Run> 
   try {
     const sender = await contender.start(size);
     try {
-      const { pid, count } = sender;
-      const before = processorTime(pid);
+      const { count } = sender;
+      const before = sender.pid === undefined ? 0 : processorTime(sender.pid);
       await sender.open();
+      const pid = pidOf(sender);
       const up = await receiver.until('the session is up', ({ established }) => established, establishMilliseconds);
       const all = await receiver.until('all prefixes', ({ prefixes }) => prefixes >= count, 10_000 + size * 2);
       const processorAnnounce = processorTime(pid) - before;
@@ -71,11 +72,16 @@ export async function measureIdle(contender: Contender): Promise<number> {
       await sender.open();
       await receiver.until('the session is up', ({ established }) => established, establishMilliseconds);
       await sleep(1500);
-      return residentMemory(sender.pid);
+      return residentMemory(pidOf(sender));
     } finally {
       await sender.stop();
     }
   } finally {
     await receiver.stop();
   }
+}
+
+function pidOf({ pid }: Sender): number {
+  if (pid === undefined) throw new Error('a sender with an open session has a process');
+  return pid;
 }

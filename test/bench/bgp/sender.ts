@@ -1,6 +1,7 @@
 /** Somebody who announces: one process with `count` prefixes ready, whose session with the receiver is not open yet. */
 export interface Sender {
-  readonly pid: number;
+  /** Undefined as long as it has no process: one that can only be started with its session open. */
+  readonly pid: number | undefined;
   /** How many prefixes it has; a bulk load may have lost some. */
   readonly count: number;
   /** Opens the session. */

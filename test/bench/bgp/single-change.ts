@@ -28,7 +28,11 @@ export async function measureSingleChange(prefixes: number, changes: number): Pr
     await sink.call('listen');
     await call('addPeer', receiverAddress, false);
     await call('set', prefixes);
-    while ((await sink.call<number>('prefixes')) < prefixes) await sleep(20);
+    const deadline = performance.now() + 30_000;
+    while ((await sink.call<number>('prefixes')) < prefixes) {
+      if (performance.now() > deadline) throw new Error('the far end does not get all prefixes');
+      await sleep(20);
+    }
     const sent = await call<string[]>('changes', changes, 4);
     await sleep(200);
     const arrived = await sink.call<(string | undefined)[]>('arrivals', changes);

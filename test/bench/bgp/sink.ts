@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { maximumExtendedMessageLength } from '../../../src/bgp/limits.ts';
 import { openOf } from '../../../src/bgp/identity.ts';
 import { messageType } from '../../../src/bgp/wire/codes.ts';
 import { Framer } from '../../../src/bgp/wire/framer.ts';
@@ -14,14 +15,15 @@ const arrivals = new Map<number, string>();
 let prefixes = 0;
 
 const server = createServer((socket) => {
-  const framer = new Framer();
+  const framer = new Framer(maximumExtendedMessageLength);
   socket.setNoDelay(true);
   socket.write(open);
   socket.on('error', () => socket.destroy());
   socket.on('data', (data) => {
     const now = String(process.hrtime.bigint());
     framer.push(data);
-    for (let next = framer.next(); next.kind === 'frame'; next = framer.next()) {
+    for (let next = framer.next(); next.kind !== 'needMore'; next = framer.next()) {
+      if (next.kind === 'fault') throw new Error(next.fault.problem);
       if (next.type !== messageType.update) {
         socket.write(keepaliveMessage);
         continue;

@@ -84,7 +84,7 @@ const [, , role, first, second] = process.argv;
 if (role === 'server') serve(first, Number(second));
 else if (role === 'stay') stay(JSON.parse(first));
 else {
-  const request = { count: 1, timeout: 600, ...JSON.parse(first) };
+  const request = { count: 1, timeout: 2_500, ...JSON.parse(first) };
   const one = request.protocol === 'TCP' ? tcp : udp;
   const started = performance.now();
   const results = [];

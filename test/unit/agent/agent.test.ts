@@ -584,6 +584,12 @@ describe('stopping', () => {
     expect(bed.takeLog()).toEqual([]);
   });
 
+  test('for good tells every peer', async () => {
+    const bed = await started(...web('a', ['192.0.2.1']));
+    await bed.agent.stop('bye', 'shutdown');
+    expect(bed.takeLog()).toEqual(['stop for shutdown: bye', 'data plane closed']);
+  });
+
   test('while rules drain and the data plane fails: no timer is left', async () => {
     const bed = await started(...web('a', ['192.0.2.1']));
     for (const object of web('a', ['192.0.2.1'])) bed.source.remove(object);

@@ -9,6 +9,7 @@ import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { advertisement, node, peer, pool, service, slice, type ServiceLiteral } from '../decisions/fixtures.ts';
 import { TestSource } from '../test-source.ts';
 import { FakeDataplane } from './fake-dataplane.ts';
+import { FakeHttp } from './fake-http.ts';
 import { RecordingSpeaker } from './recording-speaker.ts';
 
 /** Node n1, a pool of both families, one router for both, and everything of the pool advertised to it. */
@@ -37,6 +38,7 @@ export interface Testbed {
   readonly takeLog: () => string[];
   readonly source: TestSource;
   readonly dataplane: FakeDataplane;
+  readonly http: FakeHttp;
   readonly clock: VirtualClock;
   readonly agent: Agent;
   readonly peers: RecordingSpeaker;
@@ -68,7 +70,9 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
   };
   const writeNodeState = options.writeNodeState ?? report;
   const speaker = options.speaker?.(clock) ?? peers.speaker;
-  const agent = new Agent({ source, dataplane, speaker, writeNodeState, clock, random: () => 1, log: silentLog }, { node: 'n1' });
+  const http = new FakeHttp();
+  const components = { source, dataplane, speaker, writeNodeState, listenHttp: http.listen, clock, random: () => 1, log: silentLog };
+  const agent = new Agent(components, { node: 'n1', healthz: [{ address: '0.0.0.0', port: 10_256 }] });
   const settle = async (): Promise<void> => {
     for (let i = 0; i < 4; i++) {
       await setImmediate();
@@ -81,7 +85,7 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
     clock.advance(milliseconds);
     await settle();
   };
-  return { takeLog: () => log.splice(0), source, dataplane, clock, agent, peers, states, settle, advance };
+  return { takeLog: () => log.splice(0), source, dataplane, http, clock, agent, peers, states, settle, advance };
 }
 
 /** A Service like another, its other fields the same. */

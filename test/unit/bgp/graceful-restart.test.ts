@@ -170,6 +170,16 @@ describe('BGP-103 how a session ends', () => {
     expect(notifications()).toEqual(['Hold Timer Expired (4/0)']);
   });
 
+  test.each<Partial<PeerOptions>>([{ address: '10.0.0.9' }, { port: 1179 }, { sourceAddress: '10.0.0.3' }, { interface: 'eth1' }])(
+    'BGP-053 a change after which nobody comes back to the old speaker ends its routes: %j',
+    (change) => {
+      const { answer, peer, notifications } = run();
+      answer();
+      peer.reconfigure({ ...options, ...change });
+      expect(notifications()).toEqual(['Cease: Hard Reset (6/9) of Cease: Other Configuration Change (6/6)']);
+    },
+  );
+
   test('BGP-053 a change that resets the session is silent where the peer keeps the routes', () => {
     const { answer, peer, notifications, transport } = run();
     answer();

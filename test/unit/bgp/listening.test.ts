@@ -1,6 +1,8 @@
+import { createConnection } from 'node:net';
 import { expect, test } from 'vitest';
 import { Speaker } from '../../../src/bgp/index.ts';
 import { MemoryTransport } from '../../../src/bgp/transport/memory.ts';
+import { nodeTransport } from '../../../src/bgp/transport/node.ts';
 import { address } from '../../../src/net/address.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 
@@ -67,4 +69,40 @@ test('a stopped speaker does not begin to listen', async () => {
   await speaker.stop();
   speaker.listen([{}]);
   expect(transport.listening).toEqual([]);
+});
+
+test('a peer whose password the listener cannot check is turned away, and others are not', async () => {
+  const { speaker, transport, clock } = setup();
+  const listen = transport.listen.bind(transport);
+  transport.listen = (options, events) => ({
+    ...listen(options, events),
+    setKeys: (keys) => new Map(keys.flatMap(({ password }, index) => (password === 'no room' ? [[index, 'the kernel has no room']] : []))),
+  });
+  speaker.listen([{}]);
+  const protectedPeer = speaker.addPeer({ ...peer, password: 'no room' });
+  speaker.addPeer({ ...peer, name: 'open', address: '192.0.2.2' });
+  clock.advance(0);
+  expect(transport.connectFrom(address('192.0.2.1'))).toBeUndefined();
+  expect(transport.connectFrom(address('192.0.2.2'))).toBeDefined();
+  expect(speaker.listening().strangers).toBe(0);
+  protectedPeer.reconfigure({ ...peer, password: 'there is room' });
+  clock.advance(0);
+  await Promise.resolve();
+  clock.advance(0);
+  expect(transport.connectFrom(address('192.0.2.1'))).toBeDefined();
+});
+
+test('without the native module nobody gets in who should use a password', async () => {
+  await using speaker = new Speaker({ transport: nodeTransport, listen: [{ address: '127.0.0.1', port: 0 }] });
+  const guarded = speaker.addPeer({ ...peer, address: '127.0.0.1', password: 'secret' });
+  const ready = (): boolean => speaker.listening().sockets[0]?.listening === true && guarded.status().state === 'Active';
+  while (!ready()) await new Promise((resolve) => setImmediate(resolve));
+  const socket = createConnection(speaker.listening().sockets[0]?.port ?? 0, '127.0.0.1');
+  const received: Buffer[] = [];
+  socket.on('data', (chunk) => received.push(chunk)).on('error', () => {});
+  await new Promise((resolve) => {
+    socket.on('close', resolve).on('data', resolve);
+  });
+  expect(received).toEqual([]);
+  expect(guarded.history().map(({ event }) => event)).not.toContain('accepted');
 });

@@ -357,5 +357,7 @@ describe('peers with one store', () => {
     const receiver = new Receiver();
     receiver.drain(slow);
     expect(receiver.table.size).toBe(600);
+    slow.reset();
+    expect(store.groups.kept).toBe(0);
   });
 });

@@ -127,6 +127,25 @@ test('an error on one of two connections leaves the other, and is not what the s
   clock.advance(0);
   say(theirs, keepaliveMessage);
   expect(peer.status().state).toBe('Established');
+  expect(peer.status().lastError).toBeUndefined();
   clock.advance(3_000);
   expect(peer.status().counters.connectAttempts).toBe(1);
+});
+
+test('nonsense on a second connection is no news of an established session', () => {
+  const peer = start();
+  const told: string[] = [];
+  peer.on('down', ({ reason }) => told.push(reason));
+  speaker.onChange(() => told.push('changed'));
+  say(transport.remote, open, keepaliveMessage);
+  expect(told).toEqual(['changed']);
+  for (const nonsense of [new Uint8Array(19), encodeOpen(openOf({ ...identity, localAsn: 65002 }))]) {
+    const second = connect();
+    say(second, nonsense);
+    expect(second.ended).toBe(true);
+  }
+  expect(told).toEqual(['changed']);
+  expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 0 } });
+  expect(peer.status().lastError).toBeUndefined();
+  expect(peer.history().filter(({ event }) => event === 'fault')).toHaveLength(1);
 });

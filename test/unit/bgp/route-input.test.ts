@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseCommunity } from '../../../src/bgp/community-text.ts';
-import { RouteError, toRoute, type RouteInput } from '../../../src/bgp/route-input.ts';
+import { RouteError, toRoute, toRoutes, type RouteInput } from '../../../src/bgp/route-input.ts';
 import { prefix } from '../../../src/net/prefix.ts';
 
 test.each([
@@ -49,6 +49,19 @@ test('text becomes values, and the rest stays', () => {
 test('a route without text is the same object', () => {
   const route = { prefix: prefix('192.0.2.1/32'), communities: [{ kind: 'standard', value: 1 }] } as const;
   expect(toRoute(route)).toBe(route);
+});
+
+test.each([
+  ['an array', (inputs: RouteInput[]) => inputs],
+  ['a set', (inputs: RouteInput[]) => new Set(inputs)],
+  ['what can be read only once', (inputs: RouteInput[]) => inputs.values()],
+])('many routes from %s: all are checked before the first is given out, and they can be read again', (_, from) => {
+  const good: RouteInput[] = [{ prefix: '192.0.2.1/32' }, { prefix: prefix('192.0.2.2/32'), med: 1 }];
+  const routes = toRoutes(from(good));
+  for (let n = 0; n < 2; n++) {
+    expect([...routes]).toEqual([{ prefix: prefix('192.0.2.1/32') }, { prefix: prefix('192.0.2.2/32'), med: 1 }]);
+  }
+  expect(() => toRoutes(from([...good, { prefix: 'x' }]))).toThrow(RouteError);
 });
 
 test.each<[keyof RouteInput, Partial<RouteInput>, string]>([

@@ -28,6 +28,8 @@ describe.concurrent('mistakes on the command line', patient, () => {
     ['an unknown option', ['explain', 'service', 'a', '--source', '.', '--outptu', 'x'], 'Did you mean --output?'],
     ['an option that is required', ['agent', '--source', '.'], '--node <name>'],
     ['an argument that is required', ['explain', 'service', '--source', '.'], 'namespace/name'],
+    ['a port that is none', ['agent', '--bgp-listen', '99999'], '[2001:db8::1]:179'],
+    ['a way to stop that does not exist', ['run', '.', '--on-stop', 'abruptly'], 'restart, shutdown'],
     ['a format that does not exist', ['explain', 'service', '--source', '.', 'a', '-o', 'xml'], 'text, json'],
     // Its 2 says that something would change.
     ['of plan, an unknown option', ['plan', '--fle', 'x', '-f', 'y'], 'Did you mean --file?', 1],

@@ -49,7 +49,7 @@ export interface ServiceLiteral extends Overrides<
   readonly externalIPs?: readonly string[];
   readonly requested?: readonly string[];
   readonly sourceRanges?: readonly string[];
-  /** Addresses of the record. */
+  /** Addresses of the record: "192.0.2.1", or "192.0.2.1 Proxy" with its ipMode. */
   readonly assigned?: readonly string[];
   readonly ingress?: Service['ingress'];
 }
@@ -75,9 +75,14 @@ export function service(literal: ServiceLiteral): Service {
     loadBalancerSourceRanges: (sourceRanges ?? []).map(prefix),
     allocateLoadBalancerNodePorts: true,
     healthCheckNodePort: 0,
-    ingress: ingress ?? (assigned ?? []).map((text) => ({ address: address(text), ipMode: 'VIP' })),
+    ingress: ingress ?? (assigned ?? []).map(ingressOf),
     ...rest,
   };
+}
+
+function ingressOf(text: string): Service['ingress'][number] {
+  const [at = '', mode] = text.split(' ');
+  return { address: address(at), ipMode: mode === 'Proxy' ? 'Proxy' : 'VIP' };
 }
 
 /** "address", then any of "@node", "notready", "terminating" (which no longer serves), "draining" (terminating and serving), "zone=a,b", "nodes=n1". */
@@ -205,9 +210,10 @@ export interface NodeLiteral {
   readonly internalIPs?: readonly string[];
   readonly podCIDRs?: readonly string[];
   readonly networkUnavailable?: boolean;
+  readonly toBeDeleted?: boolean;
 }
 
-export function node({ name, labels, internalIPs, podCIDRs, networkUnavailable }: NodeLiteral): Node {
+export function node({ name, labels, internalIPs, podCIDRs, networkUnavailable, toBeDeleted }: NodeLiteral): Node {
   return {
     kind: 'Node',
     metadata: metadata(name, '', labels),
@@ -215,6 +221,7 @@ export function node({ name, labels, internalIPs, podCIDRs, networkUnavailable }
     podCIDRs: (podCIDRs ?? []).map(prefix),
     networkUnavailable: networkUnavailable ?? false,
     ready: true,
+    toBeDeleted: toBeDeleted ?? false,
   };
 }
 

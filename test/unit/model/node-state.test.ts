@@ -41,6 +41,7 @@ const state: NodeState = {
     },
   ],
   differing: [{ service: 'shop/web', aspect: 'Announced', reason: reason('SessionDown', { peer: 'tor1', state: 'Idle', lastError: '' }) }],
+  host: [reason('HealthzNotServed', { address: '0.0.0.0:10256', why: 'the port is in use' })],
 };
 
 const read = (raw: unknown): NodeState => {

@@ -34,8 +34,8 @@ ${prefixes(count)
         'exabgp.tcp.attempts': '0',
       };
       const sender = {
-        get pid(): number {
-          return process?.pid ?? -1;
+        get pid(): number | undefined {
+          return process?.pid;
         },
         count,
         open() {

@@ -12,6 +12,7 @@ export function gobgp(): Contender {
     name: 'GoBGP',
     version: versionOf(['gobgpd', '--version']),
     how: '`gobgp mrt inject global`, which loses some; withdrawal by `gobgp global rib del all`',
+    most: (slow) => (slow ? 500_000 : 100_000),
     async start(count) {
       const config = file('gobgpd.toml', `[global.config]\n  as = ${senderAsn}\n  router-id = "${senderAddress}"\n`);
       const process = new BenchProcess(senderNamespace, ['gobgpd', '-f', config, '--log-level', 'error']);

@@ -263,6 +263,13 @@ describe('errors in an UPDATE', () => {
     ['BGP-065 an IPv6 prefix of /129', body(`800e27 0002 01 10 ${nextHop6} 00 81 ${'00'.repeat(17)} ${withoutNextHop}`, ''), 10, ''],
     ['BGP-065 a withdrawn IPv6 prefix of /129', body(`800f15 000201 81 ${'00'.repeat(17)}`, ''), 10, ''],
     ['BGP-065 an IPv6 prefix that is cut off', body(`800e17 0002 01 10 ${nextHop6} 00 2020 ${withoutNextHop}`, ''), 10, ''],
+    [
+      'BGP-065 a prefix of /33 beside good ones of IPv6',
+      body(`800e1a 000201 10 ${nextHop6} 00 20 20010db8 ${good}`, '21c000020100'),
+      10,
+      '',
+    ],
+    ['BGP-068 MP_UNREACH_NLRI that is cut off beside good prefixes', body(`800f05 000201 2020 ${good}`), 9, '800f05 000201 2020'],
     ['BGP-066 two MP_REACH_NLRI', body(`${good} 800e05 0002010000 800e05 0002010000`), 1, ''],
     ['BGP-066 two MP_UNREACH_NLRI', body('800f03 000201 800f03 000201', ''), 1, ''],
     [
@@ -383,6 +390,17 @@ describe('errors in an UPDATE', () => {
     const update = decodedOf(body(`40010100 ${path} 4003040a000001 ${attributes}`), change);
     expect(update).toMatchObject({ treatAsWithdraw: false, announced: [{ count: 1 }] });
     expect(update.faults.map(({ disposition, code }) => [disposition, code])).toEqual(Array.from({ length: faults }, () => ['discard', 3]));
+  });
+
+  test('BGP-076 what is discarded because of where it comes from is told with the attribute', () => {
+    const [fault] = decodedOf(body(`${good} 40050400000064`)).faults;
+    expect(fault).toEqual({
+      disposition: 'discard',
+      code: 3,
+      subcode: 9,
+      data: hex('40050400000064'),
+      problem: 'LOCAL_PREF from an external peer',
+    });
   });
 
   test('BGP-077 the first of two attributes wins', () => {

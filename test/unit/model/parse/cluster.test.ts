@@ -88,7 +88,11 @@ describe('a Node', () => {
       apiVersion: 'v1',
       kind: 'Node',
       metadata: { name: 'n1', annotations: { heartbeat: '1' } },
-      spec: { podCIDR: '10.244.1.0/24', podCIDRs: ['10.244.1.0/24', 'fd00:1::/64'] },
+      spec: {
+        podCIDR: '10.244.1.0/24',
+        podCIDRs: ['10.244.1.0/24', 'fd00:1::/64'],
+        taints: [{ key: 'ToBeDeletedByClusterAutoscaler', value: '1700000000', effect: 'NoSchedule' }],
+      },
       status: {
         addresses: [
           { type: 'InternalIP', address: '192.0.2.1' },
@@ -105,6 +109,7 @@ describe('a Node', () => {
       internalIPs: [address('192.0.2.1')],
       networkUnavailable: true,
       ready: false,
+      toBeDeleted: true,
       metadata: { annotations: {} },
     });
     expect(warnings).toMatchObject([{ field: 'status.addresses[2].address' }]);
@@ -114,6 +119,7 @@ describe('a Node', () => {
     expect(parseObject({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } }).object).toMatchObject({
       ready: true,
       networkUnavailable: false,
+      toBeDeleted: false,
     });
   });
 });

@@ -1,0 +1,69 @@
+import { decideHealthCheck } from '../decisions/forwarding/health-check.ts';
+import { isNodeEligible } from '../decisions/forwarding/node-eligible.ts';
+import type { ServiceKey } from '../model/metadata.ts';
+import { reason, type Reason } from '../model/reasons.ts';
+import type { Snapshot } from '../model/snapshot.ts';
+import type { HttpPlace } from '../system/http-listener.ts';
+import { nodeHealthAnswer } from './health-answers.ts';
+import { HealthCheckServers } from './health-check-servers.ts';
+import { LastingListener, type ListenerComponents } from './lasting-listener.ts';
+import { SyncHealth } from './sync-health.ts';
+
+export interface NodeHealthOptions {
+  readonly node: string;
+  /** Where /healthz and /livez are served. Empty: nowhere. */
+  readonly healthz: readonly HttpPlace[];
+  readonly snapshot: () => Snapshot;
+  /** Called when what `problems` or `serviceProblems` say may have changed. */
+  readonly news: () => void;
+}
+
+/** What a node tells load balancers, by HTTP: its own health, and for each Service with policy Local whether it has an endpoint here. */
+export class NodeHealth {
+  readonly #components: ListenerComponents;
+  readonly #options: NodeHealthOptions;
+  readonly sync: SyncHealth;
+  readonly #checks: HealthCheckServers;
+  #healthz: readonly { readonly place: HttpPlace; readonly listener: LastingListener }[] = [];
+
+  constructor(components: ListenerComponents, options: NodeHealthOptions) {
+    this.#components = components;
+    this.#options = options;
+    this.sync = new SyncHealth(components.clock);
+    this.#checks = new HealthCheckServers(components, { healthy: () => this.sync.healthy, news: options.news });
+  }
+
+  start(): void {
+    const { node, healthz, snapshot, news } = this.#options;
+    const answer = (path: string) =>
+      nodeHealthAnswer(path, { health: this.sync, now: this.#components.clock.date(), eligible: isNodeEligible(snapshot(), node) });
+    this.#healthz = healthz.map((place) => ({ place, listener: new LastingListener(this.#components, { place, answer, news }) }));
+  }
+
+  /** These Services are in the kernel as they are now: load balancers may hear of it. */
+  committed(services: Iterable<ServiceKey>): void {
+    const { node, snapshot } = this.#options;
+    const now = snapshot();
+    const checks = [...services].map((key) => {
+      const service = now.services.get(key);
+      return [key, service === undefined ? undefined : decideHealthCheck(now, service, node)] as const;
+    });
+    this.#checks.change(new Map(checks));
+  }
+
+  serviceProblems(): { readonly service: ServiceKey; readonly reason: Reason }[] {
+    return this.#checks.problems();
+  }
+
+  problems(): Reason[] {
+    return this.#healthz.flatMap(({ place: { address, port }, listener: { problem } }) =>
+      problem === undefined
+        ? []
+        : [reason('HealthzNotServed', { address: address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`, why: problem })],
+    );
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#checks.close(), ...this.#healthz.map(({ listener }) => listener.close())]);
+  }
+}

@@ -1,0 +1,40 @@
+import { formatAddress, type Family } from '../../net/address.ts';
+import { serviceKey } from '../../model/metadata.ts';
+import type { Service } from '../../model/service.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { targetsOf } from './endpoints.ts';
+import { whyNotServed } from './served.ts';
+
+/** What a node answers at the healthCheckNodePort of a Service. */
+export interface HealthCheck {
+  readonly port: number;
+  /**
+   * The families in which the port is served, each with the number of endpoints on this node: distinct addresses that are
+   * ready. kube-proxy has a proxy for each family, and each listens and counts for itself.
+   */
+  readonly localEndpoints: ReadonlyMap<Family, number>;
+}
+
+/**
+ * As kube-proxy 1.36 decides it (LocalReadyEndpoints): endpoints that terminate do not count, although they may still
+ * get traffic as the last ones (KEP-1669): a load balancer is to turn to other nodes before they are gone. Undefined: the
+ * Service has no health check, or it is not for us to forward.
+ */
+export function decideHealthCheck(snapshot: Snapshot, service: Service, nodeName: string): HealthCheck | undefined {
+  const { type, externalTrafficPolicy, healthCheckNodePort: port } = service;
+  if (type !== 'LoadBalancer' || externalTrafficPolicy !== 'Local' || port === 0) return undefined;
+  if (whyNotServed(service) !== undefined) return undefined;
+  return { port, localEndpoints: new Map(service.ipFamilies.map((family) => [family, countLocal(snapshot, service, family, nodeName)])) };
+}
+
+function countLocal(snapshot: Snapshot, service: Service, family: Family, nodeName: string): number {
+  const addresses = new Set<string>();
+  // A change of a Service with many ports should not pay for slices that it has not.
+  if (snapshot.endpointSlices(serviceKey(service.metadata)).length === 0) return 0;
+  for (const port of service.ports) {
+    for (const { address, ready, nodeName: on } of targetsOf(snapshot, service, port, family)) {
+      if (ready && on === nodeName) addresses.add(formatAddress(address));
+    }
+  }
+  return addresses.size;
+}

@@ -1,0 +1,94 @@
+import { createServer } from 'node:http';
+
+export interface HttpPlace {
+  /** Text of an address of this host, or the unspecified address of a family: all its addresses, of that family only. */
+  readonly address: string;
+  /** 0: any that is free. */
+  readonly port: number;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** What one listener spends on its clients. */
+export interface HttpBounds {
+  /** Open at the same time; further ones are closed at once. */
+  readonly connections: number;
+  /** Bytes of a request's header fields; a request with more is answered 431. */
+  readonly headerBytes: number;
+  /** Milliseconds from the connection to the end of a request; a slower client is answered 408. */
+  readonly requestMilliseconds: number;
+  /** Milliseconds until a connection without a further request is closed. */
+  readonly idleMilliseconds: number;
+}
+
+export interface HttpListener {
+  readonly port: number;
+  /** Resolves when the port is free; connections are closed, whatever they wait for. */
+  close(): Promise<void>;
+}
+
+/** Rejects with ListenError. `answer` gets the path, without the query; methods and bodies mean nothing here. */
+export type ListenHttp = (place: HttpPlace, answer: (path: string) => HttpAnswer, bounds: HttpBounds) => Promise<HttpListener>;
+
+export class ListenError extends Error {
+  /** noAddress: the host has no such address, or not the family at all. */
+  readonly code: 'taken' | 'notPermitted' | 'noAddress' | 'failed';
+
+  constructor(code: ListenError['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'ListenError';
+    this.code = code;
+  }
+}
+
+const codes: Readonly<Record<string, readonly [ListenError['code'], string]>> = {
+  EADDRINUSE: ['taken', 'the port is in use'],
+  EACCES: ['notPermitted', 'not permitted'],
+  EPERM: ['notPermitted', 'not permitted'],
+  EADDRNOTAVAIL: ['noAddress', 'the host has no such address'],
+  EAFNOSUPPORT: ['noAddress', 'the host has not this address family'],
+};
+
+export const listenHttp: ListenHttp = (place, answer, bounds) =>
+  new Promise((resolve, reject) => {
+    const server = createServer(
+      {
+        maxHeaderSize: bounds.headerBytes,
+        headersTimeout: bounds.requestMilliseconds,
+        requestTimeout: bounds.requestMilliseconds,
+        keepAliveTimeout: bounds.idleMilliseconds,
+        // How often Node looks for clients that are late; its default is half a minute.
+        connectionsCheckingInterval: Math.max(1, Math.floor(bounds.requestMilliseconds / 4)),
+      },
+      (request, response) => {
+        const { status, headers, body } = answer((request.url ?? '/').split('?', 1)[0] ?? '/');
+        // A body has no end that we would wait for: the connection closes after the answer, without reading it.
+        const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? '0') > 0;
+        response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body), ...(hasBody ? { Connection: 'close' } : {}) });
+        response.end(body);
+      },
+    );
+    server.maxConnections = bounds.connections;
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const [code, text] = codes[error.code ?? ''] ?? ['failed', error.message];
+      reject(new ListenError(code, text, { cause: error }));
+      // Later ones are of single connections, for example when there is no descriptor left: it goes on listening.
+      server.on('error', () => undefined);
+    });
+    server.listen({ host: place.address, port: place.port, ipv6Only: true, exclusive: true }, () => {
+      server.on('error', () => undefined);
+      const at = server.address();
+      resolve({
+        port: typeof at === 'object' && at !== null ? at.port : place.port,
+        close: () =>
+          new Promise((closed) => {
+            server.close(() => closed());
+            server.closeAllConnections();
+          }),
+      });
+    });
+  });

@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../until.ts';
+import { nodeAddresses, TwoNodes, type HttpReply } from './two-nodes.ts';
+
+const port = 32_100;
+let lab: TwoNodes;
+
+const nodes = `apiVersion: v1
+kind: Node
+metadata: { name: node1 }
+status: { addresses: [{ type: InternalIP, address: 10.71.1.1 }, { type: InternalIP, address: "fd71:1::1" }] }
+---
+apiVersion: v1
+kind: Node
+metadata: { name: node2 }
+status: { addresses: [{ type: InternalIP, address: 10.71.2.1 }, { type: InternalIP, address: "fd71:2::1" }] }
+`;
+
+/** A Service of policy Local whose endpoints, one of each family, are on `node`. */
+const ledger = (node: string): string => `apiVersion: v1
+kind: Service
+metadata: { namespace: shop, name: ledger }
+spec:
+  type: LoadBalancer
+  externalTrafficPolicy: Local
+  healthCheckNodePort: ${port}
+  ipFamilyPolicy: RequireDualStack
+  ipFamilies: [IPv4, IPv6]
+  clusterIPs: [10.96.0.20, "fd00:96::20"]
+  ports: [{ name: http, port: 80, targetPort: 8080 }]
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { namespace: shop, name: ledger-v4, labels: { kubernetes.io/service-name: ledger } }
+addressType: IPv4
+ports: [{ name: http, port: 8080 }]
+endpoints: [{ addresses: [10.244.1.11], nodeName: ${node}, conditions: { ready: true } }]
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { namespace: shop, name: ledger-v6, labels: { kubernetes.io/service-name: ledger } }
+addressType: IPv6
+ports: [{ name: http, port: 8080 }]
+endpoints: [{ addresses: ["fd00:244:1::11"], nodeName: ${node}, conditions: { ready: true } }]
+`;
+
+beforeAll(async () => {
+  lab = await TwoNodes.build();
+  await lab.write('10-nodes.yaml', nodes);
+  await lab.write('20-ledger.yaml', ledger('node1'));
+  await Promise.all([lab.startAgent('node1'), lab.startAgent('node2')]);
+});
+
+afterAll(async () => {
+  await lab?.stop();
+});
+
+const url = (node: 'node1' | 'node2', family: 4 | 6, at: number, path = ''): string => {
+  const address = nodeAddresses[node][family];
+  return `http://${family === 6 ? `[${address}]` : address}:${at}/${path}`;
+};
+const untilAnswers = (what: string, node: 'node1' | 'node2', family: 4 | 6, status: number | undefined): Promise<HttpReply | true> =>
+  until(what, async (note) => {
+    const reply = note(await lab.get(url(node, family, port)));
+    return reply?.status === status && (reply ?? true);
+  });
+
+describe.each([4, 6] as const)('a health-check node port over IPv%d', (family) => {
+  test('answers 200 where the endpoint is and 503 elsewhere, as kube-proxy does', async () => {
+    await lab.write('20-ledger.yaml', ledger('node1'));
+    const here = (await untilAnswers('node1 has the endpoint', 'node1', family, 200)) as HttpReply;
+    expect(here.headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-content-type-options': 'nosniff',
+      'x-load-balancing-endpoint-weight': '1',
+    });
+    expect(here.body).toBe(
+      '{\n\t"service": {\n\t\t"namespace": "shop",\n\t\t"name": "ledger"\n\t},\n\t"localEndpoints": 1,\n\t"serviceProxyHealthy": true\n}',
+    );
+    const there = (await untilAnswers('node2 has none', 'node2', family, 503)) as HttpReply;
+    expect(there.headers['x-load-balancing-endpoint-weight']).toBe('0');
+    expect(JSON.parse(there.body)).toMatchObject({ localEndpoints: 0, serviceProxyHealthy: true });
+  });
+
+  test('follows the endpoint to the other node', async () => {
+    await lab.write('20-ledger.yaml', ledger('node2'));
+    await untilAnswers('node2 has the endpoint', 'node2', family, 200);
+    expect(await untilAnswers('node1 has it no more', 'node1', family, 503)).toBeDefined();
+  });
+
+  test('/healthz and /livez tell the health of the node', async () => {
+    const answers = await Promise.all(['healthz', 'livez', 'else'].map((path) => lab.get(url('node1', family, 10_256, path))));
+    expect(answers.map((answer) => answer?.status)).toEqual([200, 200, 404]);
+    expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ nodeEligible: true, healthy: true, status: { IPv4: { healthy: true } } });
+  });
+});
+
+test('a node that the autoscaler is about to remove fails /healthz, not /livez', async () => {
+  const taint = 'spec: { taints: [{ key: ToBeDeletedByClusterAutoscaler, effect: NoSchedule }] }';
+  await lab.write('10-nodes.yaml', nodes.replace('metadata: { name: node2 }', `metadata: { name: node2 }\n${taint}`));
+  await until('/healthz fails', async (note) => note(await lab.get(url('node2', 4, 10_256, 'healthz')))?.status === 503);
+  expect((await lab.get(url('node2', 4, 10_256, 'livez')))?.status).toBe(200);
+  await lab.write('10-nodes.yaml', nodes);
+  await until('/healthz is well', async (note) => note(await lab.get(url('node2', 4, 10_256, 'healthz')))?.status === 200);
+});
+
+test('a port that another program has is reported with what to do, and served when it is free', async () => {
+  const other = `require('node:http').createServer((_, r) => r.end('other')).listen({ port: 32101, host: '0.0.0.0' }, () => console.log('up'))`;
+  const holder = lab.spawn('node1', [process.execPath, '-e', other]);
+  await new Promise((resolve) => holder.stdout?.once('data', resolve));
+  await lab.write('20-ledger.yaml', ledger('node1').replace(`healthCheckNodePort: ${port}`, 'healthCheckNodePort: 32101'));
+  await until('node1 reports it', async (note) => {
+    const [difference] = note((await lab.report('node1')).differing);
+    return difference?.aspect === 'HealthCheck' && difference.reason.code === 'HealthCheckNotServed';
+  });
+  expect(await lab.explain('shop/ledger')).toMatch(
+    /health-check node port 32101 is not served over IPv4.*: the port is in use\n.*fix: free the port \(ss -ltnp "sport = :32101"/,
+  );
+  // The other family and the other node are served all the same.
+  expect((await lab.get(url('node1', 6, 32_101)))?.status).toBe(200);
+  await until('node2 serves the new port', async (note) => note(await lab.get(url('node2', 4, 32_101)))?.status === 503);
+  expect(await lab.get(url('node2', 4, port))).toBeUndefined();
+  holder.kill('SIGKILL');
+  await until('node1 serves it', async (note) => note(await lab.get(url('node1', 4, 32_101)))?.status === 200);
+  await until('nothing is reported any more', async (note) => note((await lab.report('node1')).differing).length === 0);
+});
+
+test('a Service that goes takes its port with it', async () => {
+  await lab.write(
+    '20-ledger.yaml',
+    ledger('node1')
+      .replace('externalTrafficPolicy: Local', '')
+      .replace(/ +healthCheckNodePort.*\n/, ''),
+  );
+  await until('nobody listens', async (note) => note(await lab.get(url('node1', 4, 32_101))) === undefined);
+  expect(await lab.get(url('node1', 6, 32_101))).toBeUndefined();
+});

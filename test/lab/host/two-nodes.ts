@@ -1,0 +1,171 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream, existsSync, readdirSync } from 'node:fs';
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
+import { parse } from 'yaml';
+import { inNamespace } from '../namespace.ts';
+import { run, type CommandOptions, type CommandResult } from '../command.ts';
+import { until } from '../until.ts';
+
+const program = join(import.meta.dirname, '../../../bin/herald');
+const start = promisify(execFile);
+
+export type Place = 'client' | 'node1' | 'node2';
+export const places: readonly Place[] = ['client', 'node1', 'node2'];
+
+/** Each node has a link of its own to the client. */
+export const nodeAddresses = {
+  node1: { 4: '10.71.1.1', 6: 'fd71:1::1' },
+  node2: { 4: '10.71.2.1', 6: 'fd71:2::1' },
+} as const;
+
+export interface HttpReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+interface ReportedReason {
+  readonly code: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+export interface Report {
+  readonly host: readonly ReportedReason[];
+  readonly differing: readonly { readonly service: string; readonly aspect: string; readonly reason: ReportedReason }[];
+}
+
+/** Two nodes and a client in network namespaces `hh-PID-...`, a directory of manifests, and agents: no routers, no controller. */
+export class TwoNodes {
+  readonly directory: string;
+  readonly #processes: ChildProcess[] = [];
+
+  private constructor(directory: string) {
+    this.directory = directory;
+  }
+
+  static async build(): Promise<TwoNodes> {
+    await sweep();
+    const lab = new TwoNodes(await mkdtemp(join(tmpdir(), 'herald-hh-')));
+    for (const place of places) {
+      await run(['ip', 'netns', 'add', namespaceOf(place)]);
+      await lab.exec(place, ['ip', 'link', 'set', 'lo', 'up']);
+    }
+    for (const [index, node] of (['node1', 'node2'] as const).entries()) {
+      const subnet = index + 1;
+      await run([
+        'ip',
+        'link',
+        'add',
+        'uplink',
+        'netns',
+        namespaceOf(node),
+        'type',
+        'veth',
+        'peer',
+        'name',
+        node,
+        'netns',
+        namespaceOf('client'),
+      ]);
+      for (const [place, device, host] of [
+        [node, 'uplink', 1],
+        ['client', node, 2],
+      ] as const) {
+        await lab.exec(place, ['ip', 'addr', 'add', `10.71.${subnet}.${host}/24`, 'dev', device]);
+        await lab.exec(place, ['ip', 'addr', 'add', `fd71:${subnet}::${host}/64`, 'dev', device, 'nodad']);
+        await lab.exec(place, ['ip', 'link', 'set', device, 'up']);
+      }
+    }
+    return lab;
+  }
+
+  exec(place: Place, argv: readonly string[], options?: CommandOptions): Promise<CommandResult> {
+    return run(inNamespace(namespaceOf(place), argv), options);
+  }
+
+  /** `wrap`: a command line that is put before the agent's, in the namespace. */
+  async startAgent(
+    node: 'node1' | 'node2',
+    { wrap = [], options = [] }: { wrap?: readonly string[]; options?: readonly string[] } = {},
+  ): Promise<ChildProcess> {
+    const agent = this.spawn(node, [...wrap, program, 'agent', '--node', node, '--source', this.directory, ...options]);
+    const log = createWriteStream(join(this.directory, '..', `${namespaceOf(node)}.log`), { flags: 'a' });
+    let text = '';
+    agent.stdout?.on('data', (data) => {
+      text += String(data);
+      log.write(data as Buffer);
+    });
+    await until(`${node} has started`, (note) => {
+      note(text.slice(-2_000));
+      if (agent.exitCode !== null) throw new Error(`the agent ended with ${agent.exitCode}: ${text}`);
+      return text.includes('agent started');
+    });
+    return agent;
+  }
+
+  spawn(place: Place, argv: readonly string[]): ChildProcess {
+    const [file = '', ...args] = inNamespace(namespaceOf(place), argv);
+    const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.#processes.push(child);
+    return child;
+  }
+
+  /** As an editor does it. */
+  async write(file: string, text: string): Promise<void> {
+    const aside = join(this.directory, `.${file}.swp`);
+    await writeFile(aside, text);
+    await rename(aside, join(this.directory, file));
+  }
+
+  /** What the client gets; undefined: nobody answers. */
+  async get(url: string): Promise<HttpReply | undefined> {
+    const script = `const r = await fetch(${JSON.stringify(url)}, { signal: AbortSignal.timeout(3000) }).catch(() => undefined);
+      console.log(r === undefined ? 'null' : JSON.stringify({ status: r.status, headers: Object.fromEntries(r.headers), body: await r.text() }))`;
+    const [file = '', ...args] = inNamespace(namespaceOf('client'), [process.execPath, '--input-type=module', '-e', script]);
+    const { stdout } = await start(file, args);
+    return (JSON.parse(stdout) as HttpReply | null) ?? undefined;
+  }
+
+  async report(node: 'node1' | 'node2'): Promise<Report> {
+    const text = await readFile(join(this.directory, '.herald/nodes', `${node}.yaml`), 'utf8').catch(() => '');
+    const { status } = (parse(text) ?? {}) as { status?: Partial<Report> };
+    return { host: status?.host ?? [], differing: status?.differing ?? [] };
+  }
+
+  async explain(service: string): Promise<string> {
+    const { stdout } = await run([program, 'explain', 'service', service, '--source', this.directory]);
+    return stdout;
+  }
+
+  async stop(): Promise<void> {
+    for (const child of this.#processes) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      const exit = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exit;
+    }
+    await removeNamespaces(process.pid);
+    await rm(this.directory, { recursive: true, force: true });
+    for (const place of places) await rm(join(this.directory, '..', `${namespaceOf(place)}.log`), { force: true });
+  }
+}
+
+export function namespaceOf(place: Place): string {
+  return `hh-${process.pid}-${place}`;
+}
+
+/** What a test left that was killed. */
+async function sweep(): Promise<void> {
+  if (!existsSync('/run/netns')) return;
+  const owners = new Set(readdirSync('/run/netns').flatMap((name) => /^hh-(\d+)-/.exec(name)?.[1] ?? []));
+  for (const owner of owners) if (!existsSync(`/proc/${owner}`)) await removeNamespaces(Number(owner));
+}
+
+async function removeNamespaces(owner: number): Promise<void> {
+  for (const place of places) await run(['ip', 'netns', 'del', `hh-${owner}-${place}`], { check: false });
+}

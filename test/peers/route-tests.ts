@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import { until } from '../lab/until.ts';
+import { expectCount, expectRoutes, patience, statusOf, type Bench } from './bench.ts';
+import { speakerAddress } from './link.ts';
+
+/** How our routes arrive at a daemon. */
+export function routeTests(bench: Bench): void {
+  test('BGP-039 BGP-087 BGP-088 BGP-089 announces both families with their attributes', async () => {
+    const { daemon, speaker } = await bench.start();
+    const communities = ['64512:100', '65535:0', '64512:1:2'];
+    await speaker.call('set', 'peer', [
+      '192.0.2.1/32',
+      '2001:db8::1/128',
+      { prefix: '198.51.100.0/24', med: 7, asPathPrepend: 2, communities },
+      { prefix: '2001:db8:1::/48', med: 7, asPathPrepend: 2, communities },
+    ]);
+    await expectRoutes(daemon, ['192.0.2.1/32', '198.51.100.0/24', '2001:db8::1/128', '2001:db8:1::/48']);
+    const plain = { asPath: '64512', origin: 'IGP', communities: [], largeCommunities: [] };
+    const rich = { asPath: '64512 64512 64512', origin: 'IGP', med: 7, largeCommunities: ['64512:1:2'] };
+    const ipv4 = await daemon.routes(4);
+    const ipv6 = await daemon.routes(6);
+    expect(ipv4.get('192.0.2.1/32')).toMatchObject({ ...plain, nextHop: speakerAddress[4] });
+    expect(ipv6.get('2001:db8::1/128')).toMatchObject({ ...plain, nextHop: speakerAddress[6] });
+    // Some show 0 where there is none.
+    expect(ipv4.get('192.0.2.1/32')?.med ?? 0).toBe(0);
+    expect(ipv4.get('198.51.100.0/24')).toMatchObject({ ...rich, nextHop: speakerAddress[4] });
+    expect(ipv6.get('2001:db8:1::/48')).toMatchObject({ ...rich, nextHop: speakerAddress[6] });
+    for (const path of [ipv4.get('198.51.100.0/24'), ipv6.get('2001:db8:1::/48')]) {
+      expect(path?.communities).toContain('64512:100');
+      // GRACEFUL_SHUTDOWN has a name of its own in some.
+      expect(path?.communities).toHaveLength(2);
+    }
+  });
+
+  test('BGP-087 in one AS, LOCAL_PREF is sent and the AS_PATH is empty', async () => {
+    const { daemon, speaker } = await bench.start({ internal: true }, { peerAsn: 'internal' });
+    await speaker.call('set', 'peer', [
+      { prefix: '192.0.2.1/32', localPref: 150 },
+      { prefix: '2001:db8::1/128', localPref: 150 },
+    ]);
+    await expectRoutes(daemon, ['192.0.2.1/32', '2001:db8::1/128']);
+    expect((await daemon.routes(4)).get('192.0.2.1/32')).toMatchObject({ asPath: '', localPref: 150, nextHop: speakerAddress[4] });
+    expect((await daemon.routes(6)).get('2001:db8::1/128')).toMatchObject({ asPath: '', localPref: 150, nextHop: speakerAddress[6] });
+  });
+
+  test('BGP-090 BGP-096 withdraws in both families, and changes a route in place', async () => {
+    const { daemon, speaker } = await bench.start();
+    await speaker.call('set', 'peer', ['192.0.2.1/32', '192.0.2.2/32', '2001:db8::1/128', '2001:db8::2/128']);
+    await expectRoutes(daemon, ['192.0.2.1/32', '192.0.2.2/32', '2001:db8::1/128', '2001:db8::2/128']);
+    const changed = { prefix: '192.0.2.2/32', med: 9 };
+    await speaker.call('update', 'peer', [changed], ['192.0.2.1/32', '2001:db8::1/128']);
+    await expectRoutes(daemon, ['192.0.2.2/32', '2001:db8::2/128']);
+    await until('the changed route is there', async (note) => note((await daemon.routes(4)).get('192.0.2.2/32'))?.med === 9);
+    await speaker.call('set', 'peer', []);
+    await expectRoutes(daemon, []);
+    expect(await daemon.established()).toBe(true);
+  });
+
+  test('BGP-083 sends everything again when asked to', async (context) => {
+    bench.needs('route refresh', context);
+    const { daemon, speaker } = await bench.start();
+    await speaker.call('set', 'peer', ['192.0.2.1/32', '2001:db8::1/128']);
+    await expectRoutes(daemon, ['192.0.2.1/32', '2001:db8::1/128']);
+    const before = await daemon.updatesReceived();
+    await daemon.requestRefresh();
+    await until('both routes came again', async (note) => note(await daemon.updatesReceived()) >= before + 2, patience);
+    await expectRoutes(daemon, ['192.0.2.1/32', '2001:db8::1/128']);
+    expect(await daemon.established()).toBe(true);
+  });
+
+  test.runIf(bench.family === 6)('BGP-030 BGP-088 IPv4 routes have the IPv6 address of the session as next hop', async (context) => {
+    bench.needs('extended next hop', context);
+    const { daemon, speaker } = await bench.start({}, { nextHop: {} });
+    await speaker.call('set', 'peer', ['192.0.2.1/32', '2001:db8::1/128']);
+    await expectRoutes(daemon, ['192.0.2.1/32', '2001:db8::1/128']);
+    expect((await daemon.routes(4)).get('192.0.2.1/32')?.nextHop).toBe(speakerAddress[6]);
+  });
+
+  test('BGP-091 BGP-093 10,000 prefixes of each family arrive, and go', async () => {
+    const { daemon, speaker } = await bench.start();
+    await speaker.call('setMany', 'peer', 10_000, [4, 6]);
+    for (const family of [4, 6] as const) await expectCount(daemon, family, 10_000);
+    await speaker.call('set', 'peer', ['192.0.2.1/32', '2001:db8::1/128']);
+    for (const family of [4, 6] as const) await expectCount(daemon, family, 1);
+    await expectRoutes(daemon, ['192.0.2.1/32', '2001:db8::1/128']);
+    expect((await statusOf(speaker)).counters).toMatchObject({ established: 1, flaps: 0 });
+  });
+
+  test.runIf(bench.family === 4 && bench.kind.takesManyPrefixes === true)('BGP-091 BGP-093 100,000 prefixes arrive, and go', async () => {
+    const { daemon, speaker } = await bench.start();
+    await speaker.call('setMany', 'peer', 100_000, [4]);
+    await expectCount(daemon, 4, 100_000);
+    await speaker.call('set', 'peer', []);
+    await expectCount(daemon, 4, 0);
+    expect((await statusOf(speaker)).counters).toMatchObject({ established: 1, flaps: 0 });
+  });
+}

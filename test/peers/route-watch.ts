@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process';
+import { until } from '../lab/until.ts';
+import { run, type Link } from './link.ts';
+
+/** Records what happens to routes, from its making to its end. */
+export interface Watch extends AsyncDisposable {
+  readonly seen: () => readonly string[];
+}
+
+/** `ip monitor route` in the daemon's namespace, of these prefixes, which the kernel has to have already. */
+export async function watchKernel({ router }: Link, prefixes: readonly string[]): Promise<Watch> {
+  // The kernel shows host routes without their length.
+  const shown = prefixes.map((prefix) => prefix.replace(/\/(32|128)$/, ''));
+  await until('the routes are in the kernel', () => {
+    const routes = ['-4', '-6'].map((family) => run('ip', '-n', router, family, 'route', 'show')).join('\n');
+    return shown.every((prefix) => routes.includes(`${prefix} `));
+  });
+  const monitor = spawn('ip', ['-n', router, 'monitor', 'route'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  monitor.stdout.on('data', (data: Buffer) => {
+    output += data.toString();
+  });
+  const lines = (): readonly string[] => output.split('\n');
+  // It says nothing when it is ready, so it is shown a route until it tells of it.
+  await until('ip monitor listens', (note) => {
+    run('ip', '-n', router, 'route', 'replace', 'blackhole', '203.0.113.99');
+    run('ip', '-n', router, 'route', 'delete', 'blackhole', '203.0.113.99');
+    return note(lines()).some((line) => line.includes('203.0.113.99'));
+  });
+  return {
+    seen: () => lines().filter((line) => shown.some((prefix) => line.includes(`${prefix} `))),
+    [Symbol.asyncDispose]: async () => {
+      const ended = new Promise((resolve) => monitor.once('close', resolve));
+      monitor.kill();
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { until } from '../lab/until.ts';
+import { bothEstablished, expectRoutes, patience, statusOf, type Bench } from './bench.ts';
+
+const routes = ['192.0.2.1/32', '2001:db8::1/128'];
+
+/** How sessions come up, stay, and end. */
+export function sessionTests(bench: Bench): void {
+  test('BGP-048 the daemon shows in words why the speaker stopped', async () => {
+    const { daemon, speaker } = await bench.start();
+    await speaker.call('stop', 'node drained');
+    await until('the daemon shows our words', async (note) => note(await daemon.lastError()).includes('node drained'));
+    expect(await daemon.established()).toBe(false);
+  });
+
+  test('BGP-046 the speaker shows in words why the daemon closed, and comes back when it may', async (context) => {
+    bench.needs('shutdown text', context);
+    const { daemon, speaker } = await bench.start();
+    await daemon.shutDown('switch upgrade');
+    await until('our status shows its words', async (note) => note((await statusOf(speaker)).lastError)?.includes('"switch upgrade"'));
+    await daemon.bringUp();
+    await bothEstablished(daemon, speaker);
+  });
+
+  test('BGP-054 comes up with the same TCP MD5 password only', async (context) => {
+    bench.needs('TCP MD5', context);
+    const daemon = await bench.startDaemon({ password: 'right' });
+    const speaker = await bench.startSpeaker({ password: 'wrong' }, { routes });
+    await until('the kernel of the daemon dropped our segments', (note) => note(bench.link.drops('TCPMD5Failure')) > 0);
+    expect(await daemon.established()).toBe(false);
+    await speaker.call('reconfigure', { ...bench.peerOptions, password: 'right' });
+    await bothEstablished(daemon, speaker);
+    await expectRoutes(daemon, routes);
+  });
+
+  test('BGP-063 a passive peer waits for the daemon to connect, with a TCP MD5 password too', async () => {
+    const daemon = await bench.startDaemon({ dials: true, password: 'shared' });
+    const speaker = await bench.startSpeaker({ passive: true, password: 'shared' }, { listen: [{}], routes });
+    await bothEstablished(daemon, speaker, 40_000);
+    await expectRoutes(daemon, routes);
+    expect((await statusOf(speaker)).counters.connectAttempts).toBe(0);
+  });
+
+  test('BGP-057 BGP-059 where both connect, one session stays', async () => {
+    const speaker = await bench.startSpeaker({}, { listen: [{}], routes });
+    const daemon = await bench.startDaemon({ dials: true });
+    await bothEstablished(daemon, speaker, 40_000);
+    await expectRoutes(daemon, routes);
+    const { counters } = await statusOf(speaker);
+    for (let i = 0; i < 10; i++) {
+      await sleep(200);
+      expect(await daemon.established()).toBe(true);
+    }
+    await expectRoutes(daemon, routes);
+    expect((await statusOf(speaker)).counters.established).toBe(counters.established);
+  });
+
+  test('BGP-061 a neighbour that checks the TTL hears us only where we send 255', async (context) => {
+    bench.needs('GTSM', context);
+    const { daemon, speaker } = await bench.start({ ttlSecurity: true }, { ttlSecurityHops: 1 }, { routes });
+    await expectRoutes(daemon, routes);
+    expect(bench.link.drops('TCPMinTTLDrop')).toBe(0);
+    await speaker.call('reconfigure', bench.peerOptions);
+    await until('the kernel of the daemon dropped our segments', (note) => note(bench.link.drops('TCPMinTTLDrop')) > 0, patience);
+    expect(await daemon.established()).toBe(false);
+  });
+
+  test('BGP-061 a neighbour that checks the TTL may connect to us', async (context) => {
+    bench.needs('GTSM', context);
+    const daemon = await bench.startDaemon({ ttlSecurity: true, dials: true });
+    const speaker = await bench.startSpeaker({ ttlSecurityHops: 1, passive: true }, { listen: [{}], routes });
+    await bothEstablished(daemon, speaker, 40_000);
+    await expectRoutes(daemon, routes);
+  });
+
+  test('BGP-085 a daemon that announces more than it may is told so', async () => {
+    const announces = [1, 2, 3].map((i) => (bench.family === 4 ? `203.0.113.${i}/32` : `2001:db8:99::${i}/128`));
+    const daemon = await bench.startDaemon({ announces });
+    await bench.startSpeaker({ maximumPrefixes: { ipv4: 2, ipv6: 2 } });
+    const words = /maximum number of prefixes|max-?prefix|max prefix/i;
+    await until('the daemon shows our Cease', async (note) => words.test(note(await daemon.lastError())), patience);
+  });
+
+  test('BGP-043 the session outlives its hold time without routes', async () => {
+    const { daemon, speaker } = await bench.start({}, { holdTime: 3 });
+    await until('five KEEPALIVEs came', async (note) => note((await statusOf(speaker)).counters.received.keepalive) >= 5, patience);
+    expect(await daemon.established()).toBe(true);
+    expect((await statusOf(speaker)).counters.flaps).toBe(0);
+  });
+
+  test.runIf(bench.family === 6)('BGP-030 BGP-089 peers over the link alone, without an address of either side', async (context) => {
+    bench.needs('unnumbered', context);
+    const daemon = await bench.startDaemon({ unnumbered: true });
+    const speaker = await bench.startSpeaker({ interface: 'v0', peerAsn: 'external', nextHop: {} }, { routes });
+    await bothEstablished(daemon, speaker, 40_000);
+    await expectRoutes(daemon, routes);
+    for (const family of [4, 6] as const) {
+      for (const [, { nextHop }] of await daemon.routes(family)) expect(nextHop).toMatch(/^fe80:/);
+    }
+  });
+}

@@ -1,0 +1,35 @@
+import { ListenError, type HttpAnswer, type HttpListener, type HttpPlace } from '../../../src/system/http-listener.ts';
+
+/** The ports of a host, and who listens on them. */
+export class FakeHttp {
+  /** "open 0.0.0.0:80", "close 0.0.0.0:80". */
+  readonly log: string[] = [];
+  /** Ports that another program has, by text. */
+  readonly taken = new Set<string>();
+  readonly #answers = new Map<string, (path: string) => HttpAnswer>();
+
+  readonly listen = async ({ address, port }: HttpPlace, answer: (path: string) => HttpAnswer): Promise<HttpListener> => {
+    const place = `${address}:${port}`;
+    if (this.taken.has(place) || this.#answers.has(place)) throw new ListenError('taken', 'the port is in use');
+    this.#answers.set(place, answer);
+    this.log.push(`open ${place}`);
+    return {
+      port,
+      close: async () => {
+        // A socket is not free in the turn in which it is told to close.
+        await Promise.resolve();
+        this.#answers.delete(place);
+        this.log.push(`close ${place}`);
+      },
+    };
+  };
+
+  get open(): string[] {
+    return [...this.#answers.keys()].toSorted();
+  }
+
+  /** Undefined: nobody listens there. */
+  get(place: string, path = '/'): HttpAnswer | undefined {
+    return this.#answers.get(place)?.(path);
+  }
+}

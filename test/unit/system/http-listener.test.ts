@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { get, request, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { listenHttp, type HttpAnswer, type HttpBounds, type HttpListener } from '../../../src/system/http-listener.ts';
+
+const bounds: HttpBounds = { connections: 4, headerBytes: 2_048, requestMilliseconds: 200, idleMilliseconds: 10_000 };
+const say = (path: string): HttpAnswer => ({ status: 503, headers: { 'X-Path': path }, body: path });
+
+const open: HttpListener[] = [];
+async function listener(address = '127.0.0.1', port = 0): Promise<HttpListener> {
+  const made = await listenHttp({ address, port }, say, bounds);
+  open.push(made);
+  return made;
+}
+
+afterEach(async () => {
+  for (const made of open.splice(0)) await made.close();
+});
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of response) text += String(chunk);
+  return text;
+}
+
+/** Sends raw text and returns what came until the other side closed. */
+async function raw(port: number, text: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  let answer = '';
+  socket.on('data', (data) => (answer += String(data)));
+  socket.on('error', () => undefined);
+  socket.write(text);
+  // Not `once`: it would reject where the other side resets the connection.
+  await new Promise((resolve) => socket.on('close', resolve));
+  return answer;
+}
+
+describe('listenHttp', () => {
+  test('answers status, header fields and body, without the query', async () => {
+    const { port } = await listener();
+    const [response] = (await once(get({ port, host: '127.0.0.1', path: '/a/b?c=d' }), 'response')) as [IncomingMessage];
+    expect(await textOf(response)).toBe('/a/b');
+    expect(response).toMatchObject({ statusCode: 503, headers: { 'x-path': '/a/b', 'content-length': '4' } });
+  });
+
+  test('does not read a body: it answers and closes', async () => {
+    const { port } = await listener();
+    const sending = request({ port, host: '127.0.0.1', method: 'POST', path: '/', headers: { 'Content-Length': String(1 << 30) } });
+    sending.on('error', () => undefined);
+    sending.write('x'.repeat(1024));
+    const [response] = (await once(sending, 'response')) as [IncomingMessage];
+    expect(response.headers.connection).toBe('close');
+    expect(await textOf(response)).toBe('/');
+    sending.destroy();
+  });
+
+  test('refuses header fields without end, and a client that is slow', async () => {
+    const { port } = await listener();
+    expect(await raw(port, `GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(4_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431 /);
+    expect(await raw(port, 'GET / HTTP/1.1\r\nHost')).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('closes connections above the bound at once', async () => {
+    const { port } = await listener();
+    const kept = Array.from({ length: bounds.connections }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+    await Promise.all(kept.map((socket) => once(socket, 'connect')));
+    expect(await raw(port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).toBe('');
+    for (const socket of kept) socket.destroy();
+  });
+
+  test('says why it cannot', async () => {
+    const { port } = await listener();
+    await expect(listener('127.0.0.1', port)).rejects.toMatchObject({ name: 'ListenError', code: 'taken' });
+    await expect(listener('192.0.2.77')).rejects.toMatchObject({ name: 'ListenError', code: 'noAddress' });
+  });
+
+  test('leaves the port free, whoever is connected', async () => {
+    const first = await listener();
+    const client = connect(first.port, '127.0.0.1');
+    await once(client, 'connect');
+    client.on('error', () => undefined);
+    await first.close();
+    expect((await listener('127.0.0.1', first.port)).port).toBe(first.port);
+    client.destroy();
+  });
+});

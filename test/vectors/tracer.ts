@@ -1,0 +1,95 @@
+import { formatAddress, sameAddress, type Address } from '../../src/net/address.ts';
+import { frontendFamily, type Backend, type Frontend, type NodeForwarding, type Protocol } from '../../src/net/frontend.ts';
+import { prefixContains } from '../../src/net/prefix.ts';
+
+/** The first packet of a connection. */
+export interface Packet {
+  readonly source: Address;
+  readonly protocol: Protocol;
+  readonly destination: Address;
+  readonly port: number;
+}
+
+/** What a node does to a packet. */
+export type Fate =
+  /** Translated to one of these, each as likely as the next. */
+  | { readonly kind: 'delivered'; readonly to: readonly Delivery[] }
+  /** Answered by a TCP reset, or by ICMP port unreachable. */
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'dropped' }
+  /** None of our business: routed as if there were no Services. */
+  | { readonly kind: 'untouched' };
+
+export interface Delivery {
+  readonly backend: Backend;
+  /** The backend sees an address of the node in place of the client's. */
+  readonly masqueraded: boolean;
+}
+
+/** What a node forwards, and which addresses are its own. */
+export interface TracedNode {
+  readonly forwarding: NodeForwarding;
+  readonly addresses: readonly Address[];
+  readonly frontends: readonly Frontend[];
+}
+
+/**
+ * What a data plane must do with a packet, read off the vocabulary of forwarding (src/net/frontend.ts) alone: it shares no
+ * code with any data plane, so that the vectors say the same of the planner and of the kernel.
+ */
+export function trace(node: TracedNode, packet: Packet): Fate {
+  const { forwarding, frontends } = node;
+  const isPod = forwarding.podPrefixes.some((prefix) => prefixContains(prefix, packet.source));
+  const isNode = node.addresses.some((address) => sameAddress(address, packet.source));
+  const found = frontendOf(node, packet);
+  if (found !== undefined) {
+    if (found.sourceRanges !== undefined && !found.sourceRanges.some((range) => prefixContains(range, packet.source)))
+      return { kind: 'dropped' };
+    const { backends, masquerade } = viewOf(found, isPod, isNode);
+    if (found.backends.length === 0) return { kind: 'refused' };
+    if (backends.length === 0) return { kind: 'dropped' };
+    return { kind: 'delivered', to: backends.map((backend) => deliver(node, packet, backend, masquerade)) };
+  }
+  const isClusterIP = frontends.some(
+    ({ match, scope }) => scope === 'internal' && match.kind === 'address' && sameAddress(match.address, packet.destination),
+  );
+  if (isClusterIP) return { kind: 'refused' };
+  const isService = forwarding.servicePrefixes.some((prefix) => prefixContains(prefix, packet.destination));
+  return isService ? { kind: 'dropped' } : { kind: 'untouched' };
+}
+
+/** A service address wins over a NodePort of the same number. */
+function frontendOf({ forwarding, frontends }: TracedNode, { protocol, destination, port }: Packet): Frontend | undefined {
+  const same = frontends.filter(({ match }) => match.protocol === protocol && match.port === port);
+  const onAddress = same.find(({ match }) => match.kind === 'address' && sameAddress(match.address, destination));
+  if (onAddress !== undefined) return onAddress;
+  if (!forwarding.nodePortAddresses.some((address) => sameAddress(address, destination))) return undefined;
+  return same.find(({ match }) => match.kind === 'nodePort' && frontendFamily(match) === destination.family);
+}
+
+/** Which backends a sender may be given, and whether the node stands in for it. */
+function viewOf(frontend: Frontend, isPod: boolean, isNode: boolean): { backends: readonly Backend[]; masquerade: boolean } {
+  const local = frontend.policy === 'Local';
+  if (frontend.scope === 'internal') return { backends: local ? frontend.localBackends : frontend.backends, masquerade: !isPod };
+  if (!local) return { backends: frontend.backends, masquerade: true };
+  if (isPod) return { backends: frontend.backends, masquerade: false };
+  if (isNode) return { backends: frontend.backends, masquerade: true };
+  return { backends: frontend.localBackends, masquerade: false };
+}
+
+function deliver(node: TracedNode, { source }: Packet, backend: Backend, masquerade: boolean): Delivery {
+  const fromItself = backend.local && sameAddress(source, backend.address);
+  // What comes from elsewhere and is delivered on the node itself does not pass the place where sources are translated.
+  const isNode = (address: Address): boolean => node.addresses.some((own) => sameAddress(own, address));
+  const passes = isNode(source) || !isNode(backend.address);
+  return { backend, masqueraded: passes && (masquerade || fromItself) };
+}
+
+/** "10.1.0.1:8080* 10.1.0.2:8080", the star for masquerade; or the kind. */
+export function fateText(
+  fate: Fate,
+  nameOf: (backend: Backend) => string = ({ address, port }) => `${formatAddress(address)}:${port}`,
+): string {
+  if (fate.kind !== 'delivered') return fate.kind;
+  return [...new Set(fate.to.map(({ backend, masqueraded }) => `${nameOf(backend)}${masqueraded ? '*' : ''}`))].toSorted().join(' ');
+}
