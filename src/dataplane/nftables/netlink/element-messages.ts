@@ -5,7 +5,7 @@ import { allSets, tableFamily, tableName, type SetShape } from '../layout.ts';
 import { elementBytesPerMessage } from '../limits.ts';
 import type { Batch } from './batch.ts';
 import { dataAttributes, elementAttributes, elementFlags, elementListAttributes, listElement, messages } from './constants.ts';
-import type { FieldWriter, Octets } from './fields.ts';
+import type { FieldWriter } from './fields.ts';
 
 /** Adds or deletes elements, set by set, in messages that stay below the bound. */
 export function writeElements(batch: Batch, verb: 'add' | 'delete', elements: readonly Element[], fields: FieldWriter): void {
@@ -68,24 +68,27 @@ function writeElement(
   const entry = writer.beginNested(listElement);
   writeData(writer, elementAttributes.key, octets.first);
   if (shape.interval && shape.key.length > 1) writeData(writer, elementAttributes.keyEnd, octets.last);
+  const end = shape.interval && shape.key.length === 1 ? keyAfter(octets.last) : undefined;
   if (shape.value !== undefined && value !== undefined && verb === 'add')
     writeData(writer, elementAttributes.data, fields.write(family, shape.value, value).first);
   writer.endNested(entry);
-  if (shape.interval && shape.key.length === 1) writeIntervalEnd(writer, octets, () => owners.push(element));
+  if (end === undefined) return;
+  // In a set of prefixes alone, a range is its first key and, marked, the key after its last one.
+  owners.push(element);
+  const marked = writer.beginNested(listElement);
+  writeData(writer, elementAttributes.key, end);
+  writer.numberAttribute(elementAttributes.flags, elementFlags.intervalEnd);
+  writer.endNested(marked);
 }
 
-/** In a set of prefixes alone, a range is its first key and the key after its last one; none for a range up to the very end. */
-function writeIntervalEnd(writer: MessageWriter, { last }: Octets, onEntry: () => void): void {
-  const after = Uint8Array.from(last);
+/** Undefined after the very last key: a range up to there has no end. */
+function keyAfter(key: Uint8Array): Uint8Array | undefined {
+  const after = Uint8Array.from(key);
   let at = after.length - 1;
   while (at >= 0 && after[at] === 0xff) after[at--] = 0;
-  if (at < 0) return;
+  if (at < 0) return undefined;
   after[at] = (after[at] ?? 0) + 1;
-  onEntry();
-  const entry = writer.beginNested(listElement);
-  writeData(writer, elementAttributes.key, after);
-  writer.numberAttribute(elementAttributes.flags, elementFlags.intervalEnd);
-  writer.endNested(entry);
+  return after;
 }
 
 export function writeData(writer: MessageWriter, type: number, value: Uint8Array): void {

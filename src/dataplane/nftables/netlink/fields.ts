@@ -33,15 +33,22 @@ export interface Octets {
 const protocols: Readonly<Record<string, number>> = { tcp: 6, udp: 17, sctp: 132 };
 const protocolNames = new Map(Object.entries(protocols).map(([name, number]) => [number, name]));
 
-/** Texts of the elements in the kernel's octets. Remembers addresses, which occur many times; one writer is for one batch. */
+/**
+ * Texts of the elements in the kernel's octets. There may be hundreds of thousands in one batch, so memory is used again, and
+ * IPv6 addresses, which occur many times, are remembered; one writer is for one batch.
+ */
 export class FieldWriter {
   readonly #addresses = new Map<string, Uint8Array>();
+  /** By length. */
+  readonly #first: Uint8Array[] = [];
+  readonly #last: Uint8Array[] = [];
 
-  /** "192.0.2.1 . tcp . 80". Throws RangeError when the text is not what the fields say. */
+  /** "192.0.2.1 . tcp . 80". Holds until the next call. Throws RangeError when the text is not what the fields say. */
   write(family: Family, fields: readonly Field[], text: string): Octets {
     const parts = text.split(' . ');
     if (parts.length !== fields.length) throw new RangeError(`${text} has not ${fields.length} fields`);
-    const first = new Uint8Array(fieldsLength(family, fields));
+    const length = fieldsLength(family, fields);
+    const first = (this.#first[length] ??= new Uint8Array(length)).fill(0);
     let last = first;
     let at = 0;
     for (let index = 0; index < fields.length; index++) {
@@ -50,7 +57,7 @@ export class FieldWriter {
       if (field === 'source' && part.includes('/')) {
         const prefix = readPrefix(part);
         if (prefix.address.family !== family) throw new RangeError(`${part} is of the other address family`);
-        if (last === first) last = Uint8Array.from(first);
+        if (last === first) (last = this.#last[length] ??= new Uint8Array(length)).set(first);
         first.set(addressBytes(prefix.address), at);
         last.set(addressBytes(lastAddress(prefix)), at);
       } else {
@@ -66,7 +73,8 @@ export class FieldWriter {
     switch (field) {
       case 'address':
       case 'source':
-        into.set(this.#address(family, text), at);
+        if (family === 6) into.set(this.#ipv6Address(text), at);
+        else writeIpv4Address(text, into, at);
         return;
       case 'protocol':
         into[at] = protocols[text] ?? refuse(`no protocol: ${text}`);
@@ -88,17 +96,36 @@ export class FieldWriter {
     }
   }
 
-  #address(family: Family, text: string): Uint8Array {
+  #ipv6Address(text: string): Uint8Array {
     let bytes = this.#addresses.get(text);
     if (bytes === undefined) {
       const address = parseAddress(text);
-      if (!address.ok) throw new RangeError(`${text}: ${address.problem}`);
+      if (!address.ok || address.value.family !== 6) refuse(`no IPv6 address: ${text}`);
       bytes = addressBytes(address.value);
       this.#addresses.set(text, bytes);
     }
-    if (bytes.length !== (family === 4 ? 4 : 16)) throw new RangeError(`${text} is of the other address family`);
     return bytes;
   }
+}
+
+function writeIpv4Address(text: string, into: Uint8Array, at: number): void {
+  let octet = 0;
+  let digits = 0;
+  let dots = 0;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === 0x2e && digits > 0 && dots < 3) {
+      into[at + dots++] = octet;
+      octet = 0;
+      digits = 0;
+    } else if (code >= 0x30 && code <= 0x39 && digits < 3) {
+      octet = octet * 10 + code - 0x30;
+      digits++;
+      if (octet > 255) refuse(`no IPv4 address: ${text}`);
+    } else refuse(`no IPv4 address: ${text}`);
+  }
+  if (dots !== 3 || digits === 0) refuse(`no IPv4 address: ${text}`);
+  into[at + 3] = octet;
 }
 
 /**

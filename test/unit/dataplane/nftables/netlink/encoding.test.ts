@@ -86,10 +86,13 @@ describe('elements', () => {
 
   test.each([
     ['192.0.2.1 . tcp', 'has not 3 fields'],
-    ['fd00::1 . tcp . 80', 'other address family'],
+    ['fd00::1 . tcp . 80', 'no IPv4 address'],
     ['192.0.2.1 . icmp . 80', 'no protocol'],
     ['192.0.2.1 . tcp . 65536', 'no port'],
-    ['192.0.2.x . tcp . 80', 'not an IP address'],
+    ['192.0.2.x . tcp . 80', 'no IPv4 address'],
+    ['192.0.256.1 . tcp . 80', 'no IPv4 address'],
+    ['192.0.2 . tcp . 80', 'no IPv4 address'],
+    ['192.0.2.1.1 . tcp . 80', 'no IPv4 address'],
   ])('%s is refused', (key, why) => {
     expect(() => new FieldWriter().write(4, ['address', 'protocol', 'port'], key)).toThrow(why);
   });
