@@ -34,7 +34,7 @@ main() {
   mirror=${HERALD_DEBIAN_MIRROR:-$(mirror_of_apt)}
   proxy=$(apt-config dump | grep -E '^Acquire::https?::Proxy ' || true)
   say "building a Debian trixie root in $root, once, for $packages (about a minute)"
-  rm -rf "$building" "$root"
+  rm -rf --one-file-system "$building" "$root"
   : >"$log"
   say "1/3 debootstrap from $mirror"
   bootstrap >>"$log" 2>&1 8>&- || fail "debootstrap of trixie from $mirror failed; the whole log is $log. Another mirror: HERALD_DEBIAN_MIRROR=http://..."
@@ -55,17 +55,17 @@ main() {
   say "the trixie root is ready"
 }
 
-# debootstrap fetches with wget, which does not read apt's settings.
+# debootstrap fetches with wget, which does not read apt's settings. What it mounts goes away with it, also when it is killed.
 bootstrap() {
   eval "$(apt-config shell http_proxy Acquire::http::Proxy https_proxy Acquire::https::Proxy)"
   [ -z "${http_proxy:-}" ] || export http_proxy
   [ -z "${https_proxy:-}" ] || export https_proxy
-  debootstrap --variant=minbase trixie "$building" "$mirror"
+  unshare --mount debootstrap --variant=minbase trixie "$building" "$mirror"
 }
 
 # Descriptor 8, the lock, is not for children that may stay.
 apt_get() {
-  DEBIAN_FRONTEND=noninteractive LC_ALL=C chroot "$building" apt-get -q -o Dpkg::Use-Pty=0 "$@" >>"$log" 2>&1 </dev/null 8>&-
+  DEBIAN_FRONTEND=noninteractive LC_ALL=C unshare --mount chroot "$building" apt-get -q -o Dpkg::Use-Pty=0 "$@" >>"$log" 2>&1 </dev/null 8>&-
 }
 
 mirror_of_apt() {

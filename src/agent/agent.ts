@@ -17,6 +17,7 @@ import { Aggregates } from './aggregates.ts';
 import { BackOff } from './back-off.ts';
 import { Drain } from './drain.ts';
 import { limits } from './limits.ts';
+import { HostCheck, hostFacts, type HostCheckComponents } from './host-check.ts';
 import { NodeHealth } from './node-health.ts';
 import { NodeReport, type ReportContent } from './node-report.ts';
 import { RouteTable, type RoutesByPeer } from './route-table.ts';
@@ -24,7 +25,7 @@ import { passBarrier, planService, routesOfPlan, type ServicePlan } from './serv
 import { Sessions, type SessionsOptions } from './sessions.ts';
 import { WorkToDo } from './work-to-do.ts';
 
-export interface AgentComponents {
+export interface AgentComponents extends Pick<HostCheckComponents, 'host' | 'forwardFilters'> {
   readonly source: Source;
   readonly dataplane: Dataplane;
   readonly speaker: Speaker;
@@ -39,6 +40,8 @@ export interface AgentOptions extends SessionsOptions {
   readonly node: string;
   /** Where the health of the node is told; default: nowhere. */
   readonly healthz?: readonly HttpPlace[];
+  /** Whether settings of the kernel that are wrong for forwarding are set; default: yes. */
+  readonly kernelSettings?: 'set' | 'report';
 }
 
 /**
@@ -53,6 +56,7 @@ export class Agent {
   readonly #drain: Drain;
   readonly #report: NodeReport;
   readonly #health: NodeHealth;
+  readonly #host: HostCheck;
   readonly #plans = new Map<ServiceKey, ServicePlan>();
   readonly #work: WorkToDo;
   /** Services whose routes may differ from what their plan and the data plane's latest answer allow. */
@@ -83,6 +87,11 @@ export class Agent {
       snapshot: () => components.source.snapshot,
       news: () => this.#report.news(),
     });
+    this.#host = new HostCheck(components, {
+      kernelSettings: options.kernelSettings ?? 'set',
+      facts: () => hostFacts(components.source.snapshot, options.node),
+      news: () => this.#report.news(),
+    });
   }
 
   /**
@@ -97,8 +106,11 @@ export class Agent {
     speaker.onChange(() => this.#report.news());
     this.#work.addEverything(source.snapshot);
     this.#health.start();
+    await this.#host.checkSettings();
     this.#run();
     await this.#pass;
+    // Again: the kernel has settings of connection tracking since the rules are there.
+    this.#host.start();
     log.info({ node: this.#node, services: this.#plans.size }, 'agent started');
   }
 
@@ -121,6 +133,7 @@ export class Agent {
     // Before the pass has ended: a data plane that takes its time must not keep routers sending.
     await Promise.all([this.#components.speaker.stop({ message, mode }), this.#health.close()]);
     await this.#pass;
+    await this.#host.stop();
     await this.#report.close();
     await this.#components.dataplane.close();
   }
@@ -309,7 +322,7 @@ export class Agent {
   #content(): ReportContent {
     const differing = this.#differing();
     const problem = this.#problem();
-    const host = this.#health.problems().slice(0, limits.hostReasons);
+    const host = [...this.#health.problems(), ...this.#host.problems()].slice(0, limits.hostReasons);
     return {
       sessions: this.#sessions.status(),
       differing: differing.slice(0, limits.differingServices),

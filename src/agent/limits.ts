@@ -11,6 +11,10 @@ export const limits = {
   differingServices: 100,
   /** What a NodeState says of the host itself. */
   hostReasons: 100,
+  /** Settings of the kernel that are looked at: two for each interface that clients may come by, and a few. */
+  hostSettings: 200,
+  /** Longest time between two looks at the host. */
+  hostCheckMilliseconds: 60_000,
   /** Listeners for health-check node ports: the default range of NodePorts has 2768, and each may be of both families. */
   healthCheckListeners: 6_000,
   /** Pause before a port that could not be listened on is tried again. */
@@ -20,6 +24,8 @@ export const limits = {
   healthHeaderBytes: 8_192,
   healthRequestMilliseconds: 4_000,
   healthIdleMilliseconds: 5_000,
+  /** A router answers with its OPEN at once: one that does not for this long drops what we send, and the status has to say so. */
+  openHoldSeconds: 30,
   /** A change that the data plane has not taken for this long makes /healthz and all health checks fail: twice kube-proxy's sync period. */
   syncMilliseconds: 60_000,
 } as const;

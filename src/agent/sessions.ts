@@ -18,6 +18,7 @@ import { fix, reason as reasonOf, says, type Reason } from '../model/reasons.ts'
 import type { Snapshot } from '../model/snapshot.ts';
 import { formatAddress, type Address } from '../net/address.ts';
 import type { Log } from '../system/log.ts';
+import { limits } from './limits.ts';
 import type { PeerRoutes, RouteTable } from './route-table.ts';
 
 export interface SessionsOptions {
@@ -198,6 +199,7 @@ function peerOptions(session: SessionIntent): PeerOptions {
     peerAsn: session.peerASN,
     routerId: session.routerID,
     holdTime: session.holdTimeSeconds,
+    openHoldTime: limits.openHoldSeconds,
     families: session.families,
     ebgpMultiHop: session.ebgpMultiHop,
     passive: session.passive,

@@ -229,7 +229,7 @@ export class EventStream implements AsyncIterableIterator<StreamedEvent, undefin
 }
 
 /** In a turn of its own: the session that was in the middle of something goes on. */
-function throwLater(error: unknown): void {
+export function throwLater(error: unknown): void {
   queueMicrotask(() => {
     throw error;
   });

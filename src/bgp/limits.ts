@@ -54,6 +54,9 @@ export const maximumNotPossible = 100;
 /** Steps of the state machine that a session remembers for the person who debugs it. */
 export const historyLength = 64;
 
+/** Connections of one peer at a time, those included that are still handing over their NOTIFICATION; two are normal. */
+export const maximumConnections = 8;
+
 /** Peers of one speaker. */
 export const maximumPeers = 256;
 

@@ -81,7 +81,11 @@ export function negotiate(open: OpenMessage, identity: Identity): Decoded<Negoti
         }),
     ...(identity.role === undefined || peerRole === undefined ? {} : { peerRole: roleName(peerRole) }),
     addPathReceive: plain ? [] : (identity.addPathReceive ?? []).filter((family) => theirs.addPathSend.has(family)),
-    longLivedFamilies: identity.longLivedStaleTime === undefined || plain ? [] : families.filter((family) => theirs.longLived.has(family)),
+    // Without graceful restart the capability means nothing (RFC 9494 4.1).
+    longLivedFamilies:
+      identity.longLivedStaleTime === undefined || gracefulRestart === undefined || plain
+        ? []
+        : families.filter((family) => theirs.longLived.has(family)),
   });
 }
 

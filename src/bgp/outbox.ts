@@ -61,10 +61,13 @@ export class Outbox {
     this.#endOfRib.clear();
   }
 
-  /** The peer wants the family again (RFC 2918), with marks where it knows them (RFC 7313 4). */
+  /**
+   * The peer wants the family again (RFC 2918), with marks where it knows them. Before End-of-RIB they are forbidden: a peer that
+   * does not ignore them would drop what it kept for us and has not heard again yet (RFC 7313 4).
+   */
   refresh(family: Family, marks: boolean): void {
     this.#components.rib.readvertise(family);
-    if (marks) {
+    if (marks && !this.#endOfRib.has(family)) {
       this.#refreshBegins.add(family);
       this.#refreshEnds.add(family);
     }

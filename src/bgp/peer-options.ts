@@ -1,6 +1,6 @@
 import { formatAddress, isLinkLocal, parseAddress, type Address, type Family } from '../net/address.ts';
 import { roles, type Role } from './identity.ts';
-import { maximumPassword, maximumRestartTime, maximumStaleTime } from './limits.ts';
+import { maximumPassword, maximumRestartTime, maximumStaleTime, openHoldTime } from './limits.ts';
 import type { NextHops } from './outbound.ts';
 import type { MaximumPrefixes } from './received-routes.ts';
 
@@ -33,6 +33,8 @@ export interface PeerOptions {
   readonly keepaliveTime?: number;
   /** Default 5. */
   readonly connectRetryTime?: number;
+  /** How long a peer that has taken the connection may take for its OPEN (RFC 4271 8.2.2 suggests the default). Default 240. */
+  readonly openHoldTime?: number;
   /** The pause after the peer said that it was shut down or that there were too many prefixes. It may connect before. Default 10. */
   readonly shutdownRetryTime?: number;
   /** Default: the family of `address`; both without an address. */
@@ -87,6 +89,7 @@ export interface ResolvedOptions extends PeerOptions {
   readonly holdTime: number;
   readonly minimumHoldTime: number;
   readonly connectRetryTime: number;
+  readonly openHoldTime: number;
   readonly shutdownRetryTime: number;
   readonly families: readonly Family[];
   readonly nextHop: NextHops;
@@ -129,6 +132,7 @@ export const fieldClass: { readonly [F in keyof Required<PeerOptions>]: 'identit
   minimumHoldTime: 'live',
   keepaliveTime: 'live',
   connectRetryTime: 'live',
+  openHoldTime: 'live',
   shutdownRetryTime: 'live',
   families: 'reset',
   nextHop: 'soft',
@@ -166,6 +170,7 @@ export function resolveOptions(options: PeerOptions, defaults: PeerDefaults = {}
     holdTime: options.holdTime ?? 90,
     minimumHoldTime: options.minimumHoldTime ?? 0,
     connectRetryTime: options.connectRetryTime ?? 5,
+    openHoldTime: options.openHoldTime ?? openHoldTime,
     shutdownRetryTime: options.shutdownRetryTime ?? 10,
     families: sorted(options.families ?? (address === undefined ? [4, 6] : [address.family])),
     nextHop: readNextHops(options.nextHop ?? {}),
@@ -260,6 +265,7 @@ function checkTimes(options: ResolvedOptions, demand: Demand): void {
   demand('minimumHoldTime', holdTime >= minimumHoldTime, 'is above our own hold time');
   demand('keepaliveTime', keepaliveTime === undefined || keepaliveTime > 0, 'a keepalive time is above 0 seconds: for none use holdTime 0');
   demand('connectRetryTime', connectRetryTime >= 0.1 && connectRetryTime <= 65535, 'is from 0.1 to 65535 seconds');
+  demand('openHoldTime', options.openHoldTime >= 1 && options.openHoldTime <= 65535, 'is from 1 to 65535 seconds');
   demand('shutdownRetryTime', shutdownRetryTime >= 0 && shutdownRetryTime <= 65535, 'is from 0 to 65535 seconds');
   demand(
     'gracefulRestart',

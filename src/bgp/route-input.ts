@@ -1,4 +1,5 @@
-import { parsePrefix, type Prefix } from '../net/prefix.ts';
+import { bitsOf, formatAddress } from '../net/address.ts';
+import { formatPrefix, parsePrefix, type Prefix } from '../net/prefix.ts';
 import { parseCommunity } from './community-text.ts';
 import { maximumPrepend } from './limits.ts';
 import type { Community, Route } from './route.ts';
@@ -29,6 +30,7 @@ export function toRoute(input: RouteInput): Route {
   checkNumber('med', med, 0xffff_ffff);
   checkNumber('localPref', localPref, 0xffff_ffff);
   checkNumber('asPathPrepend', asPathPrepend, maximumPrepend);
+  checkPrefix(prefix);
   if (typeof prefix !== 'string' && communities?.some((community) => typeof community === 'string') !== true) return input as Route;
   const { communities: _, ...rest } = input;
   const route: Route = { ...rest, prefix: toPrefix(prefix) };
@@ -51,12 +53,29 @@ export function toRoutes(inputs: Iterable<RouteInput>): Iterable<Route> {
   };
 }
 
-/** Throws RouteError. */
+/** A value is checked and returned as it is. Throws RouteError. */
 export function toPrefix(prefix: Prefix | string): Prefix {
+  checkPrefix(prefix);
   if (typeof prefix !== 'string') return prefix;
   const result = parsePrefix(prefix);
   if (!result.ok) throw new RouteError('prefix', `${JSON.stringify(prefix)}: ${result.problem}`);
   return result.value;
+}
+
+/**
+ * A value that a program put together itself: a length that no address has would make the router end the session (RFC 4271 6.3), again
+ * and again, and with bits beyond the length two routes would be one to it.
+ */
+function checkPrefix(prefix: Prefix | string): void {
+  if (typeof prefix === 'string') return;
+  const { address, length } = prefix;
+  const bits = bitsOf(address.family);
+  if (!Number.isInteger(length) || length < 0 || length > bits) {
+    throw new RouteError('prefix', `${formatAddress(address)}: ${length} is not a length from 0 to ${bits}`);
+  }
+  if (length < bits && BigInt.asUintN(bits - length, address.value) !== 0n) {
+    throw new RouteError('prefix', `${formatPrefix(prefix)} has bits beyond its length`);
+  }
 }
 
 function toCommunity(community: Community | string): Community {

@@ -6,7 +6,7 @@ import { initialState, stateNames, type FsmConfig, type FsmEvent, type FsmState,
 import { admits } from './fsm.ts';
 import { notificationStatus, PeerEvents } from './events.ts';
 import type { Identity } from './identity.ts';
-import { collisionWindow, connectTimeout, historyLength, maximumBackoff, openHoldTime } from './limits.ts';
+import { collisionWindow, connectTimeout, historyLength, maximumBackoff, maximumConnections } from './limits.ts';
 import { negotiate, type Negotiated } from './negotiate.ts';
 import { Outbox } from './outbox.ts';
 import { outboundOf, type Outbound } from './outbound.ts';
@@ -133,6 +133,8 @@ export class Session {
   accept(incoming: Incoming): boolean {
     const { state } = this.#primary;
     if (state.name === 'Idle' && !admits(state)) return false;
+    // Whoever connects again and again without a word must not use up the descriptors of the process.
+    if (this.#open.size >= maximumConnections) return false;
     const target = admits(state) ? this.#primary : this.#newRival(state);
     target.accept(incoming, socketOptionsOf(this.#options));
     return true;
@@ -348,7 +350,7 @@ export class Session {
   }
 
   #fsmConfig(): FsmConfig {
-    const { connectRetryTime, keepaliveTime, passive, shutdownRetryTime } = this.#options;
+    const { connectRetryTime, keepaliveTime, openHoldTime, passive, shutdownRetryTime } = this.#options;
     const identity = this.#identity();
     return { identity, passive, connectRetryTime, connectTimeout, openHoldTime, maximumBackoff, shutdownRetryTime, keepaliveTime };
   }

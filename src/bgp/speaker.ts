@@ -1,5 +1,6 @@
 import type { Prefix } from '../net/prefix.ts';
 import type { Components } from './connection-fsm.ts';
+import { throwLater } from './events.ts';
 import { maximumPeers } from './limits.ts';
 import { Listening, type ListeningStatus } from './listening.ts';
 import { PeerOptionsError, resolveOptions, type PeerDefaults, type PeerOptions, type ResolvedOptions } from './peer-options.ts';
@@ -71,7 +72,13 @@ export class Speaker {
       },
       resolve: (options) => this.#resolve(options),
       changed: (peer) => {
-        for (const listener of this.#listeners) listener(peer);
+        for (const listener of this.#listeners) {
+          try {
+            listener(peer);
+          } catch (error) {
+            throwLater(error);
+          }
+        }
       },
       remove: (peer, reason) => this.#remove(peer, reason),
       keysChanged: () => this.#listening.keysChanged(),
@@ -130,7 +137,10 @@ export class Speaker {
     if (peer !== undefined) void this.#remove(peer, reason);
   }
 
-  /** Calls the listener when a session was established, went down, or fails for another reason than before; not for the steps between. */
+  /**
+   * Calls the listener when a session was established, went down, or fails for another reason than before; not for the steps between.
+   * What it throws does not disturb the session: it is an uncaught exception of the process.
+   */
   onChange(listener: PeerListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -3,6 +3,7 @@ import type { Environment } from './environment.ts';
 import {
   bgpListenOption,
   healthzOption,
+  kernelSettingsOption,
   logLevelOption,
   onStopOption,
   sourceOption,
@@ -24,6 +25,7 @@ export function agentCommand(environment: Environment): Command {
     .requiredOption('--node <name>', 'name of the Node object that this machine is')
     .addOption(bgpListenOption())
     .addOption(healthzOption())
+    .addOption(kernelSettingsOption())
     .addOption(onStopOption())
     .addOption(logLevelOption())
     .addHelpText(

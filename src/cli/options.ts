@@ -35,7 +35,13 @@ export const healthzOption = (): Option =>
     .argParser(readHealthz)
     .default(readHealthz('0.0.0.0'), '0.0.0.0:10256');
 
+export const kernelSettingsOption = (): Option =>
+  new Option('--kernel-settings <mode>', 'settings of the kernel that are wrong for forwarding: set them, or report them only')
+    .choices(['set', 'report'])
+    .default('set');
+
 export interface AgentProcessOptions {
+  readonly kernelSettings: 'set' | 'report';
   readonly healthzBindAddress: readonly HttpPlace[];
   readonly bgpListen?: readonly ListenAddress[];
   readonly onStop: 'restart' | 'shutdown';

@@ -1,6 +1,14 @@
 import { Argument, Command } from 'commander';
 import { UsageError, type Environment } from './environment.ts';
-import { bgpListenOption, healthzOption, logLevelOption, onStopOption, type AgentProcessOptions, type LogOptions } from './options.ts';
+import {
+  bgpListenOption,
+  healthzOption,
+  kernelSettingsOption,
+  logLevelOption,
+  onStopOption,
+  type AgentProcessOptions,
+  type LogOptions,
+} from './options.ts';
 import { startAgent } from './start-agent.ts';
 import { runUntilStopped } from './run-until-stopped.ts';
 import { startController } from './start-controller.ts';
@@ -16,6 +24,7 @@ export function runCommand(environment: Environment): Command {
     .option('--node <name>', 'name of the Node object that this machine is (default: the only one, or the one named as the host)')
     .addOption(bgpListenOption())
     .addOption(healthzOption())
+    .addOption(kernelSettingsOption())
     .addOption(onStopOption())
     .addOption(logLevelOption())
     .addHelpText(

@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import { Agent } from '../agent/agent.ts';
 import { Speaker } from '../bgp/index.ts';
+import { listForwardFilters } from '../dataplane/host/filter-commands.ts';
 import { NftablesDataplane } from '../dataplane/nftables/nftables.ts';
 import { machinePorts } from '../dataplane/nftables/ports.ts';
 import { DirectoryRecords } from '../sources/directory/records.ts';
 import { isSubdomainName } from '../model/parse/metadata.ts';
 import { reason, says } from '../model/reasons.ts';
 import type { Source } from '../sources/source.ts';
+import { systemHost } from '../system/host.ts';
 import { listenHttp } from '../system/http-listener.ts';
 import type { Log } from '../system/log.ts';
 import { UsageError, type Environment } from './environment.ts';
@@ -18,7 +20,7 @@ export async function startAgent(
   environment: Environment,
   source: Source,
   directory: string,
-  { node, bgpListen, healthzBindAddress, onStop }: AgentProcessOptions & { readonly node: string },
+  { node, bgpListen, healthzBindAddress, kernelSettings, onStop }: AgentProcessOptions & { readonly node: string },
   log: Log,
 ): Promise<Running> {
   const { clock, random } = environment;
@@ -27,10 +29,11 @@ export async function startAgent(
   if (!source.snapshot.nodes.has(node)) log.warn({ node, reason: says(reason('NodeUnknown', { node })) }, 'unknown node');
   const lock = await lockOrExplain(join(directory, '.herald/nodes', `${node}.lock`));
   const records = new DirectoryRecords(directory, { clock });
-  const dataplane = new NftablesDataplane(machinePorts(clock, log));
+  const dataplane = new NftablesDataplane(machinePorts(clock, log, { own: true }));
   // Asked when a session begins, which is after the data plane has looked into the kernel.
   const listen = bgpListen === undefined ? {} : { listen: bgpListen };
   const speaker = new Speaker({ clock, random, log, ...listen, restarted: () => dataplane.adopted });
+  const host = systemHost();
   const agent = new Agent(
     {
       source,
@@ -38,11 +41,13 @@ export async function startAgent(
       speaker,
       writeNodeState: (state) => records.writeNodeState(state),
       listenHttp,
+      host,
+      forwardFilters: () => listForwardFilters((family) => host.legacyTables(family)),
       clock,
       random,
       log,
     },
-    { node, listenForPassivePeers: bgpListen === undefined, healthz: healthzBindAddress },
+    { node, listenForPassivePeers: bgpListen === undefined, healthz: healthzBindAddress, kernelSettings },
   );
   await agent.start();
   return {

@@ -23,8 +23,8 @@ const inside = (name: Name, ...words: string[]): string =>
     maxBuffer: 1 << 28,
   });
 
-function byNetlink(name: Name): NftExecutor {
-  const executor = netlinkExecutor(systemClock, `/run/netns/${names[name]}`);
+function byNetlink(name: Name, own = false): NftExecutor {
+  const executor = netlinkExecutor(systemClock, { own, networkNamespace: `/run/netns/${names[name]}` });
   if (executor === undefined) throw new Error('netlink is not available here');
   return executor;
 }
@@ -183,7 +183,7 @@ describe('netlink alone', () => {
     const program = `
       const { netlinkExecutor } = await import(${JSON.stringify(new URL('../../src/dataplane/nftables/netlink/netlink-executor.ts', import.meta.url).href)});
       const { systemClock } = await import(${JSON.stringify(new URL('../../src/system/clock.ts', import.meta.url).href)});
-      const executor = netlinkExecutor(systemClock);
+      const executor = netlinkExecutor(systemClock, { own: true });
       await executor.run({ create: [], deletes: [], adds: [], revision: { remove: [], add: 1 } }).catch((error) => console.log(error.name, error.code));
       process.exit(0);`;
     // The capability alone goes: another user could not read these files.
@@ -207,5 +207,48 @@ describe('netlink alone', () => {
     };
     expect(read).toThrow(expect.objectContaining({ code: 'ENOBUFS' }) as Error);
     socket.close();
+  });
+});
+
+describe('tables that belong to us (Linux 6.9)', () => {
+  const [table] = tables;
+  const nft = (...words: string[]): string => {
+    try {
+      return inside('netlink', 'nft', ...words);
+    } catch {
+      return 'refused';
+    }
+  };
+  const element: Element = { family: 4, set: 'cluster_ips', key: '10.0.0.7' };
+
+  test('other programs cannot change them; the next process takes them over as they are', async () => {
+    await executors.netlink.removeTables();
+    const first = byNetlink('netlink', true);
+    await first.run(change({ create: tables, adds: [element] }));
+    expect(nft('delete', 'table', 'ip', 'herald')).toBe('refused');
+    expect(nft('flush', 'chain', 'ip', 'herald', 'services')).toBe('refused');
+    nft('flush', 'ruleset');
+    expect((await first.readTable(skeleton(4, bit)))?.elements).toEqual([element]);
+
+    const second = byNetlink('netlink', true);
+    await expect(second.readTable(skeleton(4, bit))).rejects.toMatchObject({ code: 'permission' });
+    first.close();
+    // Nobody's now: anybody may change them, which is what the fall-back needs.
+    expect((await second.readTable(skeleton(4, bit)))?.elements).toEqual([element]);
+    expect((await second.readTable(skeleton(6, bit)))?.intact).toBe(true);
+    expect(nft('delete', 'table', 'ip6', 'herald')).toBe('refused');
+    await second.run(change({ deletes: [element] }));
+    await second.removeTables();
+    second.close();
+    expect(inside('netlink', 'nft', 'list', 'ruleset')).toBe('');
+  });
+
+  test('tables that were made without it are used as they are', async () => {
+    await executors.netlink.run(change({ adds: [element] }));
+    const owner = byNetlink('netlink', true);
+    expect((await owner.readTable(table ?? skeleton(4, bit)))?.elements).toEqual([element]);
+    await owner.run(change({ deletes: [element] }));
+    expect(nft('delete', 'table', 'ip6', 'herald')).toBe('');
+    owner.close();
   });
 });

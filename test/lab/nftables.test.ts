@@ -13,7 +13,7 @@ import { maskedPrefix, prefix } from '../../src/net/prefix.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { silentLog } from '../../src/system/log.ts';
 import { VirtualClock } from '../../src/system/virtual-clock.ts';
-import { blockedAddress, clientAddress, inside, nodeAddress, OneNode, podAddress, podPort } from './dataplane/one-node.ts';
+import { blockedAddress, clientAddress, inside, namespaceOf, nodeAddress, OneNode, podAddress, podPort } from './dataplane/one-node.ts';
 
 const families: readonly Family[] = [4, 6];
 const protocols: readonly Protocol[] = ['TCP', 'UDP'];
@@ -79,9 +79,10 @@ const services: ReadonlyMap<string, ServiceForwarding> = new Map(
   }).map(([name, frontends]) => [name, { frontends }]),
 );
 
-const prefixToNode = ['ip', 'netns', 'exec', 'hd-node'];
-const nodeNamespace = { file: '/run/netns/hd-node', commandPrefix: prefixToNode };
-const ports = (): NftablesPorts => machinePorts(systemClock, silentLog, nodeNamespace);
+const prefixToNode = ['ip', 'netns', 'exec', namespaceOf('node')];
+const nodeNamespace = { file: `/run/netns/${namespaceOf('node')}`, commandPrefix: prefixToNode };
+// Not owned: tests play other programs that change the tables.
+const ports = (): NftablesPorts => machinePorts(systemClock, silentLog, { own: false, namespace: nodeNamespace });
 const wait = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 async function until(what: string, condition: () => boolean | Promise<boolean>, milliseconds = 2_000): Promise<void> {
@@ -262,11 +263,11 @@ describe('changes', () => {
   test('the generated skeleton passes the check of nft, and lists so that it loads again', () => {
     for (const family of families) {
       const script = `${skeletonScript(skeleton(family, 3)).join('\n')}\n`;
-      execFileSync('ip', ['netns', 'exec', 'hd-pod1', 'nft', '-c', '-f', '-'], { input: script });
-      execFileSync('ip', ['netns', 'exec', 'hd-pod1', 'nft', '-f', '-'], { input: script });
+      execFileSync('ip', ['netns', 'exec', namespaceOf('pod1'), 'nft', '-c', '-f', '-'], { input: script });
+      execFileSync('ip', ['netns', 'exec', namespaceOf('pod1'), 'nft', '-f', '-'], { input: script });
       const listed = inside('pod1', `nft list table ${family === 4 ? 'ip' : 'ip6'} herald`);
       expect(listed).toContain(markerChain(3));
-      execFileSync('ip', ['netns', 'exec', 'hd-pod1', 'nft', '-c', '-f', '-'], { input: listed });
+      execFileSync('ip', ['netns', 'exec', namespaceOf('pod1'), 'nft', '-c', '-f', '-'], { input: listed });
     }
     inside('pod1', 'nft flush ruleset');
   });

@@ -52,7 +52,8 @@ export const places = {
   onlyclient: ['10.99.0.2/32', 'fd99::2/128'],
   onlynode: ['10.99.0.1/32', 'fd99::1/128'],
   everyone: ['0.0.0.0/0', '::/0'],
-  othereveryone: ['::/0', '0.0.0.0/0'],
+  /** The client's address in the other family. */
+  otherclient: ['fd99::2/128', '10.99.0.2/32'],
 } as const satisfies Record<string, readonly [string, string]>;
 export type Place = keyof typeof places;
 

@@ -207,7 +207,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'source ranges of the other family do not count, and a range of everything lifts them',
     services: [
-      { name: 'web', assigned: ['$external1'], sourceRanges: ['$othereveryone'] },
+      { name: 'web', assigned: ['$external1'], sourceRanges: ['$otherclient'] },
       { name: 'open', clusterIPs: ['$cluster2'], assigned: ['$external2'], sourceRanges: ['$onlyclient', '$everyone'] },
     ],
     slices: [
@@ -259,6 +259,27 @@ export const scenarios: readonly Scenario[] = [
     services: [{ name: 'web', hasSelector: false, selectorText: '', assigned: ['$external1'] }],
     slices: endpoints('$pod3', '$client'),
     packets: ['pod2 -> cluster1 80: client pod3', 'pod2 -> external1 80: client* pod3*'],
+  },
+  ...(['Cluster', 'Local'] as const).map((policy): Scenario => ({
+    name: `an external IP of the node, in front of a host network pod with the same address and port, policy ${policy}`,
+    services: [{ name: 'web', ports: ['8080/%'], externalIPs: ['$node'], externalTrafficPolicy: policy, internalTrafficPolicy: policy }],
+    slices: endpoints('$node@here'),
+    cluster: anyExternalIP,
+    packets: [
+      'client -> node 8080: node',
+      'pod2 -> node 8080: node',
+      'node -> node 8080: node*',
+      'pod2 -> cluster1 8080: node',
+      'client -> cluster1 8080: node',
+      'node -> cluster1 8080: node*',
+    ],
+  })),
+  {
+    name: 'a host network pod elsewhere, whose address is a frontend with policy Local and nothing behind it here',
+    services: [{ name: 'web', ports: ['8080/%'], externalIPs: ['$client'], externalTrafficPolicy: 'Local' }],
+    slices: endpoints('$client@there'),
+    cluster: anyExternalIP,
+    packets: ['pod2 -> cluster1 8080: client', 'node -> cluster1 8080: client*', 'pod2 -> client 8080: client'],
   },
   {
     name: 'topology: hints for the zone',

@@ -48,6 +48,7 @@ class SocketConnection implements Connection {
     this.#socket = socket;
     this.#events = events;
     socket.setNoDelay(true);
+    readBeforeFailing(socket);
     // A paused socket stays paused: `on('data')` alone makes only those flow that nobody has paused.
     socket.on('data', (chunk) => {
       if (!this.#silent) events.data(chunk);
@@ -100,6 +101,26 @@ class SocketConnection implements Connection {
     this.#silent = true;
     this.#events.closed(failure);
   }
+}
+
+/**
+ * A peer that closes while we write has told why, in a NOTIFICATION that the kernel holds for us when our next write fails. Node would
+ * destroy the socket at once, so the failure waits until the event loop has read once more.
+ */
+function readBeforeFailing(socket: Socket): void {
+  type Done = (error?: Error | null) => void;
+  const later =
+    (done: Done): Done =>
+    (error) => {
+      if (error === undefined || error === null) done();
+      else setImmediate(() => setImmediate(() => done(error)));
+    };
+  // oxlint-disable no-underscore-dangle -- Node's names of what a stream implements
+  const write = socket._write.bind(socket);
+  const writev = socket._writev?.bind(socket);
+  socket._write = (chunk, encoding, done) => write(chunk, encoding, later(done));
+  if (writev !== undefined) socket._writev = (chunks, done) => writev(chunks, later(done));
+  // oxlint-enable no-underscore-dangle
 }
 
 function localAddressOf(socket: Socket): Address | undefined {

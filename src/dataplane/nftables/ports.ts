@@ -11,10 +11,17 @@ export interface Namespace {
   readonly commandPrefix: readonly string[];
 }
 
+export interface MachineOptions {
+  /** Nobody else can change the tables: see NetlinkExecutorOptions. By the nft command they never belong to anybody. */
+  readonly own: boolean;
+  readonly namespace?: Namespace;
+}
+
 /** The ports that drive this machine's kernel: nf_tables by netlink where this machine has FFI, otherwise by the nft command. */
-export function machinePorts(clock: Clock, log: Log, namespace?: Namespace): NftablesPorts {
+export function machinePorts(clock: Clock, log: Log, options: MachineOptions): NftablesPorts {
+  const { namespace, own } = options;
   const ports = commandPorts(clock, log, namespace?.commandPrefix);
-  const executor = netlinkExecutor(clock, namespace?.file);
+  const executor = netlinkExecutor(clock, { own, ...(namespace === undefined ? {} : { networkNamespace: namespace.file }) });
   log.info({ by: executor === undefined ? 'the nft command' : 'netlink' }, 'nftables is driven');
   return executor === undefined ? ports : { ...ports, executor };
 }

@@ -35,7 +35,7 @@ export interface Chain {
  * - before translation: source ranges;
  * - nat prerouting and output: the class of the frontend chooses a chain by kind, which marks for masquerade, draws a slot
  *   and delivers to the backend of that slot;
- * - filter: what is still addressed to a frontend was not delivered: refused, or dropped under policy Local;
+ * - filter: what was not translated and is still addressed to a frontend has no backend: refused, or dropped under policy Local;
  * - nat postrouting: masquerade for the mark and for hairpins.
  *
  * `meta priority` is the scratch register: a lookup that misses ends its rule, and IPv4 forwarding overwrites it anyway.
@@ -62,6 +62,7 @@ export function skeleton(family: Family, masqueradeBit: number): Skeleton {
       ['kinds', kindVerdicts('', kinds)],
       ['nodeport_kinds', kindVerdicts('nodeport_', ['external', 'external_local'])],
       ['draws', drawVerdicts()],
+      ['remainders', remainderVerdicts()],
     ]),
     chains: new Map<string, Chain>([
       [markerChain(masqueradeBit), { rules: [] }],
@@ -189,7 +190,8 @@ function kindRules(ip: 'ip' | 'ip6', kind: Kind, requestMasquerade: string, any:
 }
 
 function hookChains(ip: 'ip' | 'ip6', mark: string): [string, Chain][] {
-  const key = addressView(ip).key;
+  const views = [addressView(ip), nodePortView(ip)] as const;
+  const { key } = views[0];
   const check = ['ct state new jump undelivered', 'ct state new jump unowned'];
   return [
     [
@@ -204,13 +206,32 @@ function hookChains(ip: 'ip' | 'ip6', mark: string): [string, Chain][] {
     ['source_ranges', { rules: [`${key} @restricted ${key} . ${ip} saddr != @allowed_sources drop`] }],
     // ICMP errors are rate limited by the kernel: a reset is what refuses twenty connections in a row without a wait.
     ['refuse', { rules: ['meta l4proto tcp reject with tcp reset', 'reject'] }],
-    ['verdict', { rules: [`meta priority ${rejectClass} goto refuse`, 'drop'] }],
-    ['undelivered', { rules: [`meta priority set ${key} map @frontends jump verdict`] }],
+    // Pods and the node itself have all backends, also where the one they got is the frontend.
+    ['nothing_local', { rules: [`${ip} saddr @pod_prefixes return`, 'fib saddr type local return', 'drop'] }],
+    // Translated packets have a backend, which may itself be a frontend: that of a host network pod is an address of a node.
+    // Where it is the very same frontend, conntrack counts no translation, but there is a local backend.
+    [
+      'undelivered',
+      {
+        rules: [
+          'ct status dnat return',
+          `meta priority set ${key} map @frontends_local return`,
+          `meta priority set ${key} map @frontends meta priority vmap @remainders`,
+        ],
+      },
+    ],
     [
       'nodeport_undelivered',
-      { rules: [`${ip} daddr @nodeport_ips meta priority set ${nodePortView(ip).key} map @nodeports jump verdict`] },
+      {
+        rules: [
+          'ct status dnat return',
+          `${ip} daddr != @nodeport_ips return`,
+          `meta priority set ${views[1].key} map @nodeports_local return`,
+          `meta priority set ${views[1].key} map @nodeports meta priority vmap @remainders`,
+        ],
+      },
     ],
-    ['unowned', { rules: [`${ip} daddr @cluster_ips goto refuse`, `${ip} daddr @service_prefixes drop`] }],
+    ['unowned', { rules: ['ct status dnat return', `${ip} daddr @cluster_ips goto refuse`, `${ip} daddr @service_prefixes drop`] }],
     [
       'masquerading',
       {
@@ -228,7 +249,10 @@ function hookChains(ip: 'ip' | 'ip6', mark: string): [string, Chain][] {
       'filter_input',
       { hook: 'type filter hook input priority 0', rules: ['ct state new jump nodeport_undelivered', 'ct state new jump undelivered'] },
     ],
-    ['filter_forward', { hook: 'type filter hook forward priority 0', rules: check }],
+    // What conntrack cannot place is not translated back: the client would see the backend's own address, and reset a good
+    // connection (kubernetes/kubernetes#74839). Nobody else's packets are dropped.
+    ['stray', { rules: [`${ip} saddr . ${ip} saddr . meta l4proto . th sport @hairpins drop`] }],
+    ['filter_forward', { hook: 'type filter hook forward priority 0', rules: ['ct state invalid jump stray', ...check] }],
     ['filter_output', { hook: 'type filter hook output priority 0', rules: check }],
     ['nat_postrouting', { hook: 'type nat hook postrouting priority 100', rules: ['jump masquerading'] }],
   ];
@@ -252,6 +276,18 @@ function drawVerdicts(): ReadonlyMap<string, string> {
     for (const kind of kinds) {
       for (const sticky of [false, true]) verdicts.set(classOf(kind, sticky, slots), `jump draw_${slots}`);
     }
+  }
+  return verdicts;
+}
+
+/** What becomes of a packet without a backend, by the class of its frontend. Of other classes there is always one. */
+function remainderVerdicts(): ReadonlyMap<string, string> {
+  const verdicts = new Map([[rejectClass, 'goto refuse']]);
+  for (const [kind, verdict] of [
+    ['internal_local', 'drop'],
+    ['external_local', 'goto nothing_local'],
+  ] as const) {
+    for (const sticky of [false, true]) for (const slots of slotCounts) verdicts.set(classOf(kind, sticky, slots), verdict);
   }
   return verdicts;
 }

@@ -13,4 +13,21 @@ export const hostReasons = {
     says: (d: { readonly address: string; readonly why: string }) => `/healthz is not served at ${d.address}: ${d.why}`,
     fix: () => 'stop kube-proxy where it still runs; or give another --healthz-bind-address, or none',
   }),
+  KernelSettingWrong: entry({
+    brief: 'A setting of the kernel is wrong for forwarding',
+    says: (d: {
+      readonly setting: string;
+      readonly value: string;
+      readonly wanted: string;
+      readonly why: string;
+      readonly error: string;
+    }) => `${d.setting} is ${d.value} and should be ${d.wanted}: ${d.why}${d.error === '' ? '' : ` (it was not set: ${d.error})`}`,
+    fix: (d) => `run on the node: sysctl -w ${d.setting}=${d.wanted}`,
+  }),
+  ForwardFilterDrops: entry({
+    brief: 'Another program drops forwarded packets',
+    says: (d: { readonly chain: string; readonly how: string; readonly remedy: string }) =>
+      `chain ${d.chain} drops the packets of Services that none of its other rules accepts: ${d.how}`,
+    fix: (d) => d.remedy,
+  }),
 };

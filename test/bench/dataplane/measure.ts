@@ -57,7 +57,9 @@ const node: NodeForwarding = {
 const [executor = 'netlink', namespace = '', services = '1000', changes = '100'] = process.argv.slice(2);
 const where: Namespace = { file: `/run/netns/${namespace}`, commandPrefix: ['ip', 'netns', 'exec', namespace] };
 const open = (): NftablesPorts =>
-  executor === 'netlink' ? machinePorts(systemClock, silentLog, where) : commandPorts(systemClock, silentLog, where.commandPrefix);
+  executor === 'netlink'
+    ? machinePorts(systemClock, silentLog, { own: false, namespace: where })
+    : commandPorts(systemClock, silentLog, where.commandPrefix);
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();

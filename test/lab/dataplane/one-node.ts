@@ -1,5 +1,7 @@
 import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Family } from '../../../src/net/address.ts';
@@ -7,12 +9,15 @@ import type { Protocol } from '../../../src/net/frontend.ts';
 
 /**
  * A client, a node and three pods, each in a network namespace `hd-...`. Pods hang on links of their own, so that all
- * their traffic passes the node. pod3 plays a pod of another node: forwarding is told that it is not local.
+ * their traffic passes the node. pod3 plays a pod of another node: forwarding is told that it is not local. Servers listen
+ * everywhere on `podPort` and `otherPort`; they answer with the name of their machine, and with the port where it is the other one.
  */
 export const machines = ['client', 'node', 'pod1', 'pod2', 'pod3'] as const;
 export type Machine = (typeof machines)[number];
-export const namespaceOf = (machine: Machine): string => `hd-${machine}`;
+/** With the process, so that two suites do not take each other's away. */
+export const namespaceOf = (machine: Machine): string => `hd-${process.pid}-${machine}`;
 export const podPort = 8080;
+export const otherPort = 9090;
 
 export const podAddress = (family: Family, pod: number): string => (family === 4 ? `10.244.1.1${pod}` : `fd01::1${pod}`);
 export const nodeAddress = (family: Family): string => (family === 4 ? '10.99.0.1' : 'fd99::1');
@@ -30,6 +35,8 @@ export interface Request {
   readonly count?: number;
   readonly localAddress?: string;
   readonly localPort?: number;
+  /** Milliseconds, 600 unless said. */
+  readonly timeout?: number;
 }
 
 export interface Outcome {
@@ -37,6 +44,8 @@ export interface Outcome {
   readonly counts: Readonly<Record<string, number>>;
   /** The distinct client addresses that pods saw. */
   readonly clients: readonly string[];
+  /** "pod1 10.99.0.2", or an error code, one for each request. */
+  readonly answers: readonly string[];
   readonly milliseconds: number;
 }
 
@@ -47,11 +56,12 @@ export class OneNode {
     removeNamespaces();
     for (const machine of machines) ip('netns', 'add', namespaceOf(machine));
     for (const machine of machines) inside(machine, 'ip link set lo up');
-    ip('link', 'add', 'outside', 'netns', 'hd-node', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', 'hd-client');
+    ip('link', 'add', 'outside', 'netns', namespaceOf('node'), 'type', 'veth', 'peer', 'name', 'eth0', 'netns', namespaceOf('client'));
     inside('node', 'sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1');
     // Tests count refusals; how many ICMP errors a host sends in a second is not their subject.
     inside('node', 'sysctl -qw net.ipv4.icmp_ratelimit=0 net.ipv6.icmp.ratelimit=0');
     inside('node', 'ip link set outside up', 'ip addr add 10.99.0.1/24 dev outside', 'ip addr add fd99::1/64 dev outside nodad');
+    inside('node', 'ip addr add 10.99.0.8/24 dev outside', 'ip addr add fd99::8/64 dev outside nodad preferred_lft 0');
     inside('client', 'ip link set eth0 up', 'ip addr add 10.99.0.2/24 dev eth0', 'ip addr add 10.99.0.6/24 dev eth0');
     inside('client', 'ip addr add fd99::6/64 dev eth0 nodad preferred_lft 0', 'ip addr add fd99::2/64 dev eth0 nodad');
     inside('client', 'ip route add default via 10.99.0.1', 'ip route add default via fd99::1');
@@ -59,33 +69,49 @@ export class OneNode {
     const lab = new OneNode();
     for (const pod of [1, 2, 3] as const) {
       const name = `pod${pod}` as const;
-      ip('link', 'add', name, 'netns', 'hd-node', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', namespaceOf(name));
+      ip('link', 'add', name, 'netns', namespaceOf('node'), 'type', 'veth', 'peer', 'name', 'eth0', 'netns', namespaceOf(name));
       inside('node', `ip link set ${name} up`, `ip addr add 10.244.1.1/32 dev ${name}`, `ip addr add fd01::1/128 dev ${name} nodad`);
-      inside('node', `ip route add 10.244.1.1${pod}/32 dev ${name}`, `ip route add fd01::1${pod}/128 dev ${name}`);
+      // The node answers pods with its own address, whatever it was asked by: a server of UDP leaves that to the routes.
+      inside(
+        'node',
+        `ip route add 10.244.1.1${pod}/32 dev ${name} src 10.99.0.1`,
+        `ip route add fd01::1${pod}/128 dev ${name} src fd99::1`,
+      );
       inside(name, 'ip link set eth0 up', `ip addr add 10.244.1.1${pod}/32 dev eth0`, `ip addr add fd01::1${pod}/128 dev eth0 nodad`);
       inside(name, 'ip route add 10.244.1.1 dev eth0', 'ip route add default via 10.244.1.1');
       inside(name, 'ip route add fd01::1 dev eth0', 'ip route add default via fd01::1');
-      const server = spawn('ip', ['netns', 'exec', namespaceOf(name), process.execPath, peer, 'server', name, String(podPort)], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      lab.#servers.push(server);
-      await once(server.stdout, 'data');
     }
+    for (const machine of machines) await lab.#serve(machine);
     return lab;
+  }
+
+  async #serve(machine: Machine): Promise<void> {
+    const command = ['netns', 'exec', namespaceOf(machine), process.execPath, peer, 'server', machine, String(podPort), String(otherPort)];
+    const server = spawn('ip', command, { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.#servers.push(server);
+    await once(server.stdout, 'data');
   }
 
   /** Requests one after the other, each on a connection or socket of its own. */
   async request(from: Machine, request: Request): Promise<Outcome> {
-    const { stdout } = await run('ip', ['netns', 'exec', namespaceOf(from), process.execPath, peer, 'client', JSON.stringify(request)]);
-    const { results, milliseconds } = JSON.parse(stdout) as { results: string[]; milliseconds: number };
-    const counts: Record<string, number> = {};
-    const clients = new Set<string>();
-    for (const result of results) {
-      const [pod = '', client] = result.split(' ');
-      counts[pod] = (counts[pod] ?? 0) + 1;
-      if (client !== undefined) clients.add(client);
-    }
-    return { counts, clients: [...clients].sort(), milliseconds };
+    const [outcome] = await this.requests(from, [request]);
+    if (outcome === undefined) throw new Error('no outcome');
+    return outcome;
+  }
+
+  /** Several requests at the same time. */
+  async requests(from: Machine, requests: readonly Request[]): Promise<Outcome[]> {
+    const command = ['netns', 'exec', namespaceOf(from), process.execPath, peer, 'client', JSON.stringify(requests)];
+    const { stdout } = await run('ip', command, { maxBuffer: 1 << 24 });
+    return (JSON.parse(stdout) as { answers: string[]; milliseconds: number }[]).map(({ answers, milliseconds }) => {
+      const counts: Record<string, number> = {};
+      for (const answer of answers) {
+        const [name = ''] = answer.split(' ');
+        counts[name] = (counts[name] ?? 0) + 1;
+      }
+      const clients = new Set(answers.flatMap((answer) => answer.split(' ')[1] ?? []));
+      return { counts, clients: [...clients].sort(), answers, milliseconds };
+    });
   }
 
   /** A connection that keeps asking until `end` is called. */
@@ -124,12 +150,15 @@ function ip(...args: string[]): void {
   execFileSync('ip', args);
 }
 
+/** Ours, and those of processes that have ended. */
 function removeNamespaces(): void {
-  for (const machine of machines) {
+  for (const name of execFileSync('ip', ['netns', 'list'], { encoding: 'utf8' }).split(/\s+/)) {
+    const pid = /^hd-(\d+)-/.exec(name)?.[1];
+    if (pid === undefined || (Number(pid) !== process.pid && existsSync(`/proc/${pid}`))) continue;
     try {
-      execFileSync('ip', ['netns', 'del', namespaceOf(machine)], { stdio: 'ignore' });
+      execFileSync('ip', ['netns', 'del', name], { stdio: 'ignore' });
     } catch {
-      // It was not there.
+      // Somebody else was faster.
     }
   }
 }

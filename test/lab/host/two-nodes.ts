@@ -125,7 +125,9 @@ export class TwoNodes {
   /** What the client gets; undefined: nobody answers. */
   async get(url: string): Promise<HttpReply | undefined> {
     const script = `const r = await fetch(${JSON.stringify(url)}, { signal: AbortSignal.timeout(3000) }).catch(() => undefined);
-      console.log(r === undefined ? 'null' : JSON.stringify({ status: r.status, headers: Object.fromEntries(r.headers), body: await r.text() }))`;
+      console.log(r === undefined ? 'null' : JSON.stringify({ status: r.status, headers: Object.fromEntries(r.headers), body: await r.text() }));
+      // A connection that nobody answers would keep the program.
+      process.exit(0);`;
     const [file = '', ...args] = inNamespace(namespaceOf('client'), [process.execPath, '--input-type=module', '-e', script]);
     const { stdout } = await start(file, args);
     return (JSON.parse(stdout) as HttpReply | null) ?? undefined;

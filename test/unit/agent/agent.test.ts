@@ -597,7 +597,7 @@ describe('stopping', () => {
     bed.dataplane.failure = new DataplaneError('failed', 'no');
     bed.source.put(...web('b', ['192.0.2.2']));
     await bed.settle();
-    expect(bed.clock.pending).toBe(3);
+    expect(bed.clock.pending).toBe(4);
     await bed.agent.stop('');
     expect(bed.clock.pending).toBe(0);
   });

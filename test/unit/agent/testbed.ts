@@ -9,6 +9,7 @@ import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { advertisement, node, peer, pool, service, slice, type ServiceLiteral } from '../decisions/fixtures.ts';
 import { TestSource } from '../test-source.ts';
 import { FakeDataplane } from './fake-dataplane.ts';
+import { FakeHost } from './fake-host.ts';
 import { FakeHttp } from './fake-http.ts';
 import { RecordingSpeaker } from './recording-speaker.ts';
 
@@ -39,6 +40,7 @@ export interface Testbed {
   readonly source: TestSource;
   readonly dataplane: FakeDataplane;
   readonly http: FakeHttp;
+  readonly host: FakeHost;
   readonly clock: VirtualClock;
   readonly agent: Agent;
   readonly peers: RecordingSpeaker;
@@ -71,7 +73,19 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
   const writeNodeState = options.writeNodeState ?? report;
   const speaker = options.speaker?.(clock) ?? peers.speaker;
   const http = new FakeHttp();
-  const components = { source, dataplane, speaker, writeNodeState, listenHttp: http.listen, clock, random: () => 1, log: silentLog };
+  const host = new FakeHost();
+  const components = {
+    source,
+    dataplane,
+    speaker,
+    writeNodeState,
+    listenHttp: http.listen,
+    host,
+    forwardFilters: async () => host.filters,
+    clock,
+    random: () => 1,
+    log: silentLog,
+  };
   const agent = new Agent(components, { node: 'n1', healthz: [{ address: '0.0.0.0', port: 10_256 }] });
   const settle = async (): Promise<void> => {
     for (let i = 0; i < 4; i++) {
@@ -85,7 +99,7 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
     clock.advance(milliseconds);
     await settle();
   };
-  return { takeLog: () => log.splice(0), source, dataplane, http, clock, agent, peers, states, settle, advance };
+  return { takeLog: () => log.splice(0), source, dataplane, http, host, clock, agent, peers, states, settle, advance };
 }
 
 /** A Service like another, its other fields the same. */

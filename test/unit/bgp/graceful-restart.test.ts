@@ -5,6 +5,7 @@ import { MemoryTransport } from '../../../src/bgp/transport/memory.ts';
 import { keepaliveMessage } from '../../../src/bgp/wire/message.ts';
 import { decodeNotification, describeNotification } from '../../../src/bgp/wire/notification.ts';
 import { decodeOpen, encodeOpen } from '../../../src/bgp/wire/open.ts';
+import { encodeRouteRefresh } from '../../../src/bgp/wire/refresh.ts';
 import { address } from '../../../src/net/address.ts';
 import { prefix } from '../../../src/net/prefix.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
@@ -121,6 +122,25 @@ describe('BGP-102 End-of-RIB', () => {
   test('comes at once where there is nothing to keep', () => {
     const { answer } = run();
     expect(answer(helper, ['gracefulRestart'])).toContain(endOfRib);
+  });
+
+  test('BGP-083 before it a refresh has no marks, behind it has', () => {
+    const { answer, peer, clock, sent, transport } = run({}, { restarted: true });
+    answer();
+    const refresh = (): string[] => {
+      transport.remote.send(encodeRouteRefresh({ afi: 1, subtype: 0, safi: 1 }));
+      clock.advance(0);
+      clock.advance(0);
+      return sent();
+    };
+    peer.routes.update({ announce: [{ prefix: prefix('192.0.2.1/32') }] });
+    clock.advance(0);
+    expect(sent()).toHaveLength(1);
+    expect(refresh()).toEqual([expect.stringMatching(/^2 .*20c0000201$/)]);
+    peer.routes.set([{ prefix: prefix('192.0.2.1/32') }]);
+    clock.advance(0);
+    expect(sent()).toEqual([endOfRib]);
+    expect(refresh()).toEqual(['5 00010101', expect.stringMatching(/^2 .*20c0000201$/), '5 00010201']);
   });
 
   test('also when all there is is nothing', () => {

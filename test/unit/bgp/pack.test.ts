@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { address } from '../../../src/net/address.ts';
 import { prefix } from '../../../src/net/prefix.ts';
+import { outboundOf } from '../../../src/bgp/outbound.ts';
 import type { Negotiated } from '../../../src/bgp/negotiate.ts';
 import { RibOut } from '../../../src/bgp/rib-out.ts';
 import {
@@ -13,7 +15,7 @@ import {
 } from '../../../src/bgp/communities.ts';
 import type { Community, Route } from '../../../src/bgp/route.ts';
 import { hex, marker, toHex } from './hex.ts';
-import { host, outboundFor } from './receiver.ts';
+import { host, negotiated, outboundFor } from './receiver.ts';
 
 const routes = (...texts: string[]): Route[] => texts.map((text) => ({ prefix: prefix(text) }));
 
@@ -139,6 +141,23 @@ describe('attributes', () => {
 });
 
 describe('messages', () => {
+  test('BGP-087 two nodes send the same octets but for the next hop', () => {
+    const all = [...routes('192.0.2.1/32', '192.0.2.2/32', '2001:db8::1/128')].map((route) => ({
+      ...route,
+      med: 3,
+      linkBandwidth: 1e9,
+      communities: [NO_EXPORT, BLACKHOLE],
+    }));
+    const [first, second] = ['2', '3'].map((host) => {
+      const hops = { ipv4: address(`10.0.0.${host}`), ipv6: address(`2001:db8::${host}`) };
+      const rib = ribOf(...all);
+      const session = outboundOf(negotiated, 64512, undefined, hops);
+      return [rib.next(session), rib.next(session)].map((message) => toHex(message ?? hex('')));
+    });
+    expect(first).not.toEqual(second);
+    expect(first?.map((text) => text.replace('0a000002', '0a000003').replace(/(20010db80{23})2/, '$13'))).toEqual(second);
+  });
+
   test('BGP-088 IPv4 goes into the NLRI field', () => {
     expect(sent(ribOf(...routes('192.0.2.1/32', '198.51.100.0/24', '0.0.0.0/0', '10.0.0.0/9')))).toEqual(
       same(`${marker} 0038 02 0000 0014 40010100 40020602010000fc00 4003040a000002  20c0000201 18c63364 00 090a00`),

@@ -1,4 +1,5 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { lingerMilliseconds, maximumConnections } from '../../../src/bgp/limits.ts';
 import { openOf, type Identity } from '../../../src/bgp/identity.ts';
 import { Speaker, type Peer, type PeerOptions } from '../../../src/bgp/index.ts';
 import { MemoryTransport, type RemoteEnd } from '../../../src/bgp/transport/memory.ts';
@@ -148,4 +149,36 @@ test('nonsense on a second connection is no news of an established session', () 
   expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 0 } });
   expect(peer.status().lastError).toBeUndefined();
   expect(peer.history().filter(({ event }) => event === 'fault')).toHaveLength(1);
+});
+
+test('what a listener of the speaker throws neither disturbs the session nor keeps it from the next listener', () => {
+  const later = vi.spyOn(globalThis, 'queueMicrotask').mockImplementation(() => {});
+  const states: string[] = [];
+  speaker.onChange(() => {
+    throw new Error('a defect of the program');
+  });
+  speaker.onChange((peer) => states.push(peer.status().state));
+  const peer = start();
+  connect();
+  say(transport.remotes[0] as RemoteEnd, open, keepaliveMessage);
+  expect(states).toEqual(['Established']);
+  expect(peer.history().at(-1)).toMatchObject({ event: 'keepalive', to: 'Established' });
+  expect(later).toHaveBeenCalledTimes(1);
+  expect(later.mock.calls[0]?.[0]).toThrow('a defect of the program');
+  later.mockRestore();
+});
+
+test('a peer that connects again and again has a bounded number of connections, and its session stays', () => {
+  const peer = start();
+  say(transport.remote, open, keepaliveMessage);
+  const flood = (): number => Array.from({ length: 100 }, () => transport.connectFrom(address('10.0.0.1'))).filter(Boolean).length;
+  expect(flood()).toBe(maximumConnections - 1);
+  clock.advance(0);
+  expect(flood()).toBe(0);
+  say(transport.remotes[0] as RemoteEnd, keepaliveMessage);
+  clock.advance(lingerMilliseconds);
+  clock.advance(0);
+  // All but the session's own and the last of the others are gone.
+  expect(flood()).toBe(maximumConnections - 2);
+  expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 0 } });
 });

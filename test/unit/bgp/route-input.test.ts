@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseCommunity } from '../../../src/bgp/community-text.ts';
-import { RouteError, toRoute, toRoutes, type RouteInput } from '../../../src/bgp/route-input.ts';
+import { RouteError, toPrefix, toRoute, toRoutes, type RouteInput } from '../../../src/bgp/route-input.ts';
 import { prefix } from '../../../src/net/prefix.ts';
 
 test.each([
@@ -77,4 +77,18 @@ test.each<[keyof RouteInput, Partial<RouteInput>, string]>([
   expect(read).toThrow(RouteError);
   expect(read).toThrow(text);
   expect(read).toThrow(expect.objectContaining({ code: 'ERR_BGP_ROUTE', field }));
+});
+
+test.each<[string, 4 | 6, bigint, number, RegExp]>([
+  ['too long for IPv4', 4, 0xc000_0200n, 33, /192.0.2.0: 33 is not a length from 0 to 32/],
+  ['too long for IPv6', 6, 0n, 129, /::: 129 is not a length from 0 to 128/],
+  ['negative', 4, 0n, -1, /-1 is not a length/],
+  ['broken', 4, 0n, 24.5, /24.5 is not a length/],
+  ['bits beyond the length', 4, 0xc000_0201n, 24, /192.0.2.1\/24 has bits beyond its length/],
+  ['the same in IPv6', 6, 1n, 127, /::1\/127 has bits beyond its length/],
+])('a prefix that a program put together is checked: %s', (_, family, value, length, words) => {
+  const wrong = { address: { family, value }, length };
+  expect(() => toRoute({ prefix: wrong })).toThrow(words);
+  expect(() => toPrefix(wrong)).toThrow(RouteError);
+  expect(() => toRoutes([{ prefix: '192.0.2.1/32' }, { prefix: wrong }])).toThrow(RouteError);
 });

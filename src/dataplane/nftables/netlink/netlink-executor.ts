@@ -1,71 +1,123 @@
-import { sleep, type Cancel, type Clock } from '../../../system/clock.ts';
+import { sleep, type Clock } from '../../../system/clock.ts';
 import { MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
-import { readMessages } from '../../../system/netlink/message.ts';
-import { netfilterProtocol, openNetlink, type NetlinkSocket } from '../../../system/netlink/socket.ts';
+import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../../system/netlink/socket.ts';
 import { DataplaneError } from '../../dataplane.ts';
 import type { MonitorEvents, NftExecutor, Transaction } from '../executor.ts';
 import { families, revisionSet, tableName } from '../layout.ts';
-import { attemptPause, datagramsPerTurn, maximumAttempts, maximumBatchBytes, monitorPoll } from '../limits.ts';
+import { attemptPause, maximumAttempts, maximumBatchBytes } from '../limits.ts';
+import type { TableListing } from '../listing.ts';
+import type { Skeleton } from '../skeleton.ts';
 import type { Batch } from './batch.ts';
-import { ChangeReader } from './change-reader.ts';
-import { changesGroup, elementAttributes, listElement, messages } from './constants.ts';
-import { Conversation } from './conversation.ts';
+import { elementAttributes, listElement, messages, tableFlags } from './constants.ts';
+import { Conversation, type Refusal } from './conversation.ts';
 import { beginElements, writeData, writeElements } from './element-messages.ts';
 import { hostNumber } from './expressions.ts';
 import { FieldWriter } from './fields.ts';
+import { followChanges } from './follow-changes.ts';
 import { readTable } from './read-table.ts';
-import { writeRemoval, writeSkeleton } from './skeleton-messages.ts';
+import { tableText, writeRemoval, writeSkeleton, writeTable } from './skeleton-messages.ts';
 
 /** Reasons that pass: memory, another program's transaction, a change between two looks. */
 const passing = new Set(['EAGAIN', 'EBUSY', 'EINTR', 'ENOBUFS', 'ENOMEM', 'ERESTART']);
 
-/**
- * Drives the kernel by netlink, in the network namespace of this process or the one behind a file such as /run/netns/node1.
- * Undefined where this machine has no FFI or refuses the socket. The socket stays open as long as the process.
- */
-export function netlinkExecutor(clock: Clock, networkNamespace?: string): NftExecutor | undefined {
+export interface NetlinkExecutorOptions {
+  /** A file such as /run/netns/node1; otherwise the network namespace of this process. */
+  readonly networkNamespace?: string;
+  /**
+   * The tables belong to this socket (Linux 6.9): nobody else can change them, and another program's "flush ruleset" leaves them
+   * standing. When the socket is closed they stay, and belong to whoever takes them next. Tables that exist without this stay
+   * without it until they are made anew. Older kernels do without.
+   */
+  readonly own: boolean;
+}
+
+/** Drives the kernel by netlink. Undefined where this machine has no FFI, or refuses the socket. */
+export function netlinkExecutor(clock: Clock, { networkNamespace, own }: NetlinkExecutorOptions): NftExecutor | undefined {
   const options = { protocol: netfilterProtocol, ...(networkNamespace === undefined ? {} : { networkNamespace }) };
-  let socket: NetlinkSocket | undefined;
   try {
-    socket = openNetlink(options);
+    const socket = openNetlink(options);
+    return socket === undefined ? undefined : new NetlinkExecutor(socket, options, clock, own);
   } catch (error) {
     if (error instanceof NetlinkError) return undefined;
     throw error;
   }
-  if (socket === undefined) return undefined;
-  const conversation = new Conversation(socket, clock);
+}
+
+class NetlinkExecutor implements NftExecutor {
+  readonly #socket: NetlinkSocket;
+  readonly #options: NetlinkOptions;
+  readonly #clock: Clock;
+  readonly #conversation: Conversation;
+  /** Of the tables that are made. */
+  #flags: number;
+
+  constructor(socket: NetlinkSocket, options: NetlinkOptions, clock: Clock, own: boolean) {
+    this.#socket = socket;
+    this.#options = options;
+    this.#clock = clock;
+    this.#conversation = new Conversation(socket, clock);
+    this.#flags = own ? tableFlags.owner | tableFlags.persist : 0;
+  }
+
+  async run(transaction: Transaction): Promise<void> {
+    const refusal = await this.#transact((batch) => writeTransaction(batch, transaction, this.#flags));
+    if (refusal === undefined) return;
+    const lacksOwnership = refusal.error.code === 'ENOTSUP' || refusal.error.code === 'EINVAL';
+    if (this.#flags === 0 || !lacksOwnership || !transaction.create.some(({ family }) => refusal.text.startsWith(tableText(family))))
+      throw dataplaneErrorOf(refusal);
+    this.#flags = 0;
+    await this.run(transaction);
+  }
+
+  async removeTables(): Promise<void> {
+    const refusal = await this.#transact((batch) => families.forEach((family) => writeRemoval(batch, family)));
+    if (refusal !== undefined) throw dataplaneErrorOf(refusal);
+  }
+
+  async readTable(skeleton: Skeleton): Promise<TableListing | undefined> {
+    const listing = await this.#attempts(() => readTable(this.#conversation, skeleton));
+    if (listing === undefined || this.#flags === 0) return listing;
+    const refusal = await this.#transact((batch) => writeTable(batch, skeleton.family, this.#flags));
+    // Not supported: a kernel without ownership, or a table that was made without.
+    if (refusal === undefined || refusal.error.code === 'ENOTSUP' || refusal.error.code === 'EINVAL') return listing;
+    if (refusal.error.code === 'EPERM')
+      throw new DataplaneError('permission', `${tableText(skeleton.family)} belongs to another process, or CAP_NET_ADMIN is missing`);
+    throw dataplaneErrorOf(refusal);
+  }
+
+  monitor(events: MonitorEvents): { stop(): Promise<void> } {
+    return followChanges(this.#options, this.#clock, events);
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
+  #transact(fill: (batch: Batch) => void): Promise<Refusal | undefined> {
+    return this.#attempts(async () => {
+      const refusal = await this.#conversation.transact(fill);
+      if (refusal !== undefined && passing.has(refusal.error.code)) throw refusal.error;
+      return refusal;
+    });
+  }
 
   /** Again while the reason is one that passes. */
-  const attempts = async <T>(work: () => Promise<T>): Promise<T> => {
+  async #attempts<T>(work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await work();
       } catch (error) {
         const isPassing = error instanceof NetlinkError && passing.has(error.code);
-        if (!isPassing || attempt === maximumAttempts) throw dataplaneErrorOf(error);
+        if (!isPassing || attempt === maximumAttempts) throw translated(error);
       }
-      await sleep(clock, attemptPause * attempt);
+      await sleep(this.#clock, attemptPause * attempt);
     }
-  };
-  const transact = (fill: (batch: Batch) => void): Promise<void> =>
-    attempts(async () => {
-      const refusal = await conversation.transact(fill);
-      if (refusal === undefined) return;
-      if (passing.has(refusal.error.code)) throw refusal.error;
-      throw new DataplaneError(codeOf(refusal.error), refusal.text, { cause: refusal.error });
-    });
-
-  return {
-    run: (transaction) => transact((batch) => writeTransaction(batch, transaction)),
-    removeTables: () => transact((batch) => families.forEach((family) => writeRemoval(batch, family, 0))),
-    readTable: (skeleton) => attempts(() => readTable(conversation, skeleton)),
-    monitor: (events) => monitor(options, clock, events),
-  };
+  }
 }
 
-function writeTransaction(batch: Batch, { create, deletes, adds, revision }: Transaction): void {
+function writeTransaction(batch: Batch, { create, deletes, adds, revision }: Transaction, flags: number): void {
   let id = 0;
-  for (const skeleton of create) writeSkeleton(batch, skeleton, 0, () => ++id);
+  for (const skeleton of create) writeSkeleton(batch, skeleton, flags, () => ++id);
   const fields = new FieldWriter();
   try {
     writeElements(batch, 'delete', deletes, fields);
@@ -98,61 +150,11 @@ function writeRevisions(batch: Batch, type: number, revisions: readonly number[]
   );
 }
 
-/**
- * Looks for events at intervals: Node has no public handle for a netlink socket, an empty look costs less than a microsecond, and a
- * repair waits for a tenth of a second anyway.
- */
-function monitor(options: Parameters<typeof openNetlink>[0], clock: Clock, events: MonitorEvents): { stop(): Promise<void> } {
-  let stopped = false;
-  let cancel: Cancel = () => undefined;
-  let socket: NetlinkSocket | undefined;
-  const reader = new ChangeReader(events.onChange);
-  const end = (why: string): void => {
-    socket?.close();
-    if (!stopped) events.onEnd(why);
-    stopped = true;
-  };
-  const look = (): void => {
-    if (stopped || socket === undefined) return;
-    for (let datagrams = 0; datagrams < datagramsPerTurn; datagrams++) {
-      try {
-        const datagram = socket.receive();
-        if (datagram === undefined) {
-          cancel = clock.after(monitorPoll, look);
-          return;
-        }
-        for (const message of readMessages(datagram)) reader.read(message);
-      } catch (error) {
-        if (!(error instanceof MalformedNetlink) && !(error instanceof NetlinkError && error.code === 'ENOBUFS')) {
-          end(String(error));
-          return;
-        }
-        reader.forget();
-        events.onLoss(error.message);
-      }
-    }
-    cancel = clock.after(0, look);
-  };
-  cancel = clock.after(0, () => {
-    try {
-      socket = openNetlink({ ...options, groups: [changesGroup] });
-    } catch (error) {
-      end(String(error));
-      return;
-    }
-    look();
-  });
-  return {
-    stop() {
-      stopped = true;
-      cancel();
-      socket?.close();
-      return Promise.resolve();
-    },
-  };
+function dataplaneErrorOf({ error, text }: Refusal): DataplaneError {
+  return new DataplaneError(codeOf(error), text, { cause: error });
 }
 
-function dataplaneErrorOf(error: unknown): unknown {
+function translated(error: unknown): unknown {
   if (error instanceof NetlinkError) return new DataplaneError(codeOf(error), error.message, { cause: error });
   if (error instanceof MalformedNetlink) return new DataplaneError('failed', error.message, { cause: error });
   return error;
@@ -165,7 +167,7 @@ function codeOf({ code }: NetlinkError): DataplaneError['code'] {
       return 'permission';
     case 'EPROTONOSUPPORT':
     case 'EAFNOSUPPORT':
-    case 'EOPNOTSUPP':
+    case 'ENOTSUP':
       return 'unavailable';
     default:
       return 'failed';

@@ -27,29 +27,33 @@ import { readDeclaration, typeLength, typeNumber, type SetDeclaration } from './
 
 const { create, append } = messageFlags;
 
-/** Removes the table, if it is there: "create" makes one that is not. `flags`: of tables, see constants. */
-export function writeRemoval(batch: Batch, family: Family, flags: number): void {
-  writeTable(batch, family, flags);
-  batch.add(messages.delTable, 0, family, `table ${tableFamily(family)} ${tableName}`, [[tableAttributes.name, tableName]]);
+/** Removes the table, if it is there: "create" makes one that is not, and leaves another as it is. */
+export function writeRemoval(batch: Batch, family: Family): void {
+  writeTable(batch, family);
+  batch.add(messages.delTable, 0, family, tableText(family), [[tableAttributes.name, tableName]]);
 }
 
-/** Makes the table from nothing, in the order of the script. `nextId` numbers the sets of a transaction. */
+/** Makes the table, or gives one that is there these flags. */
+export function writeTable(batch: Batch, family: Family, flags?: number): void {
+  batch.add(messages.newTable, create, family, tableText(family), [
+    [tableAttributes.name, tableName],
+    ...(flags === undefined ? [] : [[tableAttributes.flags, flags] as const]),
+  ]);
+}
+
+/** How an error names a table. */
+export const tableText = (family: Family): string => `table ${tableFamily(family)} ${tableName}`;
+
+/** Makes the table from nothing, in the order of the script. `flags`: of tables, see constants. `nextId` numbers the sets of a transaction. */
 export function writeSkeleton(batch: Batch, skeleton: Skeleton, flags: number, nextId: () => number): void {
   const { family, sets, maps, verdicts, chains } = skeleton;
-  writeRemoval(batch, family, flags);
+  writeRemoval(batch, family);
   writeTable(batch, family, flags);
   for (const [name, text] of [...sets, ...maps]) writeSet(batch, family, name, nextId(), readDeclaration(text));
   for (const name of verdicts.keys()) writeSet(batch, family, name, nextId(), readDeclaration('type classid : verdict ;'));
   for (const [name, chain] of chains) writeChain(batch, family, name, chain);
   for (const [name, elements] of verdicts) writeVerdicts(batch, family, name, elements);
   for (const [name, chain] of chains) for (const rule of chain.rules) writeRule(batch, family, name, rule, nextId);
-}
-
-function writeTable(batch: Batch, family: Family, flags: number): void {
-  batch.add(messages.newTable, create, family, `table ${tableFamily(family)} ${tableName}`, [
-    [tableAttributes.name, tableName],
-    [tableAttributes.flags, flags],
-  ]);
 }
 
 function writeSet(batch: Batch, family: Family, name: string, id: number, declaration: SetDeclaration): void {

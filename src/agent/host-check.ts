@@ -1,0 +1,148 @@
+import { nodeForwarding } from '../decisions/forwarding/node.ts';
+import { judgeForwardFilters } from '../decisions/host/forward-filters.ts';
+import { requiredSettings, sysctlName, type HostFacts, type KernelSetting } from '../decisions/host/kernel-settings.ts';
+import { reason, type Reason } from '../model/reasons.ts';
+import type { Snapshot } from '../model/snapshot.ts';
+import type { ForwardFilter } from '../net/forward-filter.ts';
+import type { Cancel, Clock } from '../system/clock.ts';
+import type { Host } from '../system/host.ts';
+import type { Log } from '../system/log.ts';
+import type { Random } from '../system/random.ts';
+import { limits } from './limits.ts';
+
+export interface HostCheckComponents {
+  readonly host: Host;
+  /** Rejects where it cannot be told. */
+  readonly forwardFilters: () => Promise<readonly ForwardFilter[]>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export interface HostCheckOptions {
+  /** report: nothing is set, what is wrong is only said. */
+  readonly kernelSettings: 'set' | 'report';
+  readonly facts: () => Pick<HostFacts, 'peerInterfaces' | 'podPrefixes'>;
+  /** Called when `problems` say something else. */
+  readonly news: () => void;
+}
+
+/**
+ * Looks at what of the host forwarding depends on, at the start and again and again, as other programs change it: sets
+ * what it may, and says the rest.
+ */
+export class HostCheck {
+  readonly #components: HostCheckComponents;
+  readonly #options: HostCheckOptions;
+  #settings: readonly Reason[] = [];
+  #filters: readonly Reason[] = [];
+  #cancel: Cancel | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(components: HostCheckComponents, options: HostCheckOptions) {
+    this.#components = components;
+    this.#options = options;
+  }
+
+  problems(): Reason[] {
+    return [...this.#settings, ...this.#filters];
+  }
+
+  /** Before anything is forwarded or announced. */
+  async checkSettings(): Promise<void> {
+    const { host } = this.#components;
+    const { interfaces, advertised } = { interfaces: host.interfaces(), advertised: await host.advertisedDefault() };
+    const required = requiredSettings({ interfaces, advertisedDefault: advertised, ...this.#options.facts() }).slice(
+      0,
+      limits.hostSettings,
+    );
+    const wrong = new Set<string>();
+    const reasons: Reason[] = [];
+    for (const setting of required) {
+      const because = await this.#check(
+        setting,
+        setting.after.some((path) => wrong.has(path)),
+      );
+      if (because === undefined) continue;
+      wrong.add(setting.path);
+      reasons.push(because);
+    }
+    this.#say(() => (this.#settings = reasons));
+  }
+
+  /** A look at everything now, and from now on every minute or so. */
+  start(): void {
+    this.#looking = this.#lookAtAll();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancel?.();
+    await this.#looking;
+  }
+
+  async #lookAtAll(): Promise<void> {
+    const { clock, random } = this.#components;
+    await this.checkSettings();
+    await this.#checkFilters();
+    if (this.#stopped) return;
+    this.#cancel = clock.after(limits.hostCheckMilliseconds * (0.75 + 0.25 * random()), () => this.start());
+  }
+
+  async #checkFilters(): Promise<void> {
+    const { forwardFilters, log } = this.#components;
+    try {
+      const reasons = judgeForwardFilters(await forwardFilters());
+      this.#say(() => (this.#filters = reasons));
+    } catch (error) {
+      // What was found last is the best that is known.
+      log.debug({ error }, 'the filters of other programs cannot be listed');
+    }
+  }
+
+  /** Sets what does not hold; why it is still wrong, if it is. */
+  async #check(setting: KernelSetting, held: boolean): Promise<Reason | undefined> {
+    const { host, log } = this.#components;
+    const { path, wanted, why, mayBeSet } = setting;
+    const before = await this.#read(setting);
+    const value = before.get(path);
+    if (value === undefined || setting.holds((name) => before.get(name))) return undefined;
+    let error = '';
+    if (held) error = 'it is not set before the others are right';
+    else if (mayBeSet && this.#options.kernelSettings === 'set') {
+      const refused = await host.writeSetting(path, wanted);
+      const after = await this.#read(setting);
+      if (setting.holds((name) => after.get(name))) {
+        log.info({ setting: sysctlName(setting), before: value, value: wanted }, 'a kernel setting was wrong: set');
+        return undefined;
+      }
+      error = refused ?? 'the kernel kept its value';
+    }
+    return reason('KernelSettingWrong', { setting: sysctlName(setting), value, wanted, why, error });
+  }
+
+  async #read({ reads }: KernelSetting): Promise<Map<string, string>> {
+    const values = new Map<string, string>();
+    for (const name of reads) {
+      const value = await this.#components.host.readSetting(name);
+      if (value !== undefined) values.set(name, value);
+    }
+    return values;
+  }
+
+  #say(change: () => void): void {
+    const before = JSON.stringify(this.problems());
+    change();
+    const problems = this.problems();
+    if (JSON.stringify(problems) === before) return;
+    this.#components.log.warn({ problems: problems.map(({ code }) => code) }, 'what is wrong with the host has changed');
+    this.#options.news();
+  }
+}
+
+/** What the objects say of a node's network. */
+export function hostFacts(snapshot: Snapshot, node: string): Pick<HostFacts, 'peerInterfaces' | 'podPrefixes'> {
+  const peerInterfaces = [...snapshot.peers.values()].flatMap((peer) => peer.interface ?? []);
+  return { peerInterfaces, podPrefixes: nodeForwarding(snapshot, node).podPrefixes };
+}

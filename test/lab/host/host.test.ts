@@ -1,0 +1,147 @@
+import { once } from 'node:events';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { listForwardFilters } from '../../../src/dataplane/host/filter-commands.ts';
+import { judgeForwardFilters } from '../../../src/decisions/host/forward-filters.ts';
+import { inNamespace } from '../namespace.ts';
+import { until } from '../until.ts';
+import { namespaceOf, TwoNodes } from './two-nodes.ts';
+
+/** The backend is the client itself: its requests go to the node, are translated there, and come back to it. */
+const manifests = `apiVersion: v1
+kind: Node
+metadata: { name: node1 }
+status: { addresses: [{ type: InternalIP, address: 10.71.1.1 }, { type: InternalIP, address: "fd71:1::1" }] }
+---
+apiVersion: v1
+kind: Service
+metadata: { namespace: shop, name: web }
+spec:
+  ipFamilyPolicy: RequireDualStack
+  ipFamilies: [IPv4, IPv6]
+  clusterIPs: [10.96.0.20, "fd00:96::20"]
+  ports: [{ name: http, port: 80, targetPort: 8080 }]
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { namespace: shop, name: web-v4, labels: { kubernetes.io/service-name: web } }
+addressType: IPv4
+ports: [{ name: http, port: 8080 }]
+endpoints: [{ addresses: [10.71.1.2], nodeName: elsewhere, conditions: { ready: true } }]
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { namespace: shop, name: web-v6, labels: { kubernetes.io/service-name: web } }
+addressType: IPv6
+ports: [{ name: http, port: 8080 }]
+endpoints: [{ addresses: ["fd71:1::2"], nodeName: elsewhere, conditions: { ready: true } }]
+`;
+const urls = ['http://10.96.0.20/', 'http://[fd00:96::20]/'];
+
+/** What is wrong at the start of each test, and what it should be. */
+const settings: readonly (readonly [name: string, wrong: string, right: string])[] = [
+  ['net.ipv4.ip_forward', '0', '1'],
+  ['net.ipv4.conf.uplink.rp_filter', '1', '2'],
+  ['net.ipv6.conf.all.forwarding', '0', '1'],
+  ['net.netfilter.nf_conntrack_tcp_be_liberal', '0', '1'],
+  ['net.netfilter.nf_conntrack_tcp_loose', '0', '1'],
+];
+
+let lab: TwoNodes;
+
+beforeEach(async () => {
+  lab = await TwoNodes.build();
+  await lab.write('10-all.yaml', manifests);
+  await lab.exec('client', ['ip', 'route', 'add', '10.96.0.20/32', 'via', '10.71.1.1']);
+  await lab.exec('client', ['ip', 'route', 'add', 'fd00:96::20/128', 'via', 'fd71:1::1']);
+  const server = lab.spawn('client', [
+    process.execPath,
+    '-e',
+    `require('node:http').createServer((_, r) => r.end('web')).listen(8080, '::', () => console.log('up'))`,
+  ]);
+  if (server.stdout !== null) await once(server.stdout, 'data');
+  await lab.exec('node1', ['sysctl', '-qw', ...settings.map(([name, wrong]) => `${name}=${wrong}`)]);
+});
+
+afterEach(async () => {
+  await lab?.stop();
+});
+
+const valueOf = async (name: string): Promise<string> => (await lab.exec('node1', ['sysctl', '-n', name])).stdout.trim();
+const answers = async (): Promise<(number | undefined)[]> => Promise.all(urls.map(async (url) => (await lab.get(url))?.status));
+const untilReported = (code: string, count: number): Promise<readonly unknown[]> =>
+  until(`node1 reports ${count} of ${code}`, async (note) => {
+    const found = note((await lab.report('node1')).host).filter((reason) => reason.code === code);
+    return found.length === count ? found.map(({ details }) => details) : undefined;
+  });
+
+test('settings of the kernel that are wrong are set, and traffic is forwarded over both families', async () => {
+  await lab.startAgent('node1');
+  for (const [name, , right] of settings) await until(`${name} is ${right}`, async (note) => note(await valueOf(name)) === right);
+  expect(await answers()).toEqual([200, 200]);
+  expect((await lab.report('node1')).host).toEqual([]);
+});
+
+test('with --kernel-settings report nothing is set, everything is said with its command, and the commands help', async () => {
+  await lab.startAgent('node1', { options: ['--kernel-settings', 'report'] });
+  await untilReported('KernelSettingWrong', settings.length);
+  for (const [name, wrong] of settings) expect(`${name} ${await valueOf(name)}`).toBe(`${name} ${wrong}`);
+  expect(await answers()).toEqual([undefined, undefined]);
+  const commands = [...(await lab.explain('shop/web')).matchAll(/fix: run on the node: (sysctl -w \S+)$/gm)].map(
+    ([, command = '']) => command,
+  );
+  expect(commands.toSorted()).toEqual(settings.map(([name, , right]) => `sysctl -w ${name}=${right}`).toSorted());
+  for (const command of commands) await lab.exec('node1', command.split(' '));
+  expect(await answers()).toEqual([200, 200]);
+});
+
+test('where /proc/sys is read-only, as in a pod without privileges, what is wrong is said by name', async () => {
+  const readOnly = 'mount --bind /proc/sys /proc/sys && mount -o remount,ro,bind /proc/sys && exec "$@"';
+  await lab.startAgent('node1', { wrap: ['unshare', '-m', 'sh', '-c', readOnly, 'sh'] });
+  const details = await untilReported('KernelSettingWrong', settings.length);
+  expect(details).toEqual(
+    settings.map(
+      ([setting, value, wanted]) => expect.objectContaining({ setting, value, wanted, error: '/proc/sys is mounted read-only' }) as unknown,
+    ),
+  );
+  expect(await lab.explain('shop/web')).toMatch(
+    /host: net\.ipv4\.ip_forward is 0 and should be 1: .*read-only\)\n +fix: run on the node: sysctl -w net\.ipv4\.ip_forward=1/,
+  );
+});
+
+describe('a chain of another program on the forward hook', () => {
+  test.each([
+    ['policy drop', 'type filter hook forward priority 0; policy drop; ct state established,related accept;', 'its policy is drop'],
+    [
+      'a last rule that rejects',
+      'type filter hook forward priority 0; policy accept; iifname "docker0" accept; counter reject;',
+      'a rule for all packets rejects them',
+    ],
+  ])('with %s is said, and the command that is told lets the traffic through', async (_, chain, how) => {
+    await lab.exec('node1', ['nft', '-f', '-'], { input: `table inet filter {\n chain forward { ${chain}\n }\n}\n` });
+    await lab.startAgent('node1');
+    await untilReported('ForwardFilterDrops', 1);
+    expect(await answers()).toEqual([undefined, undefined]);
+    const explained = await lab.explain('shop/web');
+    expect(explained).toContain(
+      `host: chain forward of table inet filter drops the packets of Services that none of its other rules accepts: ${how}`,
+    );
+    const command = /fix: run: (nft insert rule .*)$/m.exec(explained)?.[1] ?? '';
+    await lab.exec('node1', command.split(' '));
+    expect(await answers()).toEqual([200, 200]);
+    const filters = await listForwardFilters(async () => [], inNamespace(namespaceOf('node1'), []));
+    expect(filters).toHaveLength(1);
+    expect(judgeForwardFilters(filters)).toEqual([]);
+  });
+
+  test('that lets Services through by a chain of its own is no news', async () => {
+    await lab.exec('node1', ['nft', '-f', '-'], {
+      input:
+        'table inet filter {\n chain user { ct status dnat accept\n }\n chain forward { type filter hook forward priority 0; policy drop; jump user\n }\n}\n',
+    });
+    await lab.startAgent('node1');
+    expect(await answers()).toEqual([200, 200]);
+    const filters = await listForwardFilters(async () => [], inNamespace(namespaceOf('node1'), []));
+    expect(filters.map(({ chain, chains }) => [chain, [...chains.keys()]])).toEqual([['forward', ['forward', 'user']]]);
+    expect(judgeForwardFilters(filters)).toEqual([]);
+  });
+});

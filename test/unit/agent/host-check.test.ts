@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest';
+import { limits } from '../../../src/agent/limits.ts';
+import type { ForwardFilter } from '../../../src/net/forward-filter.ts';
+import { basics, testbed, web, type Testbed } from './testbed.ts';
+
+const beLiberal = 'net/netfilter/nf_conntrack_tcp_be_liberal';
+const reported = (bed: Testbed): unknown[] => (bed.states.at(-1)?.host ?? []).map(({ code, details }) => [code, details]);
+
+async function started(prepare: (bed: Testbed) => void = () => undefined): Promise<Testbed> {
+  const bed = testbed([...basics, ...web('a', ['192.0.2.1'])]);
+  prepare(bed);
+  await bed.agent.start();
+  await bed.advance(limits.reportPauseMilliseconds);
+  return bed;
+}
+
+describe('settings of the kernel', () => {
+  test('that are right are not written', async () => {
+    const { host, ...bed } = await started();
+    expect(host.written).toEqual([]);
+    expect(bed.states.at(-1)).not.toHaveProperty('host');
+  });
+
+  test('are set before the first commit', async () => {
+    let writtenAtCommit: string[] | undefined;
+    const bed = await started(({ host, dataplane }) => {
+      host.settings.set('net/ipv4/ip_forward', '0');
+      dataplane.answer = async () => void (writtenAtCommit ??= [...host.written]);
+    });
+    expect(writtenAtCommit).toEqual(['net/ipv4/ip_forward=1']);
+    expect(reported(bed)).toEqual([]);
+  });
+
+  test('that cannot be set are reported with name, values and why', async () => {
+    const bed = await started(({ host }) => {
+      host.settings.set(beLiberal, '0');
+      host.refused.set(beLiberal, '/proc/sys is mounted read-only');
+    });
+    expect(reported(bed)).toEqual([
+      [
+        'KernelSettingWrong',
+        {
+          setting: 'net.netfilter.nf_conntrack_tcp_be_liberal',
+          value: '0',
+          wanted: '1',
+          why: expect.stringContaining('outside of the TCP window') as string,
+          error: '/proc/sys is mounted read-only',
+        },
+      ],
+    ]);
+  });
+
+  test('that the kernel has only with the rules are set after the first commit', async () => {
+    const bed = await started(({ host, dataplane }) => {
+      host.settings.delete(beLiberal);
+      dataplane.answer = async () => void host.settings.set(beLiberal, '0');
+    });
+    expect(bed.host.written).toEqual([`${beLiberal}=1`]);
+    expect(reported(bed)).toEqual([]);
+  });
+
+  test('that another program changes are set again', async () => {
+    const bed = await started();
+    bed.host.settings.set('net/ipv4/conf/eth0/rp_filter', '1');
+    await bed.advance(limits.hostCheckMilliseconds);
+    expect(bed.host.written).toEqual(['net/ipv4/conf/eth0/rp_filter=2']);
+  });
+
+  test('that were reported are no longer once somebody has set them', async () => {
+    const bed = await started(({ host }) => {
+      host.settings.set(beLiberal, '0');
+      host.refused.set(beLiberal, 'not permitted');
+    });
+    expect(reported(bed)).toHaveLength(1);
+    bed.host.settings.set(beLiberal, '1');
+    await bed.advance(limits.hostCheckMilliseconds);
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect(reported(bed)).toEqual([]);
+  });
+
+  test('IPv6 forwarding stays off where it would cost the host its default route', async () => {
+    const ra = 'net/ipv6/conf/eth0/accept_ra';
+    const forwarding = 'net/ipv6/conf/all/forwarding';
+    const bed = await started(({ host }) => {
+      host.advertised = ['eth0'];
+      host.settings.set(ra, '1').set(forwarding, '0');
+      host.refused.set(ra, 'not permitted');
+    });
+    expect(bed.host.settings.get(forwarding)).toBe('0');
+    expect(reported(bed)).toMatchObject([
+      ['KernelSettingWrong', { setting: 'net.ipv6.conf.eth0.accept_ra' }],
+      ['KernelSettingWrong', { setting: 'net.ipv6.conf.all.forwarding' }],
+    ]);
+    bed.host.refused.clear();
+    await bed.advance(limits.hostCheckMilliseconds);
+    expect(bed.host.written).toEqual([`${ra}=2`, `${forwarding}=1`]);
+  });
+
+  test('that others may rely on are reported, not set', async () => {
+    const bed = await started(({ host }) => void host.settings.set('net/ipv4/conf/all/route_localnet', '1'));
+    expect(bed.host.written).toEqual([]);
+    expect(reported(bed)).toMatchObject([['KernelSettingWrong', { setting: 'net.ipv4.conf.all.route_localnet', error: '' }]]);
+  });
+});
+
+describe('filters of other programs', () => {
+  const dropping: ForwardFilter = {
+    backend: 'nft',
+    family: 'inet',
+    table: 'filter',
+    chain: 'forward',
+    policy: 'drop',
+    chains: new Map(),
+  };
+
+  test('that drop are reported, also those that come later, and those that go no more', async () => {
+    const bed = await started(({ host }) => (host.filters = [dropping]));
+    expect(reported(bed)).toMatchObject([['ForwardFilterDrops', { chain: 'forward of table inet filter', how: 'its policy is drop' }]]);
+    bed.host.filters = [];
+    await bed.advance(limits.hostCheckMilliseconds);
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect(reported(bed)).toEqual([]);
+  });
+
+  test('are not looked at any more when the agent stops', async () => {
+    const bed = await started();
+    await bed.agent.stop('bye');
+    expect(bed.clock.pending).toBe(0);
+  });
+});
