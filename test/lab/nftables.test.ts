@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DataplaneError, type ApplyResult } from '../../src/dataplane/dataplane.ts';
 import { routeCheckInterval } from '../../src/dataplane/nftables/limits.ts';
 import { commandPorts, NftablesDataplane, type NftablesPorts } from '../../src/dataplane/nftables/nftables.ts';
-import type { Transaction } from '../../src/dataplane/nftables/executor.ts';
+import type { NftExecutor, Transaction } from '../../src/dataplane/nftables/executor.ts';
 import { machinePorts } from '../../src/dataplane/nftables/ports.ts';
 import { markerChain } from '../../src/dataplane/nftables/layout.ts';
 import { skeleton, skeletonScript } from '../../src/dataplane/nftables/skeleton.ts';
@@ -91,6 +91,17 @@ async function until(what: string, condition: () => boolean | Promise<boolean>, 
     if (performance.now() > deadline) throw new Error(`not within ${milliseconds} ms: ${what}`);
     await wait(20);
   }
+}
+
+/** The executor with another way to run transactions. */
+function withRun(executor: NftExecutor, run: NftExecutor['run']): NftExecutor {
+  return {
+    run,
+    removeTables: () => executor.removeTables(),
+    readTable: (skeleton) => executor.readTable(skeleton),
+    monitor: (events) => executor.monitor(events),
+    close: () => executor.close(),
+  };
 }
 
 /** An agent that starts where another one stopped. */
@@ -281,7 +292,7 @@ describe('changes', () => {
     const own = ports();
     const successor = new NftablesDataplane({
       ...own,
-      executor: { ...own.executor, run: (transaction) => (writes.push(transaction), own.executor.run(transaction)) },
+      executor: withRun(own.executor, (transaction) => (writes.push(transaction), own.executor.run(transaction))),
     });
     const result = await successor.replace(node, services);
     expect([...result.quarantined]).toEqual([]);
@@ -357,16 +368,14 @@ describe('faults', () => {
     const own = ports();
     const faulty: NftablesPorts = {
       ...own,
-      executor: {
-        ...own.executor,
-        run: (transaction) =>
-          poison !== undefined && transaction.adds.some(({ key }) => key.startsWith(`${poison} .`))
-            ? own.executor.run({
-                ...transaction,
-                deletes: [...transaction.deletes, { family: 4, set: 'cluster_ips', key: '203.0.113.99' }],
-              })
-            : own.executor.run(transaction),
-      },
+      executor: withRun(own.executor, (transaction) =>
+        poison !== undefined && transaction.adds.some(({ key }) => key.startsWith(`${poison} .`))
+          ? own.executor.run({
+              ...transaction,
+              deletes: [...transaction.deletes, { family: 4, set: 'cluster_ips', key: '203.0.113.99' }],
+            })
+          : own.executor.run(transaction),
+      ),
     };
     await dataplane.close();
     const other = new NftablesDataplane(faulty);
