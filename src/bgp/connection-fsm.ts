@@ -76,6 +76,7 @@ export class ConnectionFsm {
   #state: FsmState;
   #link: Link | undefined;
   #blocked = false;
+  #probed = -Infinity;
   #processing = false;
 
   constructor(owner: Owner, state: FsmState) {
@@ -120,6 +121,14 @@ export class ConnectionFsm {
   discard(): void {
     for (const timer of ['connectRetry', 'connect', 'hold', 'keepalive', 'sendHold', 'stable'] as const) this.#timers.cancel(timer);
     this.#dropLink()?.connection?.destroy();
+  }
+
+  /** Makes the kernel of a peer that lost power say that it does not know the connection. At most once a second (RFC 4271 4.4). */
+  probe(): void {
+    const now = this.#owner.components.clock.now();
+    if (now - this.#probed < 1_000) return;
+    this.#probed = now;
+    this.#sendKeepalive();
   }
 
   /** False: wait for `drained`. */

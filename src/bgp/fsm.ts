@@ -137,11 +137,13 @@ const received: Cell<'notification'> = (state, { notification }, config) => {
   const { code, subcode } = innermost(notification);
   const isCease = code === errorCode.cease;
   const shutDown = isCease && (subcode === cease.administrativeShutdown || subcode === cease.maximumPrefixes);
-  const seconds = Math.max(backoff(state, config), shutDown ? config.shutdownRetryTime : 0);
+  // It has an earlier connection of ours, perhaps of a node that lost power: soon it sees that it is dead, and need not be waited for longer.
+  const collided = isCease && subcode === cease.connectionCollision;
+  const seconds = collided ? config.connectRetryTime : Math.max(backoff(state, config), shutDown ? config.shutdownRetryTime : 0);
   return {
     state: {
       name: 'Idle',
-      failures: state.failures + 1,
+      failures: state.failures + (collided ? 0 : 1),
       pause: isCease ? 'admitting' : 'refusing',
       ...(wantsPlainOpen(state, notification, config) ? { plainOpen: true } : {}),
     },

@@ -1,5 +1,5 @@
 import type { KernelDrops } from './transport/transport.ts';
-import { errorCode, errorName, openError } from './wire/codes.ts';
+import { cease, errorCode, errorName, openError } from './wire/codes.ts';
 import { describeNotification, innermost, type Notification } from './wire/notification.ts';
 
 /** Why a connection could not be made or was lost below BGP. */
@@ -150,6 +150,9 @@ function dropsInWords({ drops, hasPassword, ttlSecurityHops }: ProblemContext): 
 /** What a NOTIFICATION from a peer probably means. */
 function hint(notification: Notification, { localAsn }: ProblemContext): string {
   const { code, subcode } = innermost(notification);
+  if (code === errorCode.cease && subcode === cease.connectionCollision) {
+    return ': it has an earlier connection with us, and takes another when it sees that this has ended';
+  }
   if (code !== errorCode.open) return '';
   if (subcode === openError.peerAs) return `: it expects another AS number of us than ${localAsn}`;
   if (subcode === openError.routerId) return ': it takes our router ID for wrong, or it has the same';

@@ -118,9 +118,13 @@ export class Session {
     this.#stopAll(final, { kind: 'stopped', notification });
   }
 
-  /** Ends the session so that the peer keeps our routes until we are back; where it would not, with the NOTIFICATION (RFC 4724 4). */
+  /**
+   * Ends the session so that the peer keeps our routes until we are back; where it would not, with the NOTIFICATION (RFC 4724 4). While
+   * the session comes back, the peer may hold routes of the one before.
+   */
   suspend(notification: Notification): void {
-    const kept = this.state === 'Established' && this.negotiated?.gracefulRestart !== undefined;
+    const { negotiated } = this;
+    const kept = negotiated === undefined ? this.#mayBeKept : negotiated.gracefulRestart !== undefined;
     this.#stopAll(kept ? undefined : notification, kept ? { kind: 'suspended' } : { kind: 'stopped', notification });
   }
 
@@ -146,6 +150,11 @@ export class Session {
     this.#discovered = address;
     const { name, pause } = this.#primary.state;
     if (name === 'Active' || (name === 'Idle' && pause === 'admitting')) this.#primary.post({ type: 'connectRetryExpired' });
+  }
+
+  get #mayBeKept(): boolean {
+    const connected = rank(this.#foremost.state) >= rank({ name: 'OpenSent' });
+    return connected && this.#options.gracefulRestart !== undefined;
   }
 
   /** Takes options that apply to a running session. Others take effect with the next connection. */
@@ -231,7 +240,10 @@ export class Session {
   ): ConnectionFsm | 'restarted' {
     if (other.state.name === 'Established') {
       const settled = this.#components.clock.now() - this.#establishedAt > collisionWindow * 1000;
-      return settled && saysRestarted(open) ? 'restarted' : fsm;
+      if (settled && saysRestarted(open)) return 'restarted';
+      // Without keepalives nothing else would show that the old connection is dead.
+      if (settled) other.probe();
+      return fsm;
     }
     // Two connections of the peer's: it has given up the earlier one.
     if (fsm.direction === other.direction) return this.#primary;

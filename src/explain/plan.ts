@@ -150,7 +150,7 @@ function nodeSettings(snapshot: Snapshot, node: string): Map<string, string> {
   if (!snapshot.nodes.has(node)) return new Map();
   const { nodePortAddresses, podPrefixes, servicePrefixes, masqueradeBit } = nodeForwarding(snapshot, node);
   const settings = new Map([
-    ['setting: addresses that take NodePort traffic', nodePortAddresses.map(formatAddress).join()],
+    ['setting: addresses that take NodePort traffic', nodePortAddresses.map(formatPrefix).join()],
     ['setting: prefixes of pods', podPrefixes.map(formatPrefix).join()],
     ['setting: prefixes of Services', servicePrefixes.map(formatPrefix).join()],
     ['setting: masquerade bit', String(masqueradeBit)],

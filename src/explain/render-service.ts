@@ -29,7 +29,7 @@ function renderAllocation({ addresses, reason, pools }: ServiceExplanation['allo
 }
 
 function renderNode(explanation: NodeExplanation): string[] {
-  const { node, problem, host, reportedSecondsAgo, frontends, forwarding, reason, addresses } = explanation;
+  const { node, problem, host, reportedSecondsAgo, frontends, healthCheck, forwarding, reason, addresses } = explanation;
   const age = reportedSecondsAgo === undefined ? '' : `  (reported ${reportedSecondsAgo} s ago)`;
   return [
     `Node ${node}${age}`,
@@ -37,9 +37,15 @@ function renderNode(explanation: NodeExplanation): string[] {
     ...host.flatMap((because) => withFix('  host: ', because)),
     `  ${problem === undefined ? 'forwards' : 'should forward'} ${frontends} frontend${frontends === 1 ? '' : 's'}`,
     ...forwarding.flatMap((because) => withFix('    ', because)),
+    ...(healthCheck === undefined ? [] : [renderHealthCheck(healthCheck)]),
     ...(reason === undefined ? [] : withFix('  announces nothing: ', reason)),
     ...addresses.flatMap(renderAddress),
   ];
+}
+
+function renderHealthCheck({ port, localEndpoints }: NonNullable<NodeExplanation['healthCheck']>): string {
+  const answers = localEndpoints.map(({ family, count }) => `${count > 0 ? 200 : 503} over ${family} (${count} ready here)`);
+  return `  answers load balancers at port ${port}: ${answers.join(', ')}`;
 }
 
 function renderAddress({ address, type, reason, peers, refused }: AddressExplanation): string[] {

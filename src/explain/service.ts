@@ -1,5 +1,6 @@
 import { decideAnnouncement, type AddressAnnouncement, type RefusedAdvertisement } from '../decisions/announcement/decision.ts';
 import { frontendsOfAddress } from '../decisions/forwarding/address-frontends.ts';
+import { decideHealthCheck } from '../decisions/forwarding/health-check.ts';
 import { decideForwarding } from '../decisions/forwarding/plan.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import { currentReport, reportAge, type NodeState } from '../model/node-state.ts';
@@ -36,6 +37,8 @@ export interface NodeExplanation {
   /** Age of its last report; absent: there is none. */
   readonly reportedSecondsAgo?: number;
   readonly frontends: number;
+  /** What it should answer at the healthCheckNodePort, where the Service has one. */
+  readonly healthCheck?: { readonly port: number; readonly localEndpoints: readonly { readonly family: string; readonly count: number }[] };
   /** Why this node does not forward all of the Service, by decision or as the agent reports. */
   readonly forwarding: readonly Reason[];
   /** A "no" that concerns every address. */
@@ -80,6 +83,8 @@ function explainNode(snapshot: Snapshot, service: Service, key: ServiceKey, node
   const last = snapshot.nodeStates.get(node);
   const state = currentReport(snapshot.nodeStates, node, now);
   const problem = state === undefined ? reason('AgentSilent', { node }) : state.problem;
+  const check = decideHealthCheck(snapshot, service, node);
+  const localEndpoints = [...(check?.localEndpoints ?? [])].map(([family, count]) => ({ family: `IPv${family}`, count }));
   const differing = (state?.differing ?? []).filter((difference) => difference.service === key);
   const reported = differing.filter(({ aspect }) => aspect === 'Programmed' || aspect === 'HealthCheck');
   return {
@@ -88,6 +93,7 @@ function explainNode(snapshot: Snapshot, service: Service, key: ServiceKey, node
     host: state?.host ?? [],
     ...(last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) }),
     frontends: forwarding?.frontends.length ?? 0,
+    ...(check === undefined ? {} : { healthCheck: { port: check.port, localEndpoints } }),
     forwarding: [...reasons, ...reported.map((difference) => difference.reason)],
     ...(announcement.reason === undefined ? {} : { reason: announcement.reason }),
     addresses: announcement.addresses.map((announced) =>

@@ -106,6 +106,10 @@ export interface HeraldConfig {
   readonly podCIDRs: readonly Prefix[];
   /** Packets to addresses inside that no Service owns are dropped. */
   readonly serviceCIDRs: readonly Prefix[];
+  /** Addresses of nodes inside take NodePort traffic. Empty: the primary address of each family. */
+  readonly nodePortAddresses: readonly Prefix[];
+  /** Services with this value of the label service.kubernetes.io/service-proxy-name are served as well. Absent: none. */
+  readonly serviceProxyName?: string;
   readonly masqueradeBit: number;
   /** Services of this class are ours. */
   readonly loadBalancerClass: string;

@@ -16,6 +16,7 @@ export const defaultConfig: HeraldConfig = {
   services: 'all',
   podCIDRs: [],
   serviceCIDRs: [],
+  nodePortAddresses: [],
   masqueradeBit: 14,
   loadBalancerClass: 'herald.dev/herald',
   defaultClass: true,

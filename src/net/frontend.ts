@@ -40,6 +40,11 @@ export interface Frontend {
   readonly backends: readonly Backend[];
   /** The backends on this node that policy Local may use. Sorted; empty under policy Cluster. */
   readonly localBackends: readonly Backend[];
+  /**
+   * UDP and SCTP: serving, but not for new connections, because others are nearer or it terminates. The kernel keeps the
+   * flows they have, and forgets those of backends that are in no list any more. Absent: none.
+   */
+  readonly retained?: readonly Backend[];
   /** Seconds a client stays with its backend (sessionAffinity: ClientIP), 1..86400. */
   readonly affinitySeconds?: number;
   /** loadBalancerSourceRanges: sources outside are dropped before translation. Absent: everyone may. */
@@ -54,8 +59,8 @@ export interface ServiceForwarding {
 
 /** What a node's forwarding needs to know beside the services. */
 export interface NodeForwarding {
-  /** Addresses that take NodePort traffic. */
-  readonly nodePortAddresses: readonly Address[];
+  /** Those of the node's own addresses that are inside take NodePort traffic; never a loopback address. */
+  readonly nodePortAddresses: readonly Prefix[];
   /** Sources inside are pods (the local detector): their ClusterIP traffic is not masqueraded. Empty: nothing is a pod. */
   readonly podPrefixes: readonly Prefix[];
   /** Service CIDRs: packets to addresses inside that no service owns are dropped. */

@@ -53,6 +53,15 @@ export function prefixContains(prefix: Prefix, address: Address): boolean {
   return prefix.address.value >> shift === address.value >> shift;
 }
 
+/** What is left of a prefix without the addresses of another one, as few disjoint prefixes. */
+export function withoutPrefix(prefix: Prefix, hole: Prefix): Prefix[] {
+  if (prefixContains(hole, prefix.address) && hole.length <= prefix.length) return [];
+  if (!prefixContains(prefix, hole.address) || hole.length < prefix.length) return [prefix];
+  const length = prefix.length + 1;
+  const upper = { family: familyOf(prefix), value: prefix.address.value + (1n << BigInt(bitsOf(familyOf(prefix)) - length)) };
+  return [...withoutPrefix({ address: prefix.address, length }, hole), ...withoutPrefix({ address: upper, length }, hole)];
+}
+
 /** The highest address of the prefix. */
 export function lastAddress(prefix: Prefix): Address {
   const { family, value } = prefix.address;

@@ -9,7 +9,7 @@ import { markerChain } from '../../src/dataplane/nftables/layout.ts';
 import { skeleton, skeletonScript } from '../../src/dataplane/nftables/skeleton.ts';
 import { address, type Family } from '../../src/net/address.ts';
 import type { Backend, Frontend, NodeForwarding, Protocol, ServiceForwarding } from '../../src/net/frontend.ts';
-import { maskedPrefix, prefix } from '../../src/net/prefix.ts';
+import { hostPrefix, maskedPrefix, prefix } from '../../src/net/prefix.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { silentLog } from '../../src/system/log.ts';
 import { VirtualClock } from '../../src/system/virtual-clock.ts';
@@ -23,7 +23,7 @@ const clusterIp = (family: Family, host: number): string => (family === 4 ? `172
 const external = (family: Family, host: number): string => (family === 4 ? `192.0.2.${host}` : `fd09::${host}`);
 
 const node: NodeForwarding = {
-  nodePortAddresses: families.map((family) => address(nodeAddress(family))),
+  nodePortAddresses: families.map((family) => hostPrefix(address(nodeAddress(family)))),
   podPrefixes: [prefix('10.244.0.0/16'), prefix('fd01::/64')],
   servicePrefixes: [prefix('172.30.0.0/24'), prefix('fd02::/112')],
   masqueradeBit: 14,
@@ -389,7 +389,7 @@ describe('faults', () => {
     expect(result?.quarantined.get('192.0.2.31 TCP 80')?.error).toMatch(/no such file/i);
     for (const host of [30, 32, 33]) {
       const outcome = await lab.request('client', { protocol: 'TCP', address: external(4, host), port: 80, count: 4 });
-      expect(Object.keys(outcome.counts).every((name) => name.startsWith('pod'))).toBe(true);
+      expect(Object.keys(outcome.counts).every((name) => name.startsWith('pod')), JSON.stringify([host, outcome])).toBe(true);
     }
     poison = undefined;
     const later = await other.apply(new Map([['s30', undefined]]));

@@ -4,7 +4,7 @@ import { until } from '../lab/until.ts';
 import {
   asnOf,
   Programs,
-  speakerAsn,
+  speakerAsnOf,
   started,
   type Daemon,
   type DaemonKind,
@@ -108,7 +108,7 @@ class Bird implements Daemon {
   }
 
   #configuration(): string {
-    const { family, password, dials, ttlSecurity, kernel, announces = [] } = this.#options;
+    const { family, password, dials, ttlSecurity, kernel, announces = [], fourOctetAsn } = this.#options;
     return `
 log stderr all;
 router id ${routerAddress[4]};
@@ -119,10 +119,11 @@ ${kernel === true ? 'protocol kernel { ipv4 { export all; }; }\nprotocol kernel 
 protocol static { ipv${family}; ${announces.map((prefix) => `route ${prefix} blackhole;`).join(' ')} }
 protocol bgp herald {
   local ${routerAddress[family]} as ${asnOf(this.#options)};
-  neighbor ${speakerAddress[family]} as ${speakerAsn};
+  neighbor ${speakerAddress[family]} ${fourOctetAsn === false ? 'external' : `as ${speakerAsnOf(this.#options)}`};
   ${dials === true ? 'connect delay time 1; connect retry time 1;' : 'passive on;'}
   ${ttlSecurity === true ? 'ttl security on;' : ''}
   hold time 9;
+  ${fourOctetAsn === false ? 'enable as4 off;' : ''}
   error wait time 1, 2;
   error forget time 1;
   ${password === undefined ? '' : `password "${password}";`}

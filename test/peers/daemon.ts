@@ -14,6 +14,8 @@ export type Feature =
   | 'shutdown text'
   /** It takes IPv4 routes with an IPv6 next hop (RFC 8950). */
   | 'extended next hop'
+  /** It can be told to leave out the capability for 4-octet AS numbers. */
+  | 'no 4-octet AS numbers'
   /** It drops segments that have come further than they should (RFC 5082). */
   | 'GTSM'
   /** It keeps our routes while we restart (RFC 4724). */
@@ -39,6 +41,10 @@ export interface DaemonOptions {
   /** Prefixes that it announces to us, of the session's family. */
   readonly announces?: readonly string[];
   readonly unnumbered?: boolean;
+  /** Our AS number, where it is not the usual one. */
+  readonly speakerAsn?: number;
+  /** False: it says nothing of 4-octet AS numbers, as speakers did before RFC 6793. */
+  readonly fourOctetAsn?: boolean;
 }
 
 /** A route that the daemon has from us, in its own view. */
@@ -94,9 +100,11 @@ export interface DaemonKind {
 }
 
 export const routerAsn = 65001;
-export const speakerAsn = 64512;
+const usualSpeakerAsn = 64512;
 
-export const asnOf = ({ internal }: DaemonOptions): number => (internal === true ? speakerAsn : routerAsn);
+export const speakerAsnOf = ({ speakerAsn = usualSpeakerAsn }: DaemonOptions): number => speakerAsn;
+
+export const asnOf = ({ internal }: DaemonOptions): number => (internal === true ? usualSpeakerAsn : routerAsn);
 
 /** Starts it; what has failed to start is ended. */
 export async function started(daemon: Daemon): Promise<Daemon> {

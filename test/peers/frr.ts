@@ -5,7 +5,7 @@ import { until } from '../lab/until.ts';
 import {
   asnOf,
   Programs,
-  speakerAsn,
+  speakerAsnOf,
   started,
   type Daemon,
   type DaemonKind,
@@ -19,7 +19,7 @@ import { inRoot, type Root } from './root.ts';
 export function frr(root: Root): DaemonKind {
   return {
     name: `FRR ${version(root)}`,
-    lacks: {},
+    lacks: { 'no 4-octet AS numbers': 'it has them always, or no capabilities at all' },
     usesKernel: true,
     takesManyPrefixes: true,
     start: (link, options) => started(new Frr(root, link, options)),
@@ -130,7 +130,7 @@ class Frr implements Daemon {
   #configuration(): string {
     const { password, dials, ttlSecurity, announces = [], unnumbered } = this.#options;
     const neighbor = this.#neighbor;
-    const remote = `remote-as ${unnumbered === true ? 'external' : speakerAsn}`;
+    const remote = `remote-as ${unnumbered === true ? 'external' : speakerAsnOf(this.#options)}`;
     const families = ([4, 6] as const).map(
       (family) => ` address-family ipv${family} unicast
   neighbor ${neighbor} activate

@@ -4,7 +4,7 @@ import { until } from '../lab/until.ts';
 import {
   asnOf,
   Programs,
-  speakerAsn,
+  speakerAsnOf,
   started,
   type Daemon,
   type DaemonKind,
@@ -20,6 +20,7 @@ export function gobgp(root: Root): DaemonKind {
     name: `GoBGP ${/[\d.]+/.exec(run('gobgpd', '--version'))?.[0] ?? 'of unknown version'}`,
     lacks: {
       'route refresh': 'its softresetin goes through the routes that it has kept, and asks nobody',
+      'no 4-octet AS numbers': 'it always says that it has them',
       unnumbered: 'it would learn the address of its neighbour from the neighbour table of the kernel, once, when it starts',
     },
     usesKernel: false,
@@ -140,7 +141,7 @@ router-id = "${routerAddress[4]}"
 [[neighbors]]
 [neighbors.config]
 neighbor-address = "${this.#neighbor}"
-peer-as = ${speakerAsn}
+peer-as = ${speakerAsnOf(this.#options)}
 ${password === undefined ? '' : `auth-password = "${password}"`}
 [neighbors.transport.config]
 local-address = "${routerAddress[family]}"

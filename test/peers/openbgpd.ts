@@ -4,7 +4,7 @@ import { until } from '../lab/until.ts';
 import {
   asnOf,
   Programs,
-  speakerAsn,
+  speakerAsnOf,
   started,
   type Daemon,
   type DaemonKind,
@@ -114,7 +114,7 @@ class Openbgpd implements Daemon {
   }
 
   #configuration(): string {
-    const { family, password, dials, ttlSecurity, announces = [] } = this.#options;
+    const { family, password, dials, ttlSecurity, announces = [], fourOctetAsn } = this.#options;
     return `
 AS ${asnOf(this.#options)}
 router-id ${routerAddress[4]}
@@ -124,9 +124,10 @@ fib-update no
 holdtime 9
 ${announces.map((prefix) => `network ${prefix}`).join('\n')}
 neighbor ${this.#neighbor} {
-  remote-as ${speakerAsn}
+  remote-as ${speakerAsnOf(this.#options)}
   ${dials === true ? '' : 'passive'}
   ${ttlSecurity === true ? 'ttl-security yes' : ''}
+  ${fourOctetAsn === false ? 'announce as-4byte no' : ''}
   announce IPv4 unicast
   announce IPv6 unicast
   ${password === undefined ? '' : `tcp md5sig password "${password}"`}

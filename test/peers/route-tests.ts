@@ -43,6 +43,16 @@ export function routeTests(bench: Bench): void {
     expect((await daemon.routes(6)).get('2001:db8::1/128')).toMatchObject({ asPath: '', localPref: 150, nextHop: speakerAddress[6] });
   });
 
+  test.runIf(bench.family === 4)('BGP-023 an AS number of four octets reaches a daemon whose session has two', async (context) => {
+    bench.needs('no 4-octet AS numbers', context);
+    const speakerAsn = 4_200_000_000;
+    const { daemon, speaker } = await bench.start({ speakerAsn, fourOctetAsn: false }, { localAsn: speakerAsn, families: [4] });
+    await speaker.call('set', 'peer', [{ prefix: '192.0.2.1/32', asPathPrepend: 1 }]);
+    await expectRoutes(daemon, ['192.0.2.1/32']);
+    // AS_PATH has AS_TRANS; the daemon puts the real number in its place, from AS4_PATH (RFC 6793 4.2.3).
+    expect((await daemon.routes(4)).get('192.0.2.1/32')?.asPath).toBe(`${speakerAsn} ${speakerAsn}`);
+  });
+
   test('BGP-090 BGP-096 withdraws in both families, and changes a route in place', async () => {
     const { daemon, speaker } = await bench.start();
     await speaker.call('set', 'peer', ['192.0.2.1/32', '192.0.2.2/32', '2001:db8::1/128', '2001:db8::2/128']);

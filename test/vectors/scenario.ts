@@ -50,6 +50,8 @@ export const places = {
   pods: ['10.244.0.0/16', 'fd01::/64'],
   services: ['172.30.0.0/24', 'fd02::/112'],
   onlyclient: ['10.99.0.2/32', 'fd99::2/128'],
+  outside: ['10.99.0.0/24', 'fd99::/64'],
+  onlynode2: ['10.99.0.8/32', 'fd99::8/128'],
   onlynode: ['10.99.0.1/32', 'fd99::1/128'],
   everyone: ['0.0.0.0/0', '::/0'],
   /** The client's address in the other family. */

@@ -150,6 +150,32 @@ export const scenarios: readonly Scenario[] = [
       'client -> node 30002: untouched',
     ],
   },
+  ...(
+    [
+      ['the second address only', ['$onlynode2'], 'untouched', 'pod1*'],
+      ['both, by prefix', ['$outside'], 'pod1*', 'pod1*'],
+      ['everything', ['$everyone'], 'pod1*', 'pod1*'],
+      ['nothing that the node has', ['$pods'], 'untouched', 'untouched'],
+    ] as const
+  ).map(([what, nodePortAddresses, first, second]): Scenario => ({
+    name: `NodePorts, nodePortAddresses: ${what}`,
+    services: [{ name: 'web', type: 'NodePort', ports: ['80/%@30001'] }],
+    slices: endpoints('$pod1@here'),
+    config: { nodePortAddresses },
+    packets: [
+      `client -> node 30001: ${first}`,
+      `pod2 -> node 30001: ${first}`,
+      `client -> node2 30001: ${second}`,
+      'client -> there 30001: untouched',
+      'client -> external1 30001: untouched',
+    ],
+  })),
+  {
+    name: 'NodePorts without an endpoint refuse on their addresses only',
+    services: [{ name: 'web', type: 'NodePort', ports: ['8080/%@8080'] }],
+    config: { nodePortAddresses: ['$onlynode2'] },
+    packets: ['client -> node2 8080: refused', 'client -> node 8080: untouched'],
+  },
   ...(['Cluster', 'Local'] as const).flatMap((policy) =>
     (
       [
@@ -202,7 +228,14 @@ export const scenarios: readonly Scenario[] = [
         `pod2 -> ${to} 80: dropped`,
         `node -> ${to} 80: pod1*`,
       ]),
+      'external1 -> external1 80: pod1*',
     ],
+  },
+  {
+    name: 'source ranges without the node do not hold the load balancer address',
+    services: [{ name: 'web', assigned: ['$external1'], sourceRanges: ['$onlyclient'] }],
+    slices: endpoints('$pod1@here'),
+    packets: ['client -> external1 80: pod1*', 'node -> external1 80: dropped', 'external1 -> external1 80: dropped'],
   },
   {
     name: 'source ranges of the other family do not count, and a range of everything lifts them',
@@ -253,6 +286,17 @@ export const scenarios: readonly Scenario[] = [
       'pod2 -> pod1 8080: untouched',
       'pod2 -> cluster2 80: refused',
     ],
+  },
+  {
+    name: 'a Service that asks for Herald by its configured name',
+    services: [
+      { name: 'ours', serviceProxyName: 'edge' },
+      { name: 'theirs', serviceProxyName: 'mesh', clusterIPs: ['$cluster2'] },
+      { name: 'anyone', clusterIPs: ['$cluster3'] },
+    ],
+    slices: ['ours', 'theirs', 'anyone'].map((service) => ({ service, endpoints: ['$pod1@here'] })),
+    config: { serviceProxyName: 'edge' },
+    packets: ['pod2 -> cluster1 80: pod1', 'pod2 -> cluster2 80: dropped', 'pod2 -> cluster3 80: pod1'],
   },
   {
     name: 'endpoints written by hand, of no node and outside the cluster',

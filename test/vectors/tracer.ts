@@ -59,11 +59,12 @@ export function trace(node: TracedNode, packet: Packet): Fate {
 }
 
 /** A service address wins over a NodePort of the same number. */
-function frontendOf({ forwarding, frontends }: TracedNode, { protocol, destination, port }: Packet): Frontend | undefined {
+function frontendOf({ forwarding, addresses, frontends }: TracedNode, { protocol, destination, port }: Packet): Frontend | undefined {
   const same = frontends.filter(({ match }) => match.protocol === protocol && match.port === port);
   const onAddress = same.find(({ match }) => match.kind === 'address' && sameAddress(match.address, destination));
   if (onAddress !== undefined) return onAddress;
-  if (!forwarding.nodePortAddresses.some((address) => sameAddress(address, destination))) return undefined;
+  const isNode = addresses.some((address) => sameAddress(address, destination));
+  if (!isNode || !forwarding.nodePortAddresses.some((prefix) => prefixContains(prefix, destination))) return undefined;
   return same.find(({ match }) => match.kind === 'nodePort' && frontendFamily(match) === destination.family);
 }
 

@@ -1,12 +1,16 @@
-import { formatAddress, type Address } from '../../net/address.ts';
-import type { Backend, Frontend } from '../../net/frontend.ts';
+import { formatAddress, sameAddress, type Address } from '../../net/address.ts';
+import { frontendFamily, type Backend, type Frontend, type FrontendMatch, type Protocol } from '../../net/frontend.ts';
+import { isHostPrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
+
+/** Protocols whose flows outlive their backend: a client that never pauses, or begins again from the same port, keeps it for ever. */
+export type FlowProtocol = Exclude<Protocol, 'TCP'>;
 
 /**
- * Which UDP flows the kernel must forget. A flow keeps its backend as long as packets come, so a client that never pauses
- * would talk to a removed backend for ever (kube-proxy does the same clean-up). TCP clients notice by themselves.
+ * Which flows the kernel must forget: those of UDP (kube-proxy does the same) and of SCTP, whose clients use one port for
+ * every association. TCP clients notice by themselves.
  */
 export interface StaleFlows {
-  readonly protocol: 'UDP';
+  readonly protocol: FlowProtocol;
   /** The address the client sent to; absent: any (a NodePort). */
   readonly destination?: Address;
   readonly port: number;
@@ -16,31 +20,83 @@ export interface StaleFlows {
   readonly replyPort?: number;
 }
 
+/** One flow that the kernel tracks: where the client sent it, and who answers. */
+export interface Flow {
+  readonly protocol: FlowProtocol;
+  readonly destination: Address;
+  readonly port: number;
+  readonly replySource: Address;
+  readonly replyPort: number;
+}
+
 export interface ConntrackCleaner {
   /** Deletes the flows; none there is success. Rejects with DataplaneError where the backend is missing or refuses. */
   delete(flows: StaleFlows): Promise<void>;
+  /** All flows of UDP and SCTP, of both families. Rejects as `delete` does. */
+  list(): Promise<readonly Flow[]>;
 }
 
 /** For one frontend that changed from one form to another; undefined: absent. */
-export function staleFlows(before: Frontend | undefined, after: Frontend | undefined, nodePortAddresses: readonly Address[]): StaleFlows[] {
+export function staleFlows(before: Frontend | undefined, after: Frontend | undefined, nodePortAddresses: readonly Prefix[]): StaleFlows[] {
   const match = (after ?? before)?.match;
-  if (match?.protocol !== 'UDP') return [];
+  if (match === undefined || match.protocol === 'TCP') return [];
+  const { protocol, port } = match;
   const where = match.kind === 'address' ? { destination: match.address } : {};
-  const old = backendsOf(before);
-  const current = backendsOf(after);
+  const [old, current] = [usableBackends(before), usableBackends(after)];
+  const keeping = new Set([...current.keys(), ...(after?.retained ?? []).map(backendKey)]);
   const stale: StaleFlows[] = [];
-  for (const [key, backend] of old) {
-    if (current.has(key)) continue;
-    stale.push({ protocol: 'UDP', ...where, port: match.port, replySource: backend.address, replyPort: backend.port });
+  for (const backend of [...old.values(), ...(before?.retained ?? [])]) {
+    if (keeping.has(backendKey(backend))) continue;
+    stale.push({ protocol, ...where, port, replySource: backend.address, replyPort: backend.port });
   }
   if (old.size === 0 && current.size > 0) {
-    const own = match.kind === 'address' ? [match.address] : nodePortAddresses.filter((address) => address.family === match.family);
-    for (const address of own) stale.push({ protocol: 'UDP', destination: address, port: match.port, replySource: address });
+    for (const address of ownAddresses(match, nodePortAddresses))
+      stale.push({ protocol, destination: address, port, replySource: address });
   }
   return stale;
 }
 
-function backendsOf(frontend: Frontend | undefined): Map<string, Backend> {
+/**
+ * Of the flows that an agent finds when it starts: those to a frontend that lead to none of its backends, because the
+ * backend went while no agent ran, or because they began before the frontend was there.
+ */
+export function strayFlows(flows: readonly Flow[], frontends: Iterable<Frontend>, nodePortAddresses: readonly Prefix[]): StaleFlows[] {
+  const byAddress = new Map<string, Frontend>();
+  const byNodePort = new Map<string, Frontend>();
+  for (const frontend of frontends) {
+    const { match } = frontend;
+    if (match.kind === 'address') byAddress.set(`${formatAddress(match.address)} ${match.protocol} ${match.port}`, frontend);
+    else byNodePort.set(`${match.family} ${match.protocol} ${match.port}`, frontend);
+  }
+  const strays = new Map<string, StaleFlows>();
+  for (const { protocol, destination, port, replySource, replyPort } of flows) {
+    const translated = !sameAddress(destination, replySource) || port !== replyPort;
+    const nodePort = byNodePort.get(`${destination.family} ${protocol} ${port}`);
+    // An untranslated flow to a NodePort's number may be to any host; it is ours only where the address is.
+    const ofNode = translated || nodePortAddresses.some((prefix) => prefixContains(prefix, destination));
+    const frontend = byAddress.get(`${formatAddress(destination)} ${protocol} ${port}`) ?? (ofNode ? nodePort : undefined);
+    if (frontend === undefined) continue;
+    const known = new Set([...usableBackends(frontend).keys(), ...(frontend.retained ?? []).map(backendKey)]);
+    // Without a backend an untranslated flow has nowhere else to go.
+    if (known.has(backendKey({ address: replySource, port: replyPort })) || (!translated && known.size === 0)) continue;
+    const stray: StaleFlows = { protocol, destination, port, replySource, replyPort };
+    strays.set(`${protocol} ${formatAddress(destination)} ${port} ${formatAddress(replySource)} ${replyPort}`, stray);
+  }
+  return [...strays.values()];
+}
+
+/** Where flows that were not translated have been going. Of a prefix that is no address nobody knows; they run into their time-out. */
+function ownAddresses(match: FrontendMatch, nodePortAddresses: readonly Prefix[]): Address[] {
+  if (match.kind === 'address') return [match.address];
+  const family = frontendFamily(match);
+  return nodePortAddresses.filter((prefix) => prefix.address.family === family && isHostPrefix(prefix)).map(({ address }) => address);
+}
+
+function usableBackends(frontend: Frontend | undefined): Map<string, Backend> {
   const all = [...(frontend?.backends ?? []), ...(frontend?.localBackends ?? [])];
-  return new Map(all.map((backend) => [`${formatAddress(backend.address)} ${backend.port}`, backend]));
+  return new Map(all.map((backend) => [backendKey(backend), backend]));
+}
+
+function backendKey({ address, port }: Pick<Backend, 'address' | 'port'>): string {
+  return `${formatAddress(address)} ${port}`;
 }

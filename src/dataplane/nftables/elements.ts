@@ -1,6 +1,6 @@
 import { formatAddress, type Family } from '../../net/address.ts';
 import { frontendFamily, type Backend, type Frontend, type FrontendMatch, type NodeForwarding } from '../../net/frontend.ts';
-import { comparePrefixes, formatPrefix, isHostPrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
+import { comparePrefixes, formatPrefix, isHostPrefix, prefix, prefixContains, withoutPrefix, type Prefix } from '../../net/prefix.ts';
 import { backendIds, classOf, rejectClass, slotsFor, slotText, type Kind } from './classid.ts';
 import { affinityLadder, type AffinitySeconds, type SetName } from './layout.ts';
 import { maximumSlots } from './limits.ts';
@@ -74,12 +74,18 @@ export function frontendElements(frontend: Frontend): FrontendElements {
   return { ok: true, elements };
 }
 
+/** A connection from 127.0.0.1 cannot be answered by a pod. ::/8 has ::1 and nothing that a node uses (RFC 4291 2.4). */
+const loopbacks = [prefix('127.0.0.0/8'), prefix('::/8')];
+
 /** The elements that do not belong to a frontend. */
 export function nodeElements(node: NodeForwarding): readonly Element[] {
   const elements = new Map<string, Element>();
   const add = (element: Element): void => void elements.set(elementIdentity(element), element);
-  for (const address of node.nodePortAddresses) add({ family: address.family, set: 'nodeport_ips', key: formatAddress(address) });
+  const nodePorts = node.nodePortAddresses.flatMap((each) =>
+    loopbacks.reduce((rest, hole) => rest.flatMap((one) => withoutPrefix(one, hole)), [each]),
+  );
   for (const family of [4, 6] as const) {
+    for (const prefix of disjointPrefixes(nodePorts, family)) add({ family, set: 'nodeport_ips', key: prefixText(prefix) });
     for (const prefix of disjointPrefixes(node.podPrefixes, family)) add({ family, set: 'pod_prefixes', key: prefixText(prefix) });
     for (const prefix of disjointPrefixes(node.servicePrefixes, family)) add({ family, set: 'service_prefixes', key: prefixText(prefix) });
   }

@@ -55,7 +55,8 @@ export const setShapes = {
   nodeport_picks: { key: [...nodePort, 'class'], value: ['class'] },
   nodeport_picks_local: { key: [...nodePort, 'class'], value: ['class'] },
   cluster_ips: { key: ['address'] },
-  nodeport_ips: { key: ['address'] },
+  /** Where NodePorts are answered, as far as it is an address of the node. */
+  nodeport_ips: { key: ['source'], interval: true },
   service_prefixes: { key: ['source'], interval: true },
   pod_prefixes: { key: ['source'], interval: true },
   /** A local backend as source and destination: a connection of a pod to itself. */

@@ -54,7 +54,7 @@ export const monitorSettle = 300;
 /** Bytes of one line of the monitor; the rest of a longer line is ignored, its beginning says all that is needed. */
 export const maximumMonitorLine = 4_096;
 
-/** Conntrack deletions that wait at any time; beyond, stale UDP flows run into their time-out. */
+/** Conntrack deletions that wait at any time; beyond, stale flows run into their time-out. */
 export const maximumConntrackQueue = 4_096;
 
 /** Unreachable routes of one node. */

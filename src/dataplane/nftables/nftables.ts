@@ -4,7 +4,7 @@ import type { Prefix } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { conntrackCommand } from '../conntrack/conntrack-command.ts';
-import { staleFlows, type ConntrackCleaner, type StaleFlows } from '../conntrack/conntrack-cleaner.ts';
+import { staleFlows, strayFlows, type ConntrackCleaner, type StaleFlows } from '../conntrack/conntrack-cleaner.ts';
 import { DataplaneError, type ApplyResult, type Dataplane, type ForwardingChanges, type QuarantinedFrontend } from '../dataplane.ts';
 import { ipCommand } from '../routes/ip-command.ts';
 import type { RouteTable } from '../routes/unreachable-routes.ts';
@@ -47,6 +47,8 @@ export class NftablesDataplane implements Dataplane {
   readonly #repairListeners: ((what: string) => void)[] = [];
   readonly #failureListeners: ((error: DataplaneError) => void)[] = [];
   readonly #staleFlows: StaleFlows[] = [];
+  /** Nobody has watched which flows came and went: they are to be compared with the frontends. */
+  #flowsUnknown = false;
   #node: NodeForwarding | undefined;
   #nodeTouched = false;
   /** False: the kernel's state is unknown, the next batch begins with reading it. */
@@ -186,6 +188,7 @@ export class NftablesDataplane implements Dataplane {
     this.#addTargets(this.#desired.keys(), targets);
     const result = await this.#kernel.synchronise(this.#node.masqueradeBit, targets);
     this.#synchronised = true;
+    this.#flowsUnknown = true;
     this.#finish([], result);
     return result;
   }
@@ -219,19 +222,34 @@ export class NftablesDataplane implements Dataplane {
       if (this.#staleFlows.length >= maximumConntrackQueue) break;
       this.#staleFlows.push(...staleFlows(before, after, this.#node?.nodePortAddresses ?? []));
     }
-    if (this.#staleFlows.length > 0) this.#cleaning ??= this.#clean();
+    if (this.#staleFlows.length > 0 || this.#flowsUnknown) this.#cleaning ??= this.#clean();
   }
 
   /** After the commit and beside it: nobody waits for old flows to be forgotten. */
   async #clean(): Promise<void> {
+    while (this.#flowsUnknown) {
+      this.#flowsUnknown = false;
+      await this.#findStrays();
+    }
     for (let flows = this.#staleFlows.shift(); flows !== undefined; flows = this.#staleFlows.shift()) {
       try {
         await this.#ports.conntrack.delete(flows);
       } catch (error) {
-        this.#ports.log.warn({ error: String(error) }, 'stale UDP flows could not be deleted');
+        this.#ports.log.warn({ error: String(error) }, 'stale flows could not be deleted');
       }
     }
     this.#cleaning = undefined;
+  }
+
+  async #findStrays(): Promise<void> {
+    try {
+      const flows = await this.#ports.conntrack.list();
+      const frontends = [...this.#desired.keys()].flatMap((key) => this.#desired.get(key)?.frontend ?? []);
+      const strays = strayFlows(flows, frontends, this.#node?.nodePortAddresses ?? []);
+      this.#staleFlows.push(...strays.slice(0, Math.max(0, maximumConntrackQueue - this.#staleFlows.length)));
+    } catch (error) {
+      this.#ports.log.warn({ error: String(error) }, 'flows could not be listed, stale ones may stay until they time out');
+    }
   }
 
   #quarantined(): ReadonlyMap<string, QuarantinedFrontend> {

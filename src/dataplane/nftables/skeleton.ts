@@ -199,7 +199,7 @@ function hookChains(ip: 'ip' | 'ip6', mark: string): [string, Chain][] {
       {
         rules: [
           `meta priority set ${key} map @frontends meta priority vmap @kinds`,
-          `${ip} daddr @nodeport_ips meta priority set ${nodePortView(ip).key} map @nodeports meta priority vmap @nodeport_kinds`,
+          `${ip} daddr @nodeport_ips fib daddr type local meta priority set ${nodePortView(ip).key} map @nodeports meta priority vmap @nodeport_kinds`,
         ],
       },
     ],

@@ -48,7 +48,7 @@ export interface RefusedAdvertisement {
  * readiness, cordons and the state of sessions do not matter here, as in MetalLB: a route is what the node should send.
  */
 export function decideAnnouncement(snapshot: Snapshot, service: Service, nodeName: string): ServiceAnnouncement {
-  const notServed = whyNotServed(service);
+  const notServed = whyNotServed(service, snapshot.config.serviceProxyName);
   if (notServed !== undefined) return { addresses: [], reason: notServed };
   const balanced = balancedAddresses(snapshot, service);
   const candidates: readonly (readonly [AddressType, readonly Address[]])[] = [

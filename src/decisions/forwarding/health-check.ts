@@ -23,7 +23,7 @@ export interface HealthCheck {
 export function decideHealthCheck(snapshot: Snapshot, service: Service, nodeName: string): HealthCheck | undefined {
   const { type, externalTrafficPolicy, healthCheckNodePort: port } = service;
   if (type !== 'LoadBalancer' || externalTrafficPolicy !== 'Local' || port === 0) return undefined;
-  if (whyNotServed(service) !== undefined) return undefined;
+  if (whyNotServed(service, snapshot.config.serviceProxyName) !== undefined) return undefined;
   return { port, localEndpoints: new Map(service.ipFamilies.map((family) => [family, countLocal(snapshot, service, family, nodeName)])) };
 }
 

@@ -1,20 +1,27 @@
 import type { Family } from '../../net/address.ts';
 import type { NodeForwarding } from '../../net/frontend.ts';
-import { comparePrefixes, formatPrefix, type Prefix } from '../../net/prefix.ts';
+import { comparePrefixes, formatPrefix, hostPrefix, type Prefix } from '../../net/prefix.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 
-/** What a node's forwarding needs to know beside the Services. Without a Node object it takes no NodePort traffic. */
+/** What a node's forwarding needs to know beside the Services. Without a Node object and without nodePortAddresses it takes no NodePort traffic. */
 export function nodeForwarding(snapshot: Snapshot, nodeName: string): NodeForwarding {
-  const { podCIDRs, serviceCIDRs, masqueradeBit } = snapshot.config;
-  const internalIPs = snapshot.nodes.get(nodeName)?.internalIPs ?? [];
-  const families: readonly Family[] = [4, 6];
+  const { podCIDRs, serviceCIDRs, nodePortAddresses, masqueradeBit } = snapshot.config;
   return {
-    // kube-proxy's --nodeport-addresses=primary, the default of its nftables mode.
-    nodePortAddresses: families.flatMap((family) => internalIPs.find((address) => address.family === family) ?? []),
+    nodePortAddresses: sortedSet(nodePortAddresses.length > 0 ? nodePortAddresses : primaryAddresses(snapshot, nodeName)),
     podPrefixes: sortedSet(podCIDRs.length > 0 ? podCIDRs : [...snapshot.nodes.values()].flatMap((node) => node.podCIDRs)),
     servicePrefixes: sortedSet(serviceCIDRs),
     masqueradeBit,
   };
+}
+
+/** kube-proxy's --nodeport-addresses=primary, the default of its nftables mode. */
+function primaryAddresses(snapshot: Snapshot, nodeName: string): Prefix[] {
+  const internalIPs = snapshot.nodes.get(nodeName)?.internalIPs ?? [];
+  const families: readonly Family[] = [4, 6];
+  return families.flatMap((family) => {
+    const primary = internalIPs.find((address) => address.family === family);
+    return primary === undefined ? [] : [hostPrefix(primary)];
+  });
 }
 
 function sortedSet(prefixes: readonly Prefix[]): Prefix[] {

@@ -8,7 +8,7 @@ import {
   type FrontendScope,
   type ServiceForwarding,
 } from '../../net/frontend.ts';
-import { familyOf } from '../../net/prefix.ts';
+import { familyOf, hostPrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { assignedAddresses, type Service, type ServicePort } from '../../model/service.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
@@ -25,10 +25,11 @@ export interface ForwardingDecision {
 
 /**
  * What a node forwards for a Service, with the semantics of kube-proxy 1.36. Addresses of a family that is not among
- * spec.ipFamilies are ignored, as kube-proxy does. Source ranges guard load balancer addresses only.
+ * spec.ipFamilies are ignored, as kube-proxy does. Source ranges guard load balancer addresses only; where they hold the node,
+ * they hold the address itself too, with which the node may be masqueraded.
  */
 export function decideForwarding(snapshot: Snapshot, service: Service, nodeName: string): ForwardingDecision {
-  const no = whyNotServed(service);
+  const no = whyNotServed(service, snapshot.config.serviceProxyName);
   if (no !== undefined) return { reasons: [no] };
   const { allowed, reasons } = externalIPs(snapshot, service);
   const listeners: Listener[] = [
@@ -37,6 +38,7 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
     ...listen(allowed, 'external', false),
   ];
   const place = placeOf(snapshot, nodeName);
+  const nodeAddresses = snapshot.nodes.get(nodeName)?.internalIPs ?? [];
   const frontends = new Map<string, Frontend>();
   for (const port of service.ports) {
     const backends = backendsByFamily(snapshot, service, port, place);
@@ -45,7 +47,8 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
       const key = frontendKey(match);
       // An external IP may repeat the load balancer address; the first, which is guarded, stays.
       if (choice === undefined || frontends.has(key)) continue;
-      frontends.set(key, frontend(service, match, scope, guarded, choice));
+      const sources = guarded ? allowedSources(service, match, nodeAddresses) : undefined;
+      frontends.set(key, frontend(service, match, scope, choice, sources));
     }
   }
   const sorted = [...frontends].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, frontend]) => frontend);
@@ -68,6 +71,8 @@ interface PortListener {
 interface Backends {
   readonly cluster: readonly Backend[];
   readonly local: readonly Backend[];
+  /** Serving and in neither list, of protocols whose flows the kernel does not know the end of. */
+  readonly retained: readonly Backend[];
 }
 
 function listen(addresses: readonly Address[], scope: FrontendScope, guarded: boolean): Listener[] {
@@ -99,8 +104,11 @@ function listenersOfPort(service: Service, { protocol, port, nodePort }: Service
 function backendsByFamily(snapshot: Snapshot, service: Service, port: ServicePort, place: NodePlace): Map<Family, Backends> {
   return new Map(
     service.ipFamilies.map((family) => {
-      const { cluster, local } = chooseEndpoints(targetsOf(snapshot, service, port, family), place);
-      return [family, { cluster: toBackends(cluster, place), local: toBackends(local, place) }];
+      const targets = targetsOf(snapshot, service, port, family);
+      const { cluster, local } = chooseEndpoints(targets, place);
+      const chosen = new Set([...cluster, ...local]);
+      const retained = port.protocol === 'TCP' ? [] : targets.filter((target) => (target.ready || target.serving) && !chosen.has(target));
+      return [family, { cluster: toBackends(cluster, place), local: toBackends(local, place), retained: toBackends(retained, place) }];
     }),
   );
 }
@@ -111,10 +119,22 @@ function toBackends(targets: readonly Target[], place: NodePlace): Backend[] {
     .sort((a, b) => compareAddresses(a.address, b.address) || a.port - b.port);
 }
 
-function frontend(service: Service, match: FrontendMatch, scope: FrontendScope, guarded: boolean, choice: Backends): Frontend {
+/** Undefined: everyone. */
+function allowedSources(service: Service, match: FrontendMatch, nodeAddresses: readonly Address[]): Prefix[] | undefined {
+  const ranges = service.loadBalancerSourceRanges.filter((range) => familyOf(range) === frontendFamily(match));
+  if (ranges.length === 0 || ranges.some(({ length }) => length === 0)) return undefined;
+  const holdsNode = nodeAddresses.some((address) => ranges.some((range) => prefixContains(range, address)));
+  return match.kind === 'address' && holdsNode ? [...ranges, hostPrefix(match.address)] : ranges;
+}
+
+function frontend(
+  service: Service,
+  match: FrontendMatch,
+  scope: FrontendScope,
+  choice: Backends,
+  sourceRanges: readonly Prefix[] | undefined,
+): Frontend {
   const policy = scope === 'internal' ? service.internalTrafficPolicy : service.externalTrafficPolicy;
-  const ranges = guarded ? service.loadBalancerSourceRanges.filter((range) => familyOf(range) === frontendFamily(match)) : [];
-  const restricted = ranges.length > 0 && ranges.every(({ length }) => length > 0);
   return {
     match,
     scope,
@@ -122,6 +142,7 @@ function frontend(service: Service, match: FrontendMatch, scope: FrontendScope, 
     backends: choice.cluster,
     localBackends: policy === 'Local' ? choice.local : [],
     ...(service.affinitySeconds === undefined ? {} : { affinitySeconds: service.affinitySeconds }),
-    ...(restricted ? { sourceRanges: ranges } : {}),
+    ...(choice.retained.length === 0 ? {} : { retained: choice.retained }),
+    ...(sourceRanges === undefined ? {} : { sourceRanges }),
   };
 }

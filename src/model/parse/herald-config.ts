@@ -15,9 +15,12 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
   const spec = fields.object('spec');
   const services = spec.oneOf('services', ['all', 'external', 'none']) ?? 'all';
   if (services !== 'all') spec.problem('services', `${services} is not supported yet`, 'write all, or remove it');
+  const serviceProxyName = spec.text('serviceProxyName');
   const config = {
     podCIDRs: spec.parsedList('podCIDRs', limits.cidrs, parsePrefix),
     serviceCIDRs: spec.parsedList('serviceCIDRs', limits.cidrs, parsePrefix),
+    nodePortAddresses: spec.parsedList('nodePortAddresses', limits.cidrs, parsePrefix),
+    ...(serviceProxyName === undefined ? {} : { serviceProxyName }),
     masqueradeBit: spec.integer('masqueradeBit', 0, 31) ?? defaultConfig.masqueradeBit,
     loadBalancerClass: spec.text('loadBalancerClass') ?? defaultConfig.loadBalancerClass,
     defaultClass: spec.boolean('defaultClass') ?? defaultConfig.defaultClass,

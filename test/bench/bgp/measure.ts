@@ -32,7 +32,7 @@ export async function measure(contender: Contender, size: number): Promise<Run> 
       const before = sender.pid === undefined ? 0 : processorTime(sender.pid);
       await sender.open();
       const pid = pidOf(sender);
-      const up = await receiver.until('the session is up', ({ established }) => established, establishMilliseconds);
+      const up = await receiver.established(establishMilliseconds);
       const all = await receiver.until('all prefixes', ({ prefixes }) => prefixes >= count, 10_000 + size * 2);
       const processorAnnounce = processorTime(pid) - before;
       const updates = await receiver.updates();
@@ -48,7 +48,7 @@ export async function measure(contender: Contender, size: number): Promise<Run> 
         sender: contender.name,
         size,
         count,
-        announce: all.at - up.at,
+        announce: all.at - up,
         withdraw: none.at - ordered,
         memory,
         processorAnnounce,
@@ -70,7 +70,7 @@ export async function measureIdle(contender: Contender): Promise<number> {
     const sender = await contender.start(0);
     try {
       await sender.open();
-      await receiver.until('the session is up', ({ established }) => established, establishMilliseconds);
+      await receiver.established(establishMilliseconds);
       await sleep(1500);
       return residentMemory(pidOf(sender));
     } finally {

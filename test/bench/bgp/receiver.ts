@@ -64,6 +64,23 @@ export class Receiver {
     }
   }
 
+  /**
+   * The time of the last look that found the session down. The first that finds it up may come late, because the receiver is at work on
+   * the routes by then, and would flatter a sender that announces at once.
+   */
+  async established(milliseconds: number): Promise<number> {
+    let down = performance.now();
+    await this.until(
+      'the session is up',
+      ({ established, at }) => {
+        if (!established) down = at;
+        return established;
+      },
+      milliseconds,
+    );
+    return down;
+  }
+
   /** UPDATE messages received from the sender. */
   async updates(): Promise<number> {
     const neighbor = JSON.parse(await this.#vty.ask(`show bgp neighbors ${senderAddress} json`)) as Record<

@@ -104,7 +104,7 @@ export class FakeDataplane implements Dataplane {
   }
 
   #logNode({ nodePortAddresses }: NodeForwarding): void {
-    this.#log.push(['node', ...nodePortAddresses.map(formatAddress)].join(' '));
+    this.#log.push(['node', ...nodePortAddresses.map(({ address }) => formatAddress(address))].join(' '));
   }
 
   #commit(): ApplyResult {

@@ -170,6 +170,18 @@ describe('BGP-103 how a session ends', () => {
     await Promise.race([stopped, Promise.resolve()]);
   });
 
+  test('BGP-103 a restart while the session comes back says nothing: the peer may keep routes of the session before', () => {
+    for (const open of [[], [encodeOpen(openOf(helper))]]) {
+      const { clock, speaker, transport, notifications } = run({}, { restarted: true });
+      clock.advance(0);
+      for (const message of open) transport.remote.send(message);
+      clock.advance(0);
+      void speaker.stop({ mode: 'restart' });
+      expect(notifications()).toEqual([]);
+      expect(transport.remote.ended).toBe(true);
+    }
+  });
+
   test('BGP-104 adminDown and removal are a Hard Reset where a NOTIFICATION would not end the routes', () => {
     const { answer, peer, notifications } = run();
     answer();

@@ -182,3 +182,18 @@ test('a peer that connects again and again has a bounded number of connections, 
   expect(flood()).toBe(maximumConnections - 2);
   expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 0 } });
 });
+
+test('BGP-060 a peer that lost power is not locked out by its old connection, also without keepalives', () => {
+  start({ holdTime: 0 });
+  const first = transport.remote;
+  say(first, open, keepaliveMessage);
+  clock.advance(60_000);
+  first.take();
+  for (let i = 0; i < 3; i++) {
+    const second = connect();
+    say(second, open);
+    expect(notifications(second)).toEqual([collision]);
+  }
+  // The kernel of a peer that knows nothing of the connection answers this with a reset.
+  expect(messages(first.take()).map(({ type }) => type)).toEqual([4]);
+});

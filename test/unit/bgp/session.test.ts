@@ -377,6 +377,20 @@ describe('what goes wrong is said in words', () => {
     expect(pauses).toEqual([0, 5, 10, 20, 40, 60, 60, 60]);
   });
 
+  test('BGP-035 a peer that still has a connection of ours from before a power cut is asked again at the usual pace', () => {
+    const pauses: number[] = [];
+    let last = 0;
+    transport.onAccept = (remote) => {
+      pauses.push(Math.round((clock.now() - last) / 1_000));
+      last = clock.now();
+      remote.send(encodeNotification(ceaseNotification(7)));
+    };
+    const peer = speaker.addPeer(options);
+    clock.advance(31_000);
+    expect(pauses).toEqual([0, 5, 5, 5, 5, 5, 5]);
+    expect(peer.status().lastError).toMatch(/Collision Resolution \(6\/7\): it has an earlier connection with us/);
+  });
+
   test('BGP-010 bytes after a fatal error are not looked at', () => {
     const peer = establish();
     types();

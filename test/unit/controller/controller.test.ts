@@ -90,6 +90,16 @@ describe('the controller', () => {
     expect(writer.condition('shop/web', 'Programmed')).toBe('Unknown NoAgentReports');
   });
 
+  test('a health-check node port that a node cannot serve does not make its Service unprogrammed', async () => {
+    const because = reason('HealthCheckNotServed', { port: 32_000, family: 'IPv4', why: 'the port is in use' });
+    source.put(
+      service({ name: 'shop/web' }),
+      report('n1', { differing: [{ service: 'shop/web', aspect: 'HealthCheck', reason: because }] }),
+    );
+    await startController();
+    expect(writer.condition('shop/web', 'Programmed')).toBe('True Programmed');
+  });
+
   test('keeps every assigned address when it starts anew, whatever else waits', async () => {
     source.put(service({ name: 'shop/b' }));
     await (await startController()).stop();

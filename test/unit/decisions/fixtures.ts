@@ -260,19 +260,21 @@ export interface ClusterLiteral {
   /** Sessions that nodes report, Established: addresses by name of the peer, by name of the node. */
   readonly running?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly externalIPPolicies?: readonly { readonly cidrs: readonly string[]; readonly namespaceSelector?: LabelSelector }[];
-  readonly config?: Overrides<Omit<HeraldConfig, 'podCIDRs' | 'serviceCIDRs'>> & {
+  readonly config?: Overrides<Omit<HeraldConfig, 'podCIDRs' | 'serviceCIDRs' | 'nodePortAddresses'>> & {
+    readonly nodePortAddresses?: readonly string[];
     readonly podCIDRs?: readonly string[];
     readonly serviceCIDRs?: readonly string[];
   };
 }
 
-export function config({ podCIDRs, serviceCIDRs, ...rest }: NonNullable<ClusterLiteral['config']> = {}): HeraldConfig {
+export function config({ podCIDRs, serviceCIDRs, nodePortAddresses, ...rest }: NonNullable<ClusterLiteral['config']> = {}): HeraldConfig {
   return {
     kind: 'HeraldConfig',
     metadata: metadata('default'),
     services: 'all',
     podCIDRs: (podCIDRs ?? []).map(prefix),
     serviceCIDRs: (serviceCIDRs ?? []).map(prefix),
+    nodePortAddresses: (nodePortAddresses ?? []).map(prefix),
     masqueradeBit: 14,
     loadBalancerClass: 'herald.dev/herald',
     defaultClass: true,

@@ -24,6 +24,23 @@ const renderedNode = (changes: Partial<NodeExplanation>): string => rendered({ n
 const renderedAddress = (changes: Partial<AddressExplanation>): string => renderedNode({ addresses: [{ ...address, ...changes }] });
 
 describe('renderService', () => {
+  test('a health check is what load balancers hear', () => {
+    const localEndpoints = [
+      { family: 'IPv4', count: 2 },
+      { family: 'IPv6', count: 0 },
+    ];
+    expect(renderedNode({ healthCheck: { port: 32_000, localEndpoints } })).toContain(
+      '\n  answers load balancers at port 32000: 200 over IPv4 (2 ready here), 503 over IPv6 (0 ready here)\n',
+    );
+  });
+
+  test('what is wrong with a host is said of its node, with what to do', () => {
+    const host = [reason('HealthzNotServed', { address: '0.0.0.0:10256', why: 'the port is in use' })];
+    expect(renderedNode({ host })).toMatch(
+      /Node n1\n {2}host: \/healthz is not served at 0\.0\.0\.0:10256: the port is in use\n {6}fix: stop kube-proxy/,
+    );
+  });
+
   test('a Service that is well is five lines', () => {
     expect(rendered({})).toBe(
       [

@@ -96,6 +96,25 @@ describe('explainService', () => {
     expect(matrix(onNode(explanation, 'n2'))).toMatchObject({ '192.0.2.1 tor4': '192.0.2.1/32', '2001:db8::1': 'NoLocalEndpoints' });
   });
 
+  test('says what load balancers hear at the health-check node port, and why they hear nothing', () => {
+    const [web] = fabric.services ?? [];
+    const local = { ...fabric, services: [{ ...web, name: key, externalTrafficPolicy: 'Local' as const, healthCheckNodePort: 32_000 }] };
+    const because = reason('HealthCheckNotServed', { port: 32_000, family: 'IPv4', why: 'the port is in use' });
+    const explanation = explain(local, [state('n1', up), state('n2', up, [{ service: key, aspect: 'HealthCheck', reason: because }])]);
+    expect(onNode(explanation, 'n2')).toMatchObject({
+      healthCheck: {
+        port: 32_000,
+        localEndpoints: [
+          { family: 'IPv4', count: 1 },
+          { family: 'IPv6', count: 0 },
+        ],
+      },
+      forwarding: [because],
+    });
+    expect(matrix(onNode(explanation, 'n2'))).toMatchObject({ '192.0.2.1 tor4': '192.0.2.1/32' });
+    expect(onNode(explain(fabric, []), 'n1')).not.toHaveProperty('healthCheck');
+  });
+
   test('a node whose agent has not written a NodeState is silent', () => {
     const explanation = explain(fabric, [state('n1', up)]);
     expect(onNode(explanation, 'n2').problem).toEqual(reason('AgentSilent', { node: 'n2' }));

@@ -12,6 +12,7 @@ import {
   parsePrefixLeniently,
   prefix,
   prefixContains,
+  withoutPrefix,
 } from '../../../src/net/prefix.ts';
 import {
   formatRange,
@@ -66,6 +67,17 @@ describe('prefixes', () => {
       ok: true,
       warning: expect.stringContaining('leading zeros') as string,
     });
+  });
+
+  test.each([
+    ['10.0.0.0/8', '10.0.0.0/9', ['10.128.0.0/9']],
+    ['10.0.0.0/8', '10.64.0.0/10', ['10.0.0.0/10', '10.128.0.0/9']],
+    ['10.0.0.0/9', '10.0.0.0/8', []],
+    ['10.0.0.0/8', '10.0.0.0/8', []],
+    ['10.0.0.0/8', '11.0.0.0/8', ['10.0.0.0/8']],
+    ['::/0', '127.0.0.0/8', ['::/0']],
+  ])('%s without %s', (text, hole, rest) => {
+    expect(withoutPrefix(prefix(text), prefix(hole)).map(formatPrefix)).toEqual(rest);
   });
 
   test('text leads back to the same prefix, and first and last address are inside', () => {

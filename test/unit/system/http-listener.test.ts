@@ -69,6 +69,12 @@ describe('listenHttp', () => {
     for (const socket of kept) socket.destroy();
   });
 
+  test('of all addresses of one family leaves the port of the other to others', async () => {
+    const six = await listener('::');
+    const four = await listener('0.0.0.0', six.port);
+    expect(four.port).toBe(six.port);
+  });
+
   test('says why it cannot', async () => {
     const { port } = await listener();
     await expect(listener('127.0.0.1', port)).rejects.toMatchObject({ name: 'ListenError', code: 'taken' });

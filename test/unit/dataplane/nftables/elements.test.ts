@@ -133,9 +133,20 @@ describe('the elements of a frontend', () => {
   });
 });
 
+test.each([
+  ['0.0.0.0/0', ['0.0.0.0/2', '64.0.0.0/3', '96.0.0.0/4', '112.0.0.0/5', '120.0.0.0/6', '124.0.0.0/7', '126.0.0.0/8', '128.0.0.0/1']],
+  ['127.0.0.1/32', []],
+  ['10.0.0.0/8', ['10.0.0.0/8']],
+  ['::/0', ['100::/8', '200::/7', '400::/6', '800::/5', '1000::/4', '2000::/3', '4000::/2', '8000::/1']],
+  ['::1/128', []],
+])('NodePorts on %s leave out loopback addresses', (text, expected) => {
+  const elements = nodeElements({ nodePortAddresses: [prefix(text)], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14 });
+  expect(elements.map(({ set, key }) => `${set} ${key}`)).toEqual(expected.map((key) => `nodeport_ips ${key}`));
+});
+
 test('the elements of the node hold each family apart and no overlapping prefixes', () => {
   const elements = nodeElements({
-    nodePortAddresses: [address('10.0.0.1'), address('fd00::1'), address('10.0.0.1')],
+    nodePortAddresses: [prefix('10.0.0.1/32'), prefix('fd00::1/128'), prefix('10.0.0.1/32')],
     podPrefixes: [prefix('10.244.1.0/24'), prefix('10.244.0.0/16'), prefix('fd01::/64')],
     servicePrefixes: [prefix('172.30.0.0/16')],
     masqueradeBit: 14,

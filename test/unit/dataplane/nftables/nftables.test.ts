@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
-import type { StaleFlows } from '../../../../src/dataplane/conntrack/conntrack-cleaner.ts';
+import type { Flow, StaleFlows } from '../../../../src/dataplane/conntrack/conntrack-cleaner.ts';
 import { NftablesDataplane } from '../../../../src/dataplane/nftables/nftables.ts';
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import { frontendKey, type Frontend, type NodeForwarding, type Protocol, type ServiceForwarding } from '../../../../src/net/frontend.ts';
@@ -11,7 +11,7 @@ import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { FakeKernel } from './fake-kernel.ts';
 
 const node: NodeForwarding = {
-  nodePortAddresses: [address('10.0.0.1'), address('fd00::1')],
+  nodePortAddresses: [prefix('10.0.0.1/32'), prefix('fd00::1/128')],
   podPrefixes: [prefix('10.244.0.0/16')],
   servicePrefixes: [prefix('172.30.0.0/16'), prefix('fd02::/112')],
   masqueradeBit: 14,
@@ -34,7 +34,7 @@ const changes = (entries: Record<string, ServiceForwarding | undefined>): Map<st
   new Map(Object.entries(entries));
 const failed = (message = 'refused'): DataplaneError => new DataplaneError('failed', message);
 
-function setup(kernel = new FakeKernel()) {
+function setup(kernel = new FakeKernel(), tracked: readonly Flow[] = []) {
   const clock = new VirtualClock();
   const deleted: StaleFlows[] = [];
   const routes: { present: Prefix[]; writes: string[] } = { present: [], writes: [] };
@@ -43,7 +43,7 @@ function setup(kernel = new FakeKernel()) {
     executor: kernel,
     clock,
     log: silentLog,
-    conntrack: { delete: (flows) => Promise.resolve(void deleted.push(flows)) },
+    conntrack: { delete: (flows) => Promise.resolve(void deleted.push(flows)), list: () => Promise.resolve(tracked) },
     routes: {
       list: () => Promise.resolve({ prefixes: routes.present }),
       change: (add, remove) => {
@@ -390,6 +390,16 @@ describe('flows of UDP', () => {
     expect(await step(undefined)).toEqual(['172.30.0.1:53 10.244.0.3:8080']);
     expect(await step(service(frontend('172.30.0.1', 53, [1])))).toEqual([]);
     expect(await step(undefined)).toEqual([]);
+  });
+
+  test('that an agent finds when it starts are compared with its frontends', async () => {
+    const flow = (replySource: string): Flow => {
+      return { protocol: 'UDP', destination: address('172.30.0.1'), port: 53, replySource: address(replySource), replyPort: 8080 };
+    };
+    const { dataplane, deleted } = setup(new FakeKernel(), ['10.244.0.1', '10.244.0.9'].map(flow));
+    await dataplane.replace(node, new Map([['dns', udp([1])]]));
+    await settle();
+    expect(texts(deleted)).toEqual(['172.30.0.1:53 10.244.0.9:8080']);
   });
 });
 

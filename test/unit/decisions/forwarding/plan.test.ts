@@ -137,6 +137,28 @@ describe('the frontends of a Service', () => {
     expect(guarded).toEqual(['192.0.2.1 TCP 80 external Cluster 10.1.0.1:8080 local 10.1.0.2:8080 from 203.0.113.0/24']);
   });
 
+  test('source ranges that hold the node hold the load balancer address, with which the node may be masqueraded', () => {
+    const nodes = [{ name: 'here', internalIPs: ['10.0.0.1'] }];
+    const from = (range: string): string | undefined =>
+      /from .*/.exec(lines({ assigned: ['192.0.2.1'], sourceRanges: [range] }, [two], { nodes })[1] ?? '')?.[0];
+    expect(from('10.0.0.0/24')).toBe('from 10.0.0.0/24,192.0.2.1/32');
+    expect(from('203.0.113.0/24')).toBe('from 203.0.113.0/24');
+  });
+
+  test('what serves but gets no new connections is retained, where the kernel does not see the end of a flow', () => {
+    const endpoints = ['10.1.0.1@here', '10.1.0.2@two draining', '10.1.0.3@two terminating', '10.1.0.4@two notready'];
+    const retained = (protocol: string): string[] => {
+      const snapshot = cluster({
+        services: [{ name: 'web', ports: [`80/${protocol}`] }],
+        slices: [{ service: 'web', ports: [`8080/${protocol}`], endpoints }],
+      });
+      const service = snapshot.services.get('default/web');
+      if (service === undefined) throw new RangeError('web');
+      return (decideForwarding(snapshot, service, 'here').forwarding?.frontends[0]?.retained ?? []).map(backend);
+    };
+    expect([retained('UDP'), retained('SCTP'), retained('TCP')]).toEqual([['10.1.0.2:8080'], ['10.1.0.2:8080'], []]);
+  });
+
   test('an external IP that repeats the load balancer address does not lift its guard', () => {
     const service = { assigned: ['192.0.2.1'], externalIPs: ['192.0.2.1'], sourceRanges: ['203.0.113.0/24'] };
     expect(lines(service, [two], anyone).filter((line) => line.startsWith('192.0.2.1'))).toEqual([
@@ -229,7 +251,7 @@ describe('the forwarding of a node', () => {
   const show = (literal: ClusterLiteral, name = 'here') => {
     const { nodePortAddresses, podPrefixes, servicePrefixes, masqueradeBit } = nodeForwarding(cluster(literal), name);
     return {
-      ports: nodePortAddresses.map(formatAddress),
+      ports: nodePortAddresses.map(formatPrefix),
       pods: podPrefixes.map(formatPrefix),
       services: servicePrefixes.map(formatPrefix),
       masqueradeBit,
@@ -238,7 +260,7 @@ describe('the forwarding of a node', () => {
 
   test('takes the pods from all nodes, and the first address of each family', () => {
     expect(show({ nodes, config: { serviceCIDRs: ['10.96.0.0/12'] } })).toEqual({
-      ports: ['10.0.0.1', 'fd00::1'],
+      ports: ['10.0.0.1/32', 'fd00::1/128'],
       pods: ['10.1.0.0/24', '10.1.1.0/24', 'fd01::/64'],
       services: ['10.96.0.0/12'],
       masqueradeBit: 14,
@@ -250,6 +272,10 @@ describe('the forwarding of a node', () => {
       pods: ['10.0.0.0/8'],
       masqueradeBit: 3,
     });
+  });
+
+  test('nodePortAddresses of HeraldConfig take the place of the primary addresses', () => {
+    expect(show({ nodes, config: { nodePortAddresses: ['10.0.0.0/8', '::/0', '10.0.0.0/8'] } }).ports).toEqual(['10.0.0.0/8', '::/0']);
   });
 
   test('an unknown node takes no NodePort traffic', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { expandList, parseObject } from '../../../../src/model/parse.ts';
+import { prefix } from '../../../../src/net/prefix.ts';
 import { ours, service } from './manifests.ts';
 
 const pool = { addresses: ['192.0.2.0/24', '2001:db8::1-2001:db8::9'] };
@@ -30,6 +31,15 @@ describe('objects of herald.dev', () => {
       masqueradeBit: 14,
       defaultClass: true,
     });
+  });
+
+  test('HeraldConfig has the addresses that take NodePorts, and a name for Services to ask for', () => {
+    const spec = { nodePortAddresses: ['10.0.0.0/8', '::/0'], serviceProxyName: 'edge' };
+    expect(parseObject(ours('HeraldConfig', spec, 'default')).object).toMatchObject({
+      nodePortAddresses: spec.nodePortAddresses.map(prefix),
+      serviceProxyName: 'edge',
+    });
+    expect(problemsOf(ours('HeraldConfig', { nodePortAddresses: ['primary'] }, 'default'))).toHaveLength(1);
   });
 
   test.each<[object, number, number]>([

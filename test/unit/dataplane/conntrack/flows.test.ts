@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'vitest';
+import { staleFlows, strayFlows, type Flow, type StaleFlows } from '../../../../src/dataplane/conntrack/conntrack-cleaner.ts';
+import { readFlow } from '../../../../src/dataplane/conntrack/conntrack-command.ts';
+import { address, formatAddress } from '../../../../src/net/address.ts';
+import type { Backend, Frontend, Protocol } from '../../../../src/net/frontend.ts';
+import { prefix } from '../../../../src/net/prefix.ts';
+
+/** "10.1.0.1:8080" */
+const backend = (text: string): Backend => {
+  const [at = '', port] = text.split(':');
+  return { address: address(at), port: Number(port), local: false };
+};
+const nodePortAddresses = [prefix('10.99.0.1/32')];
+
+interface Literal {
+  /** "172.30.0.1" or "node". */
+  readonly at: string;
+  readonly port?: number;
+  readonly protocol?: Protocol;
+  readonly backends?: readonly string[];
+  readonly local?: readonly string[];
+  readonly retained?: readonly string[];
+}
+
+function frontend({ at, port = 80, protocol = 'UDP', backends = [], local = [], retained = [] }: Literal): Frontend {
+  return {
+    match: at === 'node' ? { kind: 'nodePort', family: 4, protocol, port } : { kind: 'address', address: address(at), protocol, port },
+    scope: 'external',
+    policy: local.length > 0 ? 'Local' : 'Cluster',
+    backends: backends.map(backend),
+    localBackends: local.map(backend),
+    ...(retained.length === 0 ? {} : { retained: retained.map(backend) }),
+  };
+}
+
+/** "UDP 172.30.0.1:80 10.1.0.1:8080": where the client sent it, who answers. */
+const text = ({ protocol, destination, port, replySource, replyPort }: StaleFlows | Flow): string =>
+  `${protocol} ${destination === undefined ? '*' : formatAddress(destination)}:${port} ${formatAddress(replySource)}:${replyPort ?? '*'}`;
+
+const flow = (line: string): Flow => {
+  const [protocol, to = '', from = ''] = line.split(' ');
+  const [destination, reply] = [backend(to), backend(from)];
+  return {
+    protocol: protocol === 'SCTP' ? 'SCTP' : 'UDP',
+    destination: destination.address,
+    port: destination.port,
+    replySource: reply.address,
+    replyPort: reply.port,
+  };
+};
+
+describe('the flows of a frontend that changes', () => {
+  const web = (rest: Omit<Literal, 'at'> = {}): Frontend => frontend({ at: '172.30.0.1', ...rest });
+  const two = ['10.1.0.1:8080', '10.1.0.2:8080'];
+
+  test.each<[string, Frontend | undefined, Frontend | undefined, string[]]>([
+    ['a backend that goes', web({ backends: two }), web({ backends: two.slice(1) }), ['UDP 172.30.0.1:80 10.1.0.1:8080']],
+    ['the last one, so that nobody is left', web({ backends: two.slice(1) }), web(), ['UDP 172.30.0.1:80 10.1.0.2:8080']],
+    ['the whole Service', web({ backends: two.slice(1) }), undefined, ['UDP 172.30.0.1:80 10.1.0.2:8080']],
+    [
+      'another port of the same pod',
+      web({ backends: ['10.1.0.1:8080'] }),
+      web({ backends: ['10.1.0.1:9090'] }),
+      ['UDP 172.30.0.1:80 10.1.0.1:8080'],
+    ],
+    ['one that serves on without new flows', web({ backends: two }), web({ backends: two.slice(1), retained: two.slice(0, 1) }), []],
+    [
+      'which ends later',
+      web({ backends: two.slice(1), retained: two.slice(0, 1) }),
+      web({ backends: two.slice(1) }),
+      ['UDP 172.30.0.1:80 10.1.0.1:8080'],
+    ],
+    ['and comes back', web({ backends: two.slice(1), retained: two.slice(0, 1) }), web({ backends: two }), []],
+    ['a frontend that comes: what went past it', undefined, web({ backends: two }), ['UDP 172.30.0.1:80 172.30.0.1:*']],
+    ['its first backend', web(), web({ backends: two }), ['UDP 172.30.0.1:80 172.30.0.1:*']],
+    ['a second backend', web({ backends: two.slice(1) }), web({ backends: two }), []],
+    [
+      'SCTP',
+      web({ protocol: 'SCTP', backends: two }),
+      web({ protocol: 'SCTP', backends: two.slice(1) }),
+      ['SCTP 172.30.0.1:80 10.1.0.1:8080'],
+    ],
+    ['TCP stays', web({ protocol: 'TCP', backends: two }), web({ protocol: 'TCP' }), []],
+    [
+      'a NodePort, on any address',
+      frontend({ at: 'node', backends: two }),
+      frontend({ at: 'node', backends: two.slice(1) }),
+      ['UDP *:80 10.1.0.1:8080'],
+    ],
+    ['a NodePort that comes', undefined, frontend({ at: 'node', backends: two }), ['UDP 10.99.0.1:80 10.99.0.1:*']],
+    [
+      'a local backend',
+      web({ backends: two, local: two.slice(0, 1) }),
+      web({ backends: two.slice(1) }),
+      ['UDP 172.30.0.1:80 10.1.0.1:8080'],
+    ],
+  ])('%s', (_, before, after, expected) => {
+    expect(staleFlows(before, after, nodePortAddresses).map(text)).toEqual(expected);
+  });
+});
+
+describe('the flows that an agent finds when it starts', () => {
+  // Three endpoints, of which the second has gone and the third serves without new flows.
+  const frontends = (protocol: Protocol): Frontend[] =>
+    ['172.30.0.1', '192.0.2.1', '198.51.100.1', 'node'].map((at) =>
+      frontend({ at, port: at === 'node' ? 30_001 : 80, protocol, backends: ['10.1.0.1:8080'], retained: ['10.1.0.3:8080'] }),
+    );
+  const all = (protocol: Protocol): Flow[] =>
+    [1, 2, 3].flatMap((endpoint) =>
+      ['172.30.0.1:80', '192.0.2.1:80', '198.51.100.1:80', '172.30.0.1:81', '192.0.2.1:81', '198.51.100.1:81', '10.99.0.1:30001'].map(
+        (to) => flow(`${protocol} ${to} 10.1.0.${endpoint}:8080`),
+      ),
+    );
+  const gone = (protocol: Protocol): string[] =>
+    ['172.30.0.1:80', '192.0.2.1:80', '198.51.100.1:80', '10.99.0.1:30001'].map((to) => `${protocol} ${to} 10.1.0.2:8080`);
+
+  test.each(['UDP', 'SCTP'] as const)('%s: those to an endpoint that neither is used nor serves go, and no others', (protocol) => {
+    expect(strayFlows(all(protocol), frontends(protocol), nodePortAddresses).map(text).toSorted()).toEqual(gone(protocol).toSorted());
+  });
+
+  test('those to an old port of an endpoint go', () => {
+    const old = ['UDP 172.30.0.1:80 10.1.0.1:9090', 'UDP 10.99.0.1:30001 10.1.0.1:9090'];
+    expect(strayFlows(old.map(flow), frontends('UDP'), nodePortAddresses).map(text)).toEqual(old);
+  });
+
+  test('those that began before the frontend was there go, and only on its own addresses', () => {
+    const before = ['UDP 172.30.0.1:80 172.30.0.1:80', 'UDP 10.99.0.1:30001 10.99.0.1:30001'];
+    const foreign = ['UDP 203.0.113.9:30001 203.0.113.9:30001', 'UDP 203.0.113.9:80 203.0.113.9:80'];
+    expect(strayFlows([...before, ...foreign].map(flow), frontends('UDP'), nodePortAddresses).map(text)).toEqual(before);
+  });
+
+  test('without an endpoint the translated ones go, unlike in kube-proxy, and the others have nowhere else to go', () => {
+    const empty = [frontend({ at: '172.30.0.1' })];
+    const flows = ['UDP 172.30.0.1:80 10.1.0.1:8080', 'UDP 172.30.0.1:80 172.30.0.1:80'].map(flow);
+    expect(strayFlows(flows, empty, []).map(text)).toEqual(['UDP 172.30.0.1:80 10.1.0.1:8080']);
+  });
+
+  test('flows of one protocol are none of the other', () => {
+    expect(strayFlows(all('UDP'), frontends('SCTP'), nodePortAddresses)).toEqual([]);
+  });
+});
+
+describe('a line of conntrack -L', () => {
+  test.each([
+    [
+      'udp      17 27 src=10.99.0.2 dst=192.0.2.1 sport=40000 dport=80 src=10.244.1.11 dst=10.244.1.1 sport=8080 dport=1234 mark=0 use=1',
+      'UDP 192.0.2.1:80 10.244.1.11:8080',
+    ],
+    [
+      'udp      17 29 src=fd99::2 dst=fd09::1 sport=40000 dport=80 [UNREPLIED] src=fd09::1 dst=fd99::2 sport=80 dport=40000 mark=0 use=1',
+      'UDP fd09::1:80 fd09::1:80',
+    ],
+  ])('%s', (line, expected) => {
+    const read = readFlow('UDP', line);
+    expect(read === undefined ? undefined : text(read)).toBe(expected);
+  });
+
+  test.each(['', 'conntrack v1.4.7 (conntrack-tools): 1 flow entries have been shown.', 'unknown 47 5 src=10.0.0.1 dst=10.0.0.2'])(
+    'none: %j',
+    (line) => {
+      expect(readFlow('UDP', line)).toBeUndefined();
+    },
+  );
+});
