@@ -93,6 +93,19 @@ describe('the same by netlink and by the nft command', () => {
     expect(listing('netlink')).toEqual(listing('command'));
   });
 
+  test('prefixes that touch each other, up to the last address', async () => {
+    const prefixes = { 4: ['0.0.0.0/2', '64.0.0.0/3', '96.0.0.0/4', '128.0.0.0/1'], 6: ['100::/8', '200::/7', '8000::/1'] };
+    const adds = families.flatMap((family) => prefixes[family].map((key): Element => ({ family, set: 'pod_prefixes', key })));
+    await both(change({ adds }));
+    expect(listing('netlink')).toEqual(listing('command'));
+    for (const table of tables)
+      expect(texts((await executors.netlink.readTable(table))?.elements)).toEqual(
+        texts(adds.filter(({ family }) => family === table.family)),
+      );
+    await both(change({ deletes: adds }));
+    expect(listing('netlink')).toEqual(listing('command'));
+  });
+
   test('each reads what the other wrote', async () => {
     const elements = families.flatMap((family) => randomElements(family, 200, 7));
     await both(change({ adds: elements }));

@@ -48,7 +48,7 @@ function service(index: number, version = 0): ServiceForwarding {
 }
 
 const node: NodeForwarding = {
-  nodePortAddresses: [address('192.0.2.1')],
+  nodePortAddresses: [prefix('192.0.2.1/32')],
   podPrefixes: [prefix('10.0.0.0/8')],
   servicePrefixes: [prefix('172.16.0.0/12')],
   masqueradeBit: 14,

@@ -29,6 +29,7 @@ export function hostNumber(value: number): Uint8Array {
 
 export const metaKeys = { priority: 2, mark: 3, l4proto: 16 } as const;
 export const conntrackKeys = { state: 0, status: 2 } as const;
+export const routeFlags = { saddr: 1, daddr: 2 } as const;
 export const payloadBases = { network: 1, transport: 2 } as const;
 
 export const expressions = {
@@ -62,13 +63,13 @@ export const expressions = {
       [2, key],
     ],
   }),
-  /** The type of the source address: local and the like. */
-  sourceType: (to: number): Expression => ({
+  /** The type of the source or destination address: local and the like. */
+  addressType: (flag: number, to: number): Expression => ({
     name: 'fib',
     attributes: [
       [1, register(to)],
       [2, 3],
-      [3, 1],
+      [3, flag],
     ],
   }),
   random: (modulus: number, to: number): Expression => ({

@@ -1,7 +1,16 @@
 import type { Family } from '../../../net/address.ts';
 import { tableFamily } from '../layout.ts';
 import { protocolFamily } from './constants.ts';
-import { conntrackKeys, expressions, hostNumber, metaKeys, payloadBases, type Expression, type Verdict } from './expressions.ts';
+import {
+  conntrackKeys,
+  expressions,
+  hostNumber,
+  metaKeys,
+  payloadBases,
+  routeFlags,
+  type Expression,
+  type Verdict,
+} from './expressions.ts';
 
 /** A set without a name that a rule mentions: it belongs to the rule. */
 export interface AnonymousSet {
@@ -235,10 +244,12 @@ class RuleCompiler implements CompiledRule {
         this.#emit(expressions.conntrack(key, octet));
         return { length: 4, kind: key === conntrackKeys.state ? 'state' : 'status' };
       }
-      case 'fib':
-        this.#skip('saddr', 'type');
-        this.#emit(expressions.sourceType(octet));
+      case 'fib': {
+        const flag = this.#choose(routeFlags);
+        this.#skip('type');
+        this.#emit(expressions.addressType(flag, octet));
         return { length: 4, kind: 'addressType' };
+      }
       case 'numgen':
         this.#skip('random', 'mod');
         this.#emit(expressions.random(this.#number(), octet));
