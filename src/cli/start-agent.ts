@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { Agent } from '../agent/agent.ts';
 import { Speaker } from '../bgp/index.ts';
 import { listForwardFilters } from '../dataplane/host/filter-commands.ts';
-import { commandPorts, NftablesDataplane } from '../dataplane/nftables/nftables.ts';
+import { NftablesDataplane } from '../dataplane/nftables/nftables.ts';
+import { machinePorts } from '../dataplane/nftables/ports.ts';
 import { DirectoryRecords } from '../sources/directory/records.ts';
 import { isSubdomainName } from '../model/parse/metadata.ts';
 import { reason, says } from '../model/reasons.ts';
@@ -28,7 +29,7 @@ export async function startAgent(
   if (!source.snapshot.nodes.has(node)) log.warn({ node, reason: says(reason('NodeUnknown', { node })) }, 'unknown node');
   const lock = await lockOrExplain(join(directory, '.herald/nodes', `${node}.lock`));
   const records = new DirectoryRecords(directory, { clock });
-  const dataplane = new NftablesDataplane(commandPorts(clock, log));
+  const dataplane = new NftablesDataplane(machinePorts(clock, log, { own: true }));
   // Asked when a session begins, which is after the data plane has looked into the kernel.
   const listen = bgpListen === undefined ? {} : { listen: bgpListen };
   const speaker = new Speaker({ clock, random, log, ...listen, restarted: () => dataplane.adopted });

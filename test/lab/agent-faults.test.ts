@@ -19,10 +19,11 @@ afterAll(async () => {
 });
 
 describe('another program removes the rules', () => {
-  test.each(['flush ruleset', 'delete table ip herald'])('nft %s: they are restored, and requests succeed', async (command) => {
+  // From Linux 6.9 on the tables belong to the agent, and nft may fail; before, they are restored.
+  test.each(['flush ruleset', 'delete table ip herald'])('nft %s: they are there afterwards, and requests succeed', async (command) => {
     const [address = ''] = await herald.untilAssigned('shop/web', 2);
     await untilNextHops(lab, 'tor1', address, viaNodes('tor1', nodes, address));
-    await lab.node('node1').exec(['nft', ...command.split(' ')]);
+    await lab.node('node1').exec(['sh', '-c', `nft ${command} || true`]);
     await lab.until('node1 has rules for the address again', async (note) => {
       const { stdout } = await lab.node('node1').exec(['nft', 'list', 'ruleset']);
       return note(stdout.includes(address));

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DataplaneError, type ApplyResult } from '../../src/dataplane/dataplane.ts';
 import { routeCheckInterval } from '../../src/dataplane/nftables/limits.ts';
 import { commandPorts, NftablesDataplane, type NftablesPorts } from '../../src/dataplane/nftables/nftables.ts';
-import type { Transaction } from '../../src/dataplane/nftables/executor.ts';
+import type { NftExecutor, Transaction } from '../../src/dataplane/nftables/executor.ts';
+import { machinePorts } from '../../src/dataplane/nftables/ports.ts';
 import { markerChain } from '../../src/dataplane/nftables/layout.ts';
 import { skeleton, skeletonScript } from '../../src/dataplane/nftables/skeleton.ts';
 import { address, type Family } from '../../src/net/address.ts';
@@ -79,7 +80,9 @@ const services: ReadonlyMap<string, ServiceForwarding> = new Map(
 );
 
 const prefixToNode = ['ip', 'netns', 'exec', namespaceOf('node')];
-const ports = (): NftablesPorts => commandPorts(systemClock, silentLog, prefixToNode);
+const nodeNamespace = { file: `/run/netns/${namespaceOf('node')}`, commandPrefix: prefixToNode };
+// Not owned: tests play other programs that change the tables.
+const ports = (): NftablesPorts => machinePorts(systemClock, silentLog, { own: false, namespace: nodeNamespace });
 const wait = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 async function until(what: string, condition: () => boolean | Promise<boolean>, milliseconds = 2_000): Promise<void> {
@@ -88,6 +91,17 @@ async function until(what: string, condition: () => boolean | Promise<boolean>, 
     if (performance.now() > deadline) throw new Error(`not within ${milliseconds} ms: ${what}`);
     await wait(20);
   }
+}
+
+/** The executor with another way to run transactions. */
+function withRun(executor: NftExecutor, run: NftExecutor['run']): NftExecutor {
+  return {
+    run,
+    removeTables: () => executor.removeTables(),
+    readTable: (skeleton) => executor.readTable(skeleton),
+    monitor: (events) => executor.monitor(events),
+    close: () => executor.close(),
+  };
 }
 
 /** An agent that starts where another one stopped. */
@@ -278,7 +292,7 @@ describe('changes', () => {
     const own = ports();
     const successor = new NftablesDataplane({
       ...own,
-      executor: { ...own.executor, run: (transaction) => (writes.push(transaction), own.executor.run(transaction)) },
+      executor: withRun(own.executor, (transaction) => (writes.push(transaction), own.executor.run(transaction))),
     });
     const result = await successor.replace(node, services);
     expect([...result.quarantined]).toEqual([]);
@@ -354,16 +368,14 @@ describe('faults', () => {
     const own = ports();
     const faulty: NftablesPorts = {
       ...own,
-      executor: {
-        ...own.executor,
-        run: (transaction) =>
-          poison !== undefined && transaction.adds.some(({ key }) => key.startsWith(`${poison} .`))
-            ? own.executor.run({
-                ...transaction,
-                deletes: [...transaction.deletes, { family: 4, set: 'cluster_ips', key: '203.0.113.99' }],
-              })
-            : own.executor.run(transaction),
-      },
+      executor: withRun(own.executor, (transaction) =>
+        poison !== undefined && transaction.adds.some(({ key }) => key.startsWith(`${poison} .`))
+          ? own.executor.run({
+              ...transaction,
+              deletes: [...transaction.deletes, { family: 4, set: 'cluster_ips', key: '203.0.113.99' }],
+            })
+          : own.executor.run(transaction),
+      ),
     };
     await dataplane.close();
     const other = new NftablesDataplane(faulty);
@@ -374,13 +386,10 @@ describe('faults', () => {
     const batch: Promise<ApplyResult>[] = [30, 31, 32, 33].map((host) => other.apply(new Map([[`s${host}`, forwarding(host)]])));
     const [result] = await Promise.all(batch);
     expect([...(result?.quarantined ?? [])].map(([key, { services }]) => [key, services])).toEqual([['192.0.2.31 TCP 80', ['s31']]]);
-    expect(result?.quarantined.get('192.0.2.31 TCP 80')?.error).toContain('No such file');
+    expect(result?.quarantined.get('192.0.2.31 TCP 80')?.error).toMatch(/no such file/i);
     for (const host of [30, 32, 33]) {
       const outcome = await lab.request('client', { protocol: 'TCP', address: external(4, host), port: 80, count: 4 });
-      expect(
-        Object.keys(outcome.counts).every((name) => name.startsWith('pod')),
-        JSON.stringify([host, outcome]),
-      ).toBe(true);
+      expect(Object.keys(outcome.counts).filter((name) => !name.startsWith('pod'))).toEqual([]);
     }
     poison = undefined;
     const later = await other.apply(new Map([['s30', undefined]]));

@@ -41,4 +41,6 @@ export interface NftExecutor {
   readTable(skeleton: Skeleton): Promise<TableListing | undefined>;
   /** Starts to follow changes of our tables. Ends by itself only on failure. */
   monitor(events: MonitorEvents): { stop(): Promise<void> };
+  /** Nothing is called afterwards; the tables stay. */
+  close(): void;
 }

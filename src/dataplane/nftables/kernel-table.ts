@@ -2,6 +2,7 @@ import { ok as assert } from 'node:assert';
 import type { Frontend } from '../../net/frontend.ts';
 import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
+import { divideFound } from './adoption.ts';
 import { ElementStore, planDifference, type Difference, type ElementChange } from './diff.ts';
 import type { Element } from './elements.ts';
 import type { NftExecutor } from './executor.ts';
@@ -38,7 +39,7 @@ interface Record extends ElementChange {
 
 const nothing = { deletes: [], adds: [] } as const;
 
-/** Owns what a predecessor left, until the frontends have taken over what they need of it. */
+/** Owns what a predecessor left and nobody has any more. */
 const adoptedOwner = 'adopted';
 
 /**
@@ -96,10 +97,12 @@ export class KernelTable {
       }
     }
     this.#adopted ??= existed;
-    this.#store = new ElementStore();
-    this.#store.record(planDifference(this.#store, [{ before: [], after: found }]));
+    const { owned, rest } = divideFound(found, targets);
     const previous = this.#targets;
-    this.#targets = new Map([[adoptedOwner, { elements: found }]]);
+    this.#targets = new Map([...owned, [adoptedOwner, rest] as const].map(([owner, elements]) => [owner, { elements }]));
+    this.#store = new ElementStore();
+    const present = [...this.#targets.values()].map(({ elements }) => ({ before: [], after: elements }));
+    this.#store.record(planDifference(this.#store, present));
     this.#revisions = revisions;
     const result = await this.commit(new Map<string, Target | undefined>([[adoptedOwner, undefined], ...targets]), creation);
     // What the frontends were before the table was read again is what their flows were made with.

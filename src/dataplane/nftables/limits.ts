@@ -12,6 +12,27 @@ export const maximumAffinityClients = 65_536;
 /** Elements in one statement of a script: keeps each netlink attribute below 64 KiB. */
 export const elementsPerStatement = 400;
 
+/** Octets of elements in one netlink message: an attribute's length field holds 65535. */
+export const elementBytesPerMessage = 32_768;
+
+/** Octets of one transaction by netlink: about two million elements. */
+export const maximumBatchBytes = 48 * 1024 * 1024;
+
+/** Attempts at a transaction, or at reading a table, that the kernel refuses for a reason that passes. */
+export const maximumAttempts = 5;
+
+/** Milliseconds after the first such attempt; after the second it is twice as long, and so on. */
+export const attemptPause = 20;
+
+/** Attempts to read a list that changes while it is read. */
+export const dumpAttempts = 20;
+
+/** Datagrams of a list, or of events, that are read in one turn of the event loop. */
+export const datagramsPerTurn = 32;
+
+/** Milliseconds between two looks for events on the netlink socket. */
+export const monitorPoll = 100;
+
 /** Bytes of output taken from one command; a listing of 300,000 elements is about 40 MB. */
 export const maximumOutputBytes = 512 * 1024 * 1024;
 

@@ -34,6 +34,7 @@ export function nftCommand(prefix: readonly string[] = []): NftExecutor {
       const transaction = new TransactionReader(events);
       return followCommand(commandLine('monitor'), maximumMonitorLine, (line) => transaction.read(line), events.onEnd);
     },
+    close: () => undefined,
   };
 }
 

@@ -108,19 +108,25 @@ export class NftablesDataplane implements Dataplane {
   }
 
   async close(): Promise<void> {
+    await this.#stop();
+    this.#ports.executor.close();
+  }
+
+  async cleanup(): Promise<void> {
+    await this.#stop();
+    await this.#kernel.remove();
+    await this.#unreachable.remove();
+    this.#ports.executor.close();
+    this.#synchronised = false;
+  }
+
+  async #stop(): Promise<void> {
     this.#closed = true;
     this.#cancelRepair?.();
     await this.#watch?.stop();
     await this.#tail.catch(() => undefined);
     await this.#unreachable.close();
     await this.#cleaning;
-  }
-
-  async cleanup(): Promise<void> {
-    await this.close();
-    await this.#kernel.remove();
-    await this.#unreachable.remove();
-    this.#synchronised = false;
   }
 
   #setNode(node: NodeForwarding): void {

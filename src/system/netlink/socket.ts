@@ -47,6 +47,8 @@ export interface NetlinkOptions {
   readonly groups?: readonly number[];
   /** A file that stands for the network namespace, such as /run/netns/node1; otherwise this process's. */
   readonly networkNamespace?: string;
+  /** Octets of answers and events that may wait; otherwise the bound in limits.ts. */
+  readonly receiveBytes?: number;
 }
 
 /** Undefined where this machine has no FFI; throws a NetlinkError where the kernel refuses. */
@@ -59,7 +61,7 @@ export function openNetlink(options: NetlinkOptions): NetlinkSocket | undefined 
     return opened;
   });
   try {
-    return new LinuxNetlinkSocket(libc, fd, options.groups ?? []);
+    return new LinuxNetlinkSocket(libc, fd, options);
   } catch (error) {
     libc.close(fd);
     throw error;
@@ -74,11 +76,11 @@ class LinuxNetlinkSocket implements NetlinkSocket {
   #sending: Promise<unknown> | undefined;
   #closed = false;
 
-  constructor(libc: NetlinkLibc, fd: number, groups: readonly number[]) {
+  constructor(libc: NetlinkLibc, fd: number, { groups = [], receiveBytes = receiveBufferBytes }: NetlinkOptions) {
     this.#libc = libc;
     this.#fd = fd;
     this.#bufferSize(SO_SNDBUFFORCE, SO_SNDBUF, sendBufferBytes);
-    this.#bufferSize(SO_RCVBUFFORCE, SO_RCVBUF, receiveBufferBytes);
+    this.#bufferSize(SO_RCVBUFFORCE, SO_RCVBUF, receiveBytes);
     this.#option(SOL_NETLINK, NETLINK_CAP_ACK, 1);
     this.#option(SOL_NETLINK, NETLINK_EXT_ACK, 1);
     // struct sockaddr_nl: the kernel chooses the port.

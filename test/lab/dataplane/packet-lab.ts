@@ -62,7 +62,7 @@ export class PacketLab {
     for (const { family, services: own } of played) for (const [key, forwarding] of own) services.set(`${key} IPv${family}`, forwarding);
     this.#present = [...services].flatMap(([key, forwarding]) => (forwarding === undefined ? [] : [key]));
     const { quarantined } = await this.#dataplane.apply(services);
-    if (quarantined.size > 0) throw new Error([...quarantined].join());
+    if (quarantined.size > 0) throw new Error([...quarantined.keys()].join());
     await this.#dataplane.setNode({
       nodePortAddresses: played.flatMap(({ forwarding }) => forwarding.nodePortAddresses),
       podPrefixes: played.flatMap(({ forwarding }) => forwarding.podPrefixes),

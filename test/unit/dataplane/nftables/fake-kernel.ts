@@ -19,6 +19,7 @@ export class FakeKernel implements NftExecutor {
   onLine: (line: string) => void = () => undefined;
   endMonitor: (why: string) => void = () => undefined;
   monitors = 0;
+  closed = false;
 
   run(transaction: Transaction): Promise<void> {
     return this.#run(transactionScript(transaction));
@@ -36,6 +37,10 @@ export class FakeKernel implements NftExecutor {
     for (const line of lines) step(next, line);
     this.tables = next;
     this.transactions.push(lines);
+  }
+
+  close(): void {
+    this.closed = true;
   }
 
   /** A change by another program, with what the monitor says of it. */

@@ -249,6 +249,24 @@ describe('faults', () => {
     expect(kernel.contents().filter((line) => line.startsWith('ip frontends'))).toHaveLength(2);
   });
 
+  test('while the kernel refuses a frontend, reading the tables again leaves the others alone, and that one as it was', async () => {
+    const { kernel, dataplane } = setup();
+    const forms = (backends: readonly number[]): Map<string, ServiceForwarding> =>
+      new Map([1, 2, 3, 4].map((n) => [`s${n}`, service(frontend(`172.30.0.${n}`, 80, n === 2 ? backends : [2, 3]))]));
+    await dataplane.replace(node, forms([2, 3]));
+    const contents = kernel.contents();
+    kernel.fault = (lines) => (lines.some((line) => line.includes('172.30.0.2 .')) ? failed() : undefined);
+    const before = kernel.transactions.length;
+    const result = await dataplane.replace(node, forms([4]));
+    expect([...result.quarantined.keys()]).toEqual(['172.30.0.2 TCP 80']);
+    const lines = kernel.transactions.slice(before).flat();
+    expect(lines.filter((line) => !line.includes(' revision '))).toEqual([]);
+    expect(kernel.contents()).toEqual(contents);
+    kernel.fault = () => undefined;
+    await dataplane.apply(new Map());
+    expect(kernel.contents().filter((line) => line.startsWith('ip backends 172.30.0.2 '))).toHaveLength(1);
+  });
+
   test('what cannot be expressed is quarantined with its reason', async () => {
     const { dataplane } = setup();
     const result = await dataplane.replace(

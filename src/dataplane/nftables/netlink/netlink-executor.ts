@@ -1,0 +1,175 @@
+import { sleep, type Clock } from '../../../system/clock.ts';
+import { MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
+import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../../system/netlink/socket.ts';
+import { DataplaneError } from '../../dataplane.ts';
+import type { MonitorEvents, NftExecutor, Transaction } from '../executor.ts';
+import { families, revisionSet, tableName } from '../layout.ts';
+import { attemptPause, maximumAttempts, maximumBatchBytes } from '../limits.ts';
+import type { TableListing } from '../listing.ts';
+import type { Skeleton } from '../skeleton.ts';
+import type { Batch } from './batch.ts';
+import { elementAttributes, listElement, messages, tableFlags } from './constants.ts';
+import { Conversation, type Refusal } from './conversation.ts';
+import { beginElements, writeData, writeElements } from './element-messages.ts';
+import { hostNumber } from './expressions.ts';
+import { FieldWriter } from './fields.ts';
+import { followChanges } from './follow-changes.ts';
+import { readTable } from './read-table.ts';
+import { tableText, writeRemoval, writeSkeleton, writeTable } from './skeleton-messages.ts';
+
+/** Reasons that pass: memory, another program's transaction, a change between two looks. */
+const passing = new Set(['EAGAIN', 'EBUSY', 'EINTR', 'ENOBUFS', 'ENOMEM', 'ERESTART']);
+
+export interface NetlinkExecutorOptions {
+  /** A file such as /run/netns/node1; otherwise the network namespace of this process. */
+  readonly networkNamespace?: string;
+  /**
+   * The tables belong to this socket (Linux 6.9): nobody else can change them, and another program's "flush ruleset" leaves them
+   * standing. When the socket is closed they stay, and belong to whoever takes them next. Tables that exist without this stay
+   * without it until they are made anew. Older kernels do without.
+   */
+  readonly own: boolean;
+}
+
+/** Drives the kernel by netlink. Undefined where this machine has no FFI, or refuses the socket. */
+export function netlinkExecutor(clock: Clock, { networkNamespace, own }: NetlinkExecutorOptions): NftExecutor | undefined {
+  const options = { protocol: netfilterProtocol, ...(networkNamespace === undefined ? {} : { networkNamespace }) };
+  try {
+    const socket = openNetlink(options);
+    return socket === undefined ? undefined : new NetlinkExecutor(socket, options, clock, own);
+  } catch (error) {
+    if (error instanceof NetlinkError) return undefined;
+    throw error;
+  }
+}
+
+class NetlinkExecutor implements NftExecutor {
+  readonly #socket: NetlinkSocket;
+  readonly #options: NetlinkOptions;
+  readonly #clock: Clock;
+  readonly #conversation: Conversation;
+  /** Of the tables that are made. */
+  #flags: number;
+
+  constructor(socket: NetlinkSocket, options: NetlinkOptions, clock: Clock, own: boolean) {
+    this.#socket = socket;
+    this.#options = options;
+    this.#clock = clock;
+    this.#conversation = new Conversation(socket, clock);
+    this.#flags = own ? tableFlags.owner | tableFlags.persist : 0;
+  }
+
+  async run(transaction: Transaction): Promise<void> {
+    const refusal = await this.#transact((batch) => writeTransaction(batch, transaction, this.#flags));
+    if (refusal === undefined) return;
+    const lacksOwnership = refusal.error.code === 'ENOTSUP' || refusal.error.code === 'EINVAL';
+    if (this.#flags === 0 || !lacksOwnership || !transaction.create.some(({ family }) => refusal.text.startsWith(tableText(family))))
+      throw dataplaneErrorOf(refusal);
+    this.#flags = 0;
+    await this.run(transaction);
+  }
+
+  async removeTables(): Promise<void> {
+    const refusal = await this.#transact((batch) => families.forEach((family) => writeRemoval(batch, family)));
+    if (refusal !== undefined) throw dataplaneErrorOf(refusal);
+  }
+
+  async readTable(skeleton: Skeleton): Promise<TableListing | undefined> {
+    const listing = await this.#attempts(() => readTable(this.#conversation, skeleton));
+    if (listing === undefined || this.#flags === 0) return listing;
+    const refusal = await this.#transact((batch) => writeTable(batch, skeleton.family, this.#flags));
+    // Not supported: a kernel without ownership, or a table that was made without.
+    if (refusal === undefined || refusal.error.code === 'ENOTSUP' || refusal.error.code === 'EINVAL') return listing;
+    if (refusal.error.code === 'EPERM')
+      throw new DataplaneError('permission', `${tableText(skeleton.family)} belongs to another process, or CAP_NET_ADMIN is missing`);
+    throw dataplaneErrorOf(refusal);
+  }
+
+  monitor(events: MonitorEvents): { stop(): Promise<void> } {
+    return followChanges(this.#options, this.#clock, events);
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
+  #transact(fill: (batch: Batch) => void): Promise<Refusal | undefined> {
+    return this.#attempts(async () => {
+      const refusal = await this.#conversation.transact(fill);
+      if (refusal !== undefined && passing.has(refusal.error.code)) throw refusal.error;
+      return refusal;
+    });
+  }
+
+  /** Again while the reason is one that passes. */
+  async #attempts<T>(work: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work();
+      } catch (error) {
+        const isPassing = error instanceof NetlinkError && passing.has(error.code);
+        if (!isPassing || attempt === maximumAttempts) throw translated(error);
+      }
+      await sleep(this.#clock, attemptPause * attempt);
+    }
+  }
+}
+
+function writeTransaction(batch: Batch, { create, deletes, adds, revision }: Transaction, flags: number): void {
+  let id = 0;
+  for (const skeleton of create) writeSkeleton(batch, skeleton, flags, () => ++id);
+  const fields = new FieldWriter();
+  try {
+    writeElements(batch, 'delete', deletes, fields);
+    writeElements(batch, 'add', adds, fields);
+  } catch (error) {
+    if (error instanceof RangeError) throw new DataplaneError('failed', error.message, { cause: error });
+    throw error;
+  }
+  writeRevisions(batch, messages.delElement, revision.remove);
+  writeRevisions(batch, messages.newElement, [revision.add]);
+  if (batch.length > maximumBatchBytes) throw new DataplaneError('failed', `a transaction of ${batch.length} octets`);
+}
+
+function writeRevisions(batch: Batch, type: number, revisions: readonly number[]): void {
+  if (revisions.length === 0) return;
+  batch.addList(
+    type,
+    0,
+    4,
+    () => `elements of ip ${tableName} ${revisionSet}`,
+    (writer) => {
+      const list = beginElements(writer, revisionSet);
+      for (const revision of revisions) {
+        const entry = writer.beginNested(listElement);
+        writeData(writer, elementAttributes.key, hostNumber(revision));
+        writer.endNested(entry);
+      }
+      writer.endNested(list);
+    },
+  );
+}
+
+function dataplaneErrorOf({ error, text }: Refusal): DataplaneError {
+  return new DataplaneError(codeOf(error), text, { cause: error });
+}
+
+function translated(error: unknown): unknown {
+  if (error instanceof NetlinkError) return new DataplaneError(codeOf(error), error.message, { cause: error });
+  if (error instanceof MalformedNetlink) return new DataplaneError('failed', error.message, { cause: error });
+  return error;
+}
+
+function codeOf({ code }: NetlinkError): DataplaneError['code'] {
+  switch (code) {
+    case 'EPERM':
+    case 'EACCES':
+      return 'permission';
+    case 'EPROTONOSUPPORT':
+    case 'EAFNOSUPPORT':
+    case 'ENOTSUP':
+      return 'unavailable';
+    default:
+      return 'failed';
+  }
+}

@@ -1,0 +1,184 @@
+import type { Family } from '../../../net/address.ts';
+import { messageFlags } from '../../../system/netlink/message.ts';
+import { tableFamily, tableName } from '../layout.ts';
+import type { Chain, Skeleton } from '../skeleton.ts';
+import type { Batch } from './batch.ts';
+import {
+  chainAttributes,
+  dataTypes,
+  descriptionAttributes,
+  elementAttributes,
+  fieldAttributes,
+  hookAttributes,
+  hostOrder,
+  listElement,
+  messages,
+  ruleAttributes,
+  setAttributes,
+  setFlags,
+  tableAttributes,
+  verdictType,
+  type DataType,
+} from './constants.ts';
+import { beginElements, writeData } from './element-messages.ts';
+import { expressionList, hostNumber, verdictData, writeAttributes, type Attributes, type Verdict } from './expressions.ts';
+import { anonymousName, classNumber, compileRule, type AnonymousSet } from './rule-compiler.ts';
+import { readDeclaration, typeLength, typeNumber, type SetDeclaration } from './set-declaration.ts';
+
+const { create, append } = messageFlags;
+
+/** Removes the table, if it is there: "create" makes one that is not, and leaves another as it is. */
+export function writeRemoval(batch: Batch, family: Family): void {
+  writeTable(batch, family);
+  batch.add(messages.delTable, 0, family, tableText(family), [[tableAttributes.name, tableName]]);
+}
+
+/** Makes the table, or gives one that is there these flags. */
+export function writeTable(batch: Batch, family: Family, flags?: number): void {
+  batch.add(messages.newTable, create, family, tableText(family), [
+    [tableAttributes.name, tableName],
+    ...(flags === undefined ? [] : [[tableAttributes.flags, flags] as const]),
+  ]);
+}
+
+/** How an error names a table. */
+export const tableText = (family: Family): string => `table ${tableFamily(family)} ${tableName}`;
+
+/** Makes the table from nothing, in the order of the script. `flags`: of tables, see constants. `nextId` numbers the sets of a transaction. */
+export function writeSkeleton(batch: Batch, skeleton: Skeleton, flags: number, nextId: () => number): void {
+  const { family, sets, maps, verdicts, chains } = skeleton;
+  writeRemoval(batch, family);
+  writeTable(batch, family, flags);
+  for (const [name, text] of [...sets, ...maps]) writeSet(batch, family, name, nextId(), readDeclaration(text));
+  for (const name of verdicts.keys()) writeSet(batch, family, name, nextId(), readDeclaration('type classid : verdict ;'));
+  for (const [name, chain] of chains) writeChain(batch, family, name, chain);
+  for (const [name, elements] of verdicts) writeVerdicts(batch, family, name, elements);
+  for (const [name, chain] of chains) for (const rule of chain.rules) writeRule(batch, family, name, rule, nextId);
+}
+
+function writeSet(batch: Batch, family: Family, name: string, id: number, declaration: SetDeclaration): void {
+  const { key, value, flags, size, timeout } = declaration;
+  const fields: Attributes = key.map((type) => [listElement, [[fieldAttributes.length, dataTypes[type].length]]]);
+  const description: Attributes = [
+    ...(size === undefined ? [] : [[descriptionAttributes.size, size] as const]),
+    ...((flags & setFlags.concatenation) === 0 ? [] : [[descriptionAttributes.fields, fields] as const]),
+  ];
+  batch.add(messages.newSet, create, family, `set ${tableFamily(family)} ${tableName} ${name}`, [
+    [setAttributes.table, tableName],
+    [setAttributes.name, name],
+    [setAttributes.flags, flags],
+    [setAttributes.keyType, typeNumber(key)],
+    [setAttributes.keyLength, typeLength(key)],
+    ...valueAttributes(value),
+    ...(description.length === 0 ? [] : [[setAttributes.description, description] as const]),
+    [setAttributes.id, id],
+    ...(timeout === undefined ? [] : [[setAttributes.timeout, BigInt(timeout)] as const]),
+    ...userDataOf(key, value),
+  ]);
+}
+
+/**
+ * Nft prints a number that is a key or a value by itself the wrong way round unless it is told the byte order. Every version
+ * writes and reads this much; what newer ones write beyond it crashes older ones, so nothing else is written.
+ */
+function userDataOf(key: readonly DataType[], value: SetDeclaration['value']): Attributes {
+  const userData = [
+    ...(isNumber(key) ? hostOrder.keys : []),
+    ...(value !== undefined && value !== 'verdict' && isNumber(value) ? hostOrder.values : []),
+  ];
+  return userData.length === 0 ? [] : [[setAttributes.userData, Uint8Array.from(userData)]];
+}
+
+function isNumber(types: readonly DataType[]): boolean {
+  const [only] = types;
+  return types.length === 1 && (only === 'mark' || only === 'classid');
+}
+
+function valueAttributes(value: SetDeclaration['value']): Attributes {
+  if (value === undefined) return [];
+  if (value === 'verdict') return [[setAttributes.dataType, verdictType]];
+  return [
+    [setAttributes.dataType, typeNumber(value)],
+    [setAttributes.dataLength, typeLength(value)],
+  ];
+}
+
+function writeChain(batch: Batch, family: Family, name: string, chain: Chain): void {
+  batch.add(messages.newChain, create, family, `chain ${tableFamily(family)} ${tableName} ${name}`, [
+    [chainAttributes.table, tableName],
+    [chainAttributes.name, name],
+    ...(chain.hook === undefined ? [] : hookOf(chain.hook)),
+  ]);
+}
+
+const hooks: Readonly<Record<string, number>> = { prerouting: 0, input: 1, forward: 2, output: 3, postrouting: 4 };
+
+/** "type nat hook prerouting priority -100" */
+function hookOf(text: string): Attributes {
+  const match = /^type (\w+) hook (\w+) priority (-?\d+)$/.exec(text);
+  const number = hooks[match?.[2] ?? ''];
+  if (number === undefined) throw new Error(`a chain with ${text}`);
+  return [
+    [
+      chainAttributes.hook,
+      [
+        [hookAttributes.number, number],
+        [hookAttributes.priority, Number(match?.[3])],
+      ],
+    ],
+    [chainAttributes.type, match?.[1] ?? ''],
+  ];
+}
+
+/** A few hundred: one message. */
+function writeVerdicts(batch: Batch, family: Family, name: string, elements: ReadonlyMap<string, string>): void {
+  const about = (): string => `elements of ${tableFamily(family)} ${tableName} ${name}`;
+  batch.addList(messages.newElement, create, family, about, (writer) => {
+    const list = beginElements(writer, name);
+    for (const [key, verdict] of elements) {
+      const entry = writer.beginNested(listElement);
+      writeData(writer, elementAttributes.key, hostNumber(classNumber(key)));
+      writeAttributes(writer, [[elementAttributes.data, verdictData(readVerdict(verdict))]]);
+      writer.endNested(entry);
+    }
+    writer.endNested(list);
+  });
+}
+
+function readVerdict(text: string): Verdict {
+  const [word, chain] = text.split(' ');
+  if (word === 'goto' && chain !== undefined) return { goto: chain };
+  if (word === 'jump' && chain !== undefined) return { jump: chain };
+  if (text === 'accept' || text === 'drop' || text === 'return') return text;
+  throw new Error(`a verdict ${text}`);
+}
+
+function writeRule(batch: Batch, family: Family, chain: string, rule: string, nextId: () => number): void {
+  const compiled = compileRule(rule, family, nextId);
+  for (const set of compiled.sets) writeAnonymousSet(batch, family, set);
+  batch.add(messages.newRule, create | append, family, `rule "${rule}" of ${tableFamily(family)} ${tableName} ${chain}`, [
+    [ruleAttributes.table, tableName],
+    [ruleAttributes.chain, chain],
+    [ruleAttributes.expressions, expressionList(compiled.expressions)],
+  ]);
+}
+
+function writeAnonymousSet(batch: Batch, family: Family, { id, type, keys }: AnonymousSet): void {
+  const flags = setFlags.anonymous | setFlags.constant;
+  writeSet(batch, family, anonymousName, id, { flags, key: [type], value: undefined, size: keys.length, timeout: undefined });
+  batch.addList(
+    messages.newElement,
+    create,
+    family,
+    () => 'elements of a set without a name',
+    (writer) => {
+      const list = beginElements(writer, anonymousName, id);
+      for (const key of keys) {
+        const entry = writer.beginNested(listElement);
+        writeData(writer, elementAttributes.key, key);
+        writer.endNested(entry);
+      }
+      writer.endNested(list);
+    },
+  );
+}

@@ -1,0 +1,27 @@
+import type { Clock } from '../../system/clock.ts';
+import type { Log } from '../../system/log.ts';
+import { netlinkExecutor } from './netlink/netlink-executor.ts';
+import { commandPorts, type NftablesPorts } from './nftables.ts';
+
+/** Another network namespace than this process's: its file for sockets, and the words that go before a command. */
+export interface Namespace {
+  /** "/run/netns/node1" */
+  readonly file: string;
+  /** ['ip', 'netns', 'exec', 'node1'] */
+  readonly commandPrefix: readonly string[];
+}
+
+export interface MachineOptions {
+  /** Nobody else can change the tables: see NetlinkExecutorOptions. By the nft command they never belong to anybody. */
+  readonly own: boolean;
+  readonly namespace?: Namespace;
+}
+
+/** The ports that drive this machine's kernel: nf_tables by netlink where this machine has FFI, otherwise by the nft command. */
+export function machinePorts(clock: Clock, log: Log, options: MachineOptions): NftablesPorts {
+  const { namespace, own } = options;
+  const ports = commandPorts(clock, log, namespace?.commandPrefix);
+  const executor = netlinkExecutor(clock, { own, ...(namespace === undefined ? {} : { networkNamespace: namespace.file }) });
+  log.info({ by: executor === undefined ? 'the nft command' : 'netlink' }, 'nftables is driven');
+  return executor === undefined ? ports : { ...ports, executor };
+}

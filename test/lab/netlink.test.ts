@@ -1,0 +1,267 @@
+import { execFileSync } from 'node:child_process';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Element } from '../../src/dataplane/nftables/elements.ts';
+import type { MonitorEvents, NftExecutor, TableChange, Transaction } from '../../src/dataplane/nftables/executor.ts';
+import { markerChain } from '../../src/dataplane/nftables/layout.ts';
+import { netlinkExecutor } from '../../src/dataplane/nftables/netlink/netlink-executor.ts';
+import { nftCommand } from '../../src/dataplane/nftables/nft-command.ts';
+import { skeleton } from '../../src/dataplane/nftables/skeleton.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { netfilterProtocol, openNetlink } from '../../src/system/netlink/socket.ts';
+import { randomElements } from '../unit/dataplane/nftables/netlink/random-elements.ts';
+
+/** Two empty network namespaces, the same done in both: in one by netlink, in the other by the nft command. */
+const names = { netlink: `hn-${process.pid}-netlink`, command: `hn-${process.pid}-command` } as const;
+type Name = keyof typeof names;
+const families = [4, 6] as const;
+const bit = 14;
+
+const inside = (name: Name, ...words: string[]): string =>
+  execFileSync('ip', ['netns', 'exec', names[name], ...words], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+    maxBuffer: 1 << 28,
+  });
+
+function byNetlink(name: Name, own = false): NftExecutor {
+  const executor = netlinkExecutor(systemClock, { own, networkNamespace: `/run/netns/${names[name]}` });
+  if (executor === undefined) throw new Error('netlink is not available here');
+  return executor;
+}
+const byCommand = (name: Name): NftExecutor => nftCommand(['ip', 'netns', 'exec', names[name]]);
+const executors: Record<Name, NftExecutor> = {} as Record<Name, NftExecutor>;
+
+let revision = 0;
+const change = (more: Partial<Transaction>): Transaction => ({
+  create: [],
+  deletes: [],
+  adds: [],
+  ...more,
+  revision: { remove: revision === 0 || more.create !== undefined ? [] : [revision], add: ++revision },
+});
+const tables = families.map((family) => skeleton(family, bit));
+
+async function both(transaction: Transaction): Promise<void> {
+  for (const name of ['netlink', 'command'] as const) await executors[name].run(transaction);
+}
+
+/** Object by object, elements in order. The type of one map differs, see set-declaration.ts. */
+function listing(name: Name): unknown[] {
+  const { nftables } = JSON.parse(inside(name, 'nft', '-j', 'list', 'ruleset')) as { nftables: Record<string, Record<string, unknown>>[] };
+  return nftables.slice(1).map((object) => {
+    const map = object['map'] ?? object['set'];
+    if (map === undefined) return object;
+    if (map['name'] === 'affinity' && map['family'] === 'ip6') delete map['type'];
+    if (Array.isArray(map['elem'])) map['elem'] = map['elem'].map((element) => JSON.stringify(element)).sort();
+    return object;
+  });
+}
+
+const texts = (elements: readonly Element[] | undefined): string[] => (elements ?? []).map((element) => JSON.stringify(element)).sort();
+
+beforeAll(() => {
+  for (const name of Object.values(names)) execFileSync('ip', ['netns', 'add', name]);
+  executors.netlink = byNetlink('netlink');
+  executors.command = byCommand('command');
+});
+
+afterAll(() => {
+  for (const name of Object.values(names)) execFileSync('ip', ['netns', 'del', name]);
+});
+
+beforeEach(async () => {
+  await both(change({ create: tables }));
+});
+
+describe('the same by netlink and by the nft command', () => {
+  test('the skeleton lists the same', () => {
+    expect(listing('netlink')).toEqual(listing('command'));
+    expect(inside('netlink', 'nft', 'list', 'ruleset')).toContain(markerChain(bit));
+  });
+
+  test('elements of every set list the same, added, changed and deleted', async () => {
+    const elements = families.flatMap((family) => randomElements(family, 60));
+    await both(change({ adds: elements }));
+    expect(listing('netlink')).toEqual(listing('command'));
+    const deletes = elements.filter((_, index) => index % 3 === 0);
+    const adds = deletes.flatMap((element, index) => {
+      const other = elements.find(({ family, set, value }) => family === element.family && set === element.set && value !== element.value);
+      return index % 2 === 0 && element.value !== undefined && other?.value !== undefined ? [{ ...element, value: other.value }] : [];
+    });
+    expect(adds.length).toBeGreaterThan(50);
+    await both(change({ deletes, adds }));
+    expect(listing('netlink')).toEqual(listing('command'));
+  });
+
+  test('prefixes that touch each other, up to the last address', async () => {
+    const prefixes = { 4: ['0.0.0.0/2', '64.0.0.0/3', '96.0.0.0/4', '128.0.0.0/1'], 6: ['100::/8', '200::/7', '8000::/1'] };
+    const adds = families.flatMap((family) => prefixes[family].map((key): Element => ({ family, set: 'pod_prefixes', key })));
+    await both(change({ adds }));
+    expect(listing('netlink')).toEqual(listing('command'));
+    for (const table of tables)
+      expect(texts((await executors.netlink.readTable(table))?.elements)).toEqual(
+        texts(adds.filter(({ family }) => family === table.family)),
+      );
+    await both(change({ deletes: adds }));
+    expect(listing('netlink')).toEqual(listing('command'));
+  });
+
+  test('each reads what the other wrote', async () => {
+    const elements = families.flatMap((family) => randomElements(family, 200, 7));
+    await both(change({ adds: elements }));
+    for (const name of ['netlink', 'command'] as const) {
+      for (const table of tables) {
+        const wanted = texts(elements.filter(({ family }) => family === table.family));
+        for (const read of [await byNetlink(name).readTable(table), await byCommand(name).readTable(table)]) {
+          expect(read?.intact).toBe(true);
+          expect(texts(read?.elements)).toEqual(wanted);
+          expect(read?.revisions).toEqual(table.family === 4 ? [revision] : []);
+        }
+      }
+    }
+  });
+
+  test('several thousand elements in one transaction', async () => {
+    const elements = families.flatMap((family) => randomElements(family, 500, 3));
+    await executors.netlink.run(change({ adds: elements }));
+    const read = await executors.netlink.readTable(skeleton(4, bit));
+    expect(texts(read?.elements)).toEqual(texts(elements.filter(({ family }) => family === 4)));
+  });
+});
+
+describe.each(['netlink', 'command'] as const)('by %s', (name) => {
+  const frontend = (host: number, value = '1:1'): Element => ({ family: 4, set: 'frontends', key: `192.0.2.${host} . tcp . 80`, value });
+
+  test('a transaction that the kernel refuses changes nothing', async () => {
+    await executors[name].run(change({ adds: [frontend(1)] }));
+    const refused = executors[name].run(change({ adds: [frontend(2), frontend(1, '2:2')] }));
+    await expect(refused).rejects.toMatchObject({
+      name: 'DataplaneError',
+      code: 'failed',
+      message: expect.stringMatching(/file (already )?exists/i) as string,
+    });
+    revision--;
+    expect(texts((await executors[name].readTable(skeleton(4, bit)))?.elements)).toEqual(texts([frontend(1)]));
+  });
+
+  test('a table that is not there, and one that somebody changed', async () => {
+    inside(name, 'nft', 'add', 'chain', 'ip', 'herald', 'foreign');
+    expect(await executors[name].readTable(skeleton(4, bit))).toMatchObject({ intact: false });
+    inside(name, 'nft', 'delete', 'table', 'ip', 'herald');
+    expect(await executors[name].readTable(skeleton(4, bit))).toBeUndefined();
+    await executors[name].removeTables();
+    await executors[name].removeTables();
+    expect(inside(name, 'nft', 'list', 'ruleset')).toBe('');
+  });
+
+  test('changes are reported with their revisions, and other tables are not', async () => {
+    const changes: TableChange[] = [];
+    const problems: string[] = [];
+    const events: MonitorEvents = {
+      onChange: (seen) => changes.push(seen),
+      onLoss: (what) => problems.push(what),
+      onEnd: (why) => problems.push(why),
+    };
+    const monitor = executors[name].monitor(events);
+    const until = async (condition: () => boolean): Promise<void> => {
+      for (const start = performance.now(); !condition(); await new Promise((resolve) => setTimeout(resolve, 20)))
+        if (performance.now() - start > 10_000) throw new Error(`reported: ${JSON.stringify({ changes, problems })}`);
+    };
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await executors[name].run(change({ adds: [frontend(9)] }));
+    const own = revision;
+    await until(() => changes.length === 1);
+    inside(name, 'nft', 'add', 'table', 'ip', 'other');
+    inside(name, 'nft', 'flush', 'chain', 'ip6', 'herald', 'services');
+    await until(() => changes.length === 2);
+    expect(changes.map(({ revisions }) => revisions)).toEqual([[own], []]);
+    expect(problems).toEqual([]);
+    await monitor.stop();
+    inside(name, 'nft', 'delete', 'table', 'ip', 'other');
+  });
+});
+
+describe('netlink alone', () => {
+  test('an error names the element at fault among thousands, and the object', async () => {
+    const elements = randomElements(6, 300, 5).filter(({ set }) => !set.includes('prefixes') && set !== 'allowed_sources');
+    const victim = elements.find(({ set }, index) => set === 'hairpins' && index > 1_000);
+    if (victim === undefined) throw new Error('no victim');
+    await executors.netlink.run(change({ adds: elements }));
+    await executors.netlink.run(change({ deletes: [victim] }));
+    const refused = executors.netlink.run(change({ deletes: elements }));
+    await expect(refused).rejects.toThrow(`element ${victim.key} of ip6 herald hairpins: no such file or directory`);
+  });
+
+  test('without the right to it nothing can be applied, and the error says so', () => {
+    const program = `
+      const { netlinkExecutor } = await import(${JSON.stringify(new URL('../../src/dataplane/nftables/netlink/netlink-executor.ts', import.meta.url).href)});
+      const { systemClock } = await import(${JSON.stringify(new URL('../../src/system/clock.ts', import.meta.url).href)});
+      const executor = netlinkExecutor(systemClock, { own: true });
+      await executor.run({ create: [], deletes: [], adds: [], revision: { remove: [], add: 1 } }).catch((error) => console.log(error.name, error.code));
+      process.exit(0);`;
+    // The capability alone goes: another user could not read these files.
+    const words = ['setpriv', '--bounding-set=-net_admin', process.execPath, '--input-type=module', '-e', program];
+    expect(inside('netlink', ...words)).toBe('DataplaneError permission\n');
+  });
+
+  test('a socket that overflows reports the loss', async () => {
+    const socket = openNetlink({
+      protocol: netfilterProtocol,
+      groups: [7],
+      networkNamespace: `/run/netns/${names.netlink}`,
+      receiveBytes: 4_096,
+    });
+    if (socket === undefined) throw new Error('no socket');
+    await executors.netlink.run(change({ adds: randomElements(4, 200, 9) }));
+    const read = (): number => {
+      let datagrams = 0;
+      while (socket.receive() !== undefined) datagrams++;
+      return datagrams;
+    };
+    expect(read).toThrow(expect.objectContaining({ code: 'ENOBUFS' }) as Error);
+    socket.close();
+  });
+});
+
+describe('tables that belong to us (Linux 6.9)', () => {
+  const [table] = tables;
+  const nft = (...words: string[]): string => {
+    try {
+      return inside('netlink', 'nft', ...words);
+    } catch {
+      return 'refused';
+    }
+  };
+  const element: Element = { family: 4, set: 'cluster_ips', key: '10.0.0.7' };
+
+  test('other programs cannot change them; the next process takes them over as they are', async () => {
+    await executors.netlink.removeTables();
+    const first = byNetlink('netlink', true);
+    await first.run(change({ create: tables, adds: [element] }));
+    expect(nft('delete', 'table', 'ip', 'herald')).toBe('refused');
+    expect(nft('flush', 'chain', 'ip', 'herald', 'services')).toBe('refused');
+    nft('flush', 'ruleset');
+    expect((await first.readTable(skeleton(4, bit)))?.elements).toEqual([element]);
+
+    const second = byNetlink('netlink', true);
+    await expect(second.readTable(skeleton(4, bit))).rejects.toMatchObject({ code: 'permission' });
+    first.close();
+    // Nobody's now: anybody may change them, which is what the fall-back needs.
+    expect((await second.readTable(skeleton(4, bit)))?.elements).toEqual([element]);
+    expect((await second.readTable(skeleton(6, bit)))?.intact).toBe(true);
+    expect(nft('delete', 'table', 'ip6', 'herald')).toBe('refused');
+    await second.run(change({ deletes: [element] }));
+    await second.removeTables();
+    second.close();
+    expect(inside('netlink', 'nft', 'list', 'ruleset')).toBe('');
+  });
+
+  test('tables that were made without it are used as they are', async () => {
+    await executors.netlink.run(change({ adds: [element] }));
+    const owner = byNetlink('netlink', true);
+    expect((await owner.readTable(table ?? skeleton(4, bit)))?.elements).toEqual([element]);
+    await owner.run(change({ deletes: [element] }));
+    expect(nft('delete', 'table', 'ip6', 'herald')).toBe('');
+    owner.close();
+  });
+});

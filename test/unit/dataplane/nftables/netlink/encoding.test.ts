@@ -1,0 +1,250 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { affinityLadder, allSets } from '../../../../../src/dataplane/nftables/layout.ts';
+import { Batch, netfilterHeaderBytes } from '../../../../../src/dataplane/nftables/netlink/batch.ts';
+import { ChangeReader } from '../../../../../src/dataplane/nftables/netlink/change-reader.ts';
+import { messages } from '../../../../../src/dataplane/nftables/netlink/constants.ts';
+import { beginElements, writeData, writeElements } from '../../../../../src/dataplane/nftables/netlink/element-messages.ts';
+import { register } from '../../../../../src/dataplane/nftables/netlink/expressions.ts';
+import { FieldWriter, readFields } from '../../../../../src/dataplane/nftables/netlink/fields.ts';
+import { entriesOf, readElements } from '../../../../../src/dataplane/nftables/netlink/read-table.ts';
+import { compileRule } from '../../../../../src/dataplane/nftables/netlink/rule-compiler.ts';
+import { readDeclaration, typeLength, typeNumber } from '../../../../../src/dataplane/nftables/netlink/set-declaration.ts';
+import { writeSkeleton } from '../../../../../src/dataplane/nftables/netlink/skeleton-messages.ts';
+import type { Element } from '../../../../../src/dataplane/nftables/elements.ts';
+import type { TableChange } from '../../../../../src/dataplane/nftables/executor.ts';
+import { skeleton } from '../../../../../src/dataplane/nftables/skeleton.ts';
+import { MalformedNetlink } from '../../../../../src/system/netlink/error.ts';
+import { messageHeaderBytes, readMessages, type Message } from '../../../../../src/system/netlink/message.ts';
+import { MessageWriter } from '../../../../../src/system/netlink/message-writer.ts';
+import { randomElements } from './random-elements.ts';
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+const families = [4, 6] as const;
+
+function batchOf(fill: (batch: Batch) => void): readonly Message[] {
+  const batch = new Batch(1);
+  fill(batch);
+  return readMessages(batch.end().datagram);
+}
+
+/** The elements of a batch, read as if the kernel listed them. */
+function readBack(sent: readonly Message[], family: 4 | 6): Element[] {
+  const bySet = new Map<string, ReturnType<typeof entriesOf>>();
+  const lists = sent.filter(({ type }) => type === messages.newElement);
+  for (const { payload } of lists) {
+    const attributes = payload.subarray(netfilterHeaderBytes);
+    const set = [...allSets.keys()].find((name) => Buffer.from(attributes).includes(`\0${name}\0`)) ?? '';
+    bySet.set(set, [...(bySet.get(set) ?? []), ...entriesOf(attributes)]);
+  }
+  return [...allSets].flatMap(([set, shape]) => readElements({ family }, set, shape, bySet.get(set) ?? []) ?? []);
+}
+
+const texts = (elements: readonly Element[]): string[] => elements.map((element) => JSON.stringify(element)).sort();
+
+describe('elements', () => {
+  test.each(families)('IPv%i: elements of every set come back as they were', (family) => {
+    const elements = randomElements(family, 200);
+    const sent = batchOf((batch) => writeElements(batch, 'add', elements, new FieldWriter()));
+    expect(texts(readBack(sent, family))).toEqual(texts(elements));
+  });
+
+  test('many elements are several messages, none of which exceeds an attribute', () => {
+    const elements = Array.from({ length: 3_000 }, (_, port): Element => ({
+      family: 6,
+      set: 'frontends',
+      key: `fd00::1 . tcp . ${port + 1}`,
+      value: '1:1',
+    }));
+    const sent = batchOf((batch) => writeElements(batch, 'add', elements, new FieldWriter()));
+    expect(sent.length).toBeGreaterThan(4);
+    expect(Math.max(...sent.map(({ payload }) => payload.length))).toBeLessThan(0xffff);
+    expect(readBack(sent, 6)).toEqual(elements);
+  });
+
+  test('the octets of an element of a map', () => {
+    const element: Element = { family: 4, set: 'frontends', key: '192.0.2.1 . tcp . 80', value: '3:2' };
+    const [, message] = batchOf((batch) => writeElements(batch, 'add', [element], new FieldWriter()));
+    const entry = entriesOf(message?.payload.subarray(netfilterHeaderBytes) ?? new Uint8Array())[0];
+    // The protocol and the port begin words of their own; a class is in the byte order of the machine.
+    expect([hex(entry?.key ?? new Uint8Array()), hex(entry?.value ?? new Uint8Array())]).toEqual(['c00002010600000000500000', '02000300']);
+  });
+
+  test('a prefix ends before the key that follows it, and the last one of all has no end', () => {
+    const prefixes = ['10.0.0.0/8', '11.0.0.0/8', '255.0.0.0/8', '198.51.100.7'];
+    const elements = prefixes.map((key): Element => ({ family: 4, set: 'pod_prefixes', key }));
+    const sent = batchOf((batch) => writeElements(batch, 'add', elements, new FieldWriter()));
+    expect(entriesOf(sent[1]?.payload.subarray(netfilterHeaderBytes) ?? new Uint8Array())).toHaveLength(7);
+    expect(texts(readBack(sent, 4))).toEqual(texts(elements));
+  });
+
+  test('a range that is no prefix is not taken for one', () => {
+    const entry = (key: number[], flags = 0): object => ({ key: Uint8Array.from(key), keyEnd: undefined, value: undefined, flags });
+    const entries = [entry([10, 0, 0, 1]), entry([10, 0, 0, 4], 1)] as ReturnType<typeof entriesOf>;
+    expect(readElements({ family: 4 }, 'pod_prefixes', { key: ['source'], interval: true }, entries)).toBeUndefined();
+  });
+
+  test.each([
+    ['192.0.2.1 . tcp', 'has not 3 fields'],
+    ['fd00::1 . tcp . 80', 'no IPv4 address'],
+    ['192.0.2.1 . icmp . 80', 'no protocol'],
+    ['192.0.2.1 . tcp . 65536', 'no port'],
+    ['192.0.2.x . tcp . 80', 'no IPv4 address'],
+    ['192.0.256.1 . tcp . 80', 'no IPv4 address'],
+    ['192.0.2 . tcp . 80', 'no IPv4 address'],
+    ['192.0.2.1.1 . tcp . 80', 'no IPv4 address'],
+  ])('%s is refused', (key, why) => {
+    expect(() => new FieldWriter().write(4, ['address', 'protocol', 'port'], key)).toThrow(why);
+  });
+
+  test('whatever octets the kernel lists, they are elements or they are not', () => {
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ maxLength: 40 }),
+        fc.constantFrom(...allSets),
+        fc.constantFrom(...families),
+        (octets, [, shape], family) => {
+          const text = readFields(family, shape.key, octets, octets);
+          if (text === undefined) return;
+          const again = new FieldWriter().write(family, shape.key, text).first;
+          expect(readFields(family, shape.key, again, again)).toBe(text);
+        },
+      ),
+    );
+  });
+});
+
+describe('errors', () => {
+  test('the attribute at fault leads to its element', () => {
+    const elements = randomElements(4, 900).filter(({ set }) => set === 'backends' || set === 'service_prefixes');
+    const batch = new Batch(40);
+    writeElements(batch, 'add', elements, new FieldWriter());
+    const { datagram } = batch.end();
+    const wanted = elements.find(({ set }, index) => set === 'backends' && index > 600)?.key ?? '';
+    const key = new FieldWriter().write(4, allSets.get('backends')?.key ?? [], wanted).first;
+    const at = Buffer.from(datagram).indexOf(key);
+    let start = 0;
+    let sequence = 40;
+    for (const { payload } of readMessages(datagram)) {
+      const length = messageHeaderBytes + payload.length;
+      if (at < start + length) break;
+      start += length;
+      sequence++;
+    }
+    // The kernel points to the element, whose header is eight octets before the octets of its key's value and their header.
+    expect(batch.describe(sequence, at - start - 12)).toBe(`element ${wanted} of ip herald backends`);
+    expect(batch.describe(sequence, undefined)).toBe('elements of ip herald backends');
+    expect(batch.describe(40, undefined)).toBe('the transaction');
+  });
+});
+
+describe('the skeleton', () => {
+  test.each(families)('IPv%i: every rule, set and chain has a translation', (family) => {
+    const wanted = skeleton(family, 14);
+    let id = 0;
+    const sent = batchOf((batch) => writeSkeleton(batch, wanted, 0, () => ++id));
+    const count = (type: number): number => sent.filter((message) => message.type === type).length;
+    expect(count(messages.newChain)).toBe(wanted.chains.size);
+    expect(count(messages.newRule)).toBe([...wanted.chains.values()].reduce((sum, { rules }) => sum + rules.length, 0));
+    expect(count(messages.newSet)).toBe(id);
+    expect(count(messages.newSet)).toBeGreaterThanOrEqual(wanted.sets.size + wanted.maps.size + wanted.verdicts.size);
+  });
+
+  test('names of expressions in the order in which they run', () => {
+    const names = (rule: string, family: 4 | 6 = 4): string =>
+      compileRule(rule, family, () => 1)
+        .expressions.map(({ name }) => name)
+        .join(' ');
+    expect(names('meta priority set ip daddr . meta l4proto . th dport map @frontends meta priority vmap @kinds')).toBe(
+      'payload meta payload lookup meta meta lookup',
+    );
+    expect(names('ct state new jump undelivered')).toBe('ct bitwise cmp immediate');
+    expect(names('meta mark and 0x4000 != 0 meta mark set meta mark xor 0x4000 masquerade fully-random')).toBe(
+      'meta bitwise cmp meta bitwise meta masq',
+    );
+    expect(names('fib saddr type local goto x')).toBe('fib cmp immediate');
+    expect(names('update @affinity { jhash ip6 saddr mod 7 seed 0x1 timeout 5s : meta priority } return', 6)).toBe(
+      'payload hash meta dynset immediate',
+    );
+  });
+
+  test.each(['counter', 'ip saddr 10.0.0.1 accept', 'meta priority set', 'ip6 saddr @x drop', 'limit rate 1/second', 'th dport { 80 }'])(
+    'a rule that it does not know is a mistake of ours: %s',
+    (rule) => {
+      expect(() => compileRule(rule, 4, () => 1)).toThrow('has no translation');
+    },
+  );
+
+  test('registers are numbered as the kernel lists them', () => {
+    expect([0, 4, 8, 12, 16, 20, 32].map(register)).toEqual([1, 9, 10, 11, 2, 13, 3]);
+  });
+
+  test('declarations of sets', () => {
+    const affinity = readDeclaration('type ipv4_addr . inet_proto : classid ; size 10 ; flags dynamic,timeout ; timeout 1d ;');
+    expect(affinity).toEqual({ flags: 0x38, key: ['ipv4_addr', 'inet_proto'], value: ['classid'], size: 10, timeout: 86_400_000 });
+    expect([typeNumber(affinity.key), typeLength(affinity.key)]).toEqual([(7 << 6) | 12, 8]);
+    expect(() => readDeclaration('type ether_addr ;')).toThrow('a set of ether_addr');
+    expect(() => readDeclaration('type mark ; counter ;')).toThrow('a set with counter');
+    expect(affinityLadder.length).toBeGreaterThan(0);
+  });
+});
+
+describe('events', () => {
+  const generation: Message = { type: messages.newGeneration, flags: 0, sequence: 1, port: 0, payload: new Uint8Array(4) };
+
+  /** An event for elements of a set of a table. */
+  function event(family: number, table: string, set: string, key: Uint8Array): Message {
+    const writer = new MessageWriter();
+    const start = writer.beginMessage({ type: messages.newElement, flags: 0, sequence: 1 });
+    writer.raw(Uint8Array.of(family, 0, 0, 0));
+    if (table === 'herald') {
+      const list = beginElements(writer, set);
+      const entry = writer.beginNested(1);
+      writeData(writer, 1, key);
+      writer.endNested(entry);
+      writer.endNested(list);
+    } else {
+      writer.textAttribute(1, table);
+    }
+    writer.endMessage(start);
+    return readMessages(writer.bytes())[0] ?? generation;
+  }
+
+  function changes(...events: readonly Message[]): TableChange[] {
+    const found: TableChange[] = [];
+    const reader = new ChangeReader((change) => found.push(change));
+    for (const message of events) reader.read(message);
+    return found;
+  }
+
+  test('a transaction on our tables is one change, with the revision it wrote', () => {
+    const ours = [
+      event(2, 'herald', 'frontends', new Uint8Array(12)),
+      event(2, 'herald', 'revision', Uint8Array.of(7, 1, 0, 0)),
+      generation,
+    ];
+    expect(changes(...ours)).toEqual([{ revisions: [263], what: 'newElement in ip herald' }]);
+    expect(changes(event(10, 'herald', 'frontends', new Uint8Array(24)), generation)).toEqual([
+      { revisions: [], what: 'newElement in ip6 herald' },
+    ]);
+  });
+
+  test('other tables, other families and a transaction without an end are none', () => {
+    expect(changes(event(2, 'kube-proxy', '', new Uint8Array()), generation)).toEqual([]);
+    expect(changes(event(1, 'herald', 'x', new Uint8Array(4)), generation)).toEqual([]);
+    expect(changes(event(2, 'herald', 'frontends', new Uint8Array(12)))).toEqual([]);
+  });
+
+  test('whatever octets an event has, it is read or refused', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 120 }), fc.constantFrom(...Object.values(messages)), (payload, type) => {
+        try {
+          changes({ ...generation, type, payload }, generation);
+        } catch (error) {
+          expect(error).toBeInstanceOf(MalformedNetlink);
+        }
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+});

@@ -1,0 +1,47 @@
+import { maskedPrefix, formatPrefix } from '../../../../../src/net/prefix.ts';
+import { address, formatAddress, type Family } from '../../../../../src/net/address.ts';
+import { elementIdentity, type Element } from '../../../../../src/dataplane/nftables/elements.ts';
+import { allSets, type Field } from '../../../../../src/dataplane/nftables/layout.ts';
+
+/** Elements for every set of the table, the same for the same seed. Prefixes do not overlap. */
+export function randomElements(family: Family, perSet: number, seed = 1): Element[] {
+  let state = seed >>> 0;
+  const below = (bound: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 0x1_0000_0000) * bound);
+  };
+  let sources = 0;
+  const text = (field: Field): string => {
+    switch (field) {
+      case 'address':
+        return family === 4
+          ? `${1 + below(220)}.${below(256)}.${below(256)}.${below(256)}`
+          : formatAddress(address(`fd00:${(1 + below(65_535)).toString(16)}::${(1 + below(65_535)).toString(16)}`));
+      case 'source': {
+        // One /24 or /112 for each, of which some take a part.
+        sources++;
+        const [wide, whole] = family === 4 ? [24, 32] : [112, 128];
+        const base =
+          family === 4 ? `10.${sources >> 8}.${sources & 255}.${below(256)}` : `fd11::${sources.toString(16)}:${below(256).toString(16)}`;
+        const length = wide + below(whole - wide + 1);
+        const prefix = maskedPrefix(address(base), length);
+        return length === whole ? formatAddress(prefix.address) : formatPrefix(prefix);
+      }
+      case 'protocol':
+        return ['tcp', 'udp', 'sctp'][below(3)] ?? 'tcp';
+      case 'port':
+        return String(1 + below(65_535));
+      case 'class':
+        return `${below(0x1_0000).toString(16)}:${below(0x1_0000).toString(16)}`;
+    }
+  };
+  const elements = new Map<string, Element>();
+  for (const [set, shape] of allSets) {
+    for (let index = 0; index < perSet; index++) {
+      const key = shape.key.map(text).join(' . ');
+      const element = shape.value === undefined ? { family, set, key } : { family, set, key, value: shape.value.map(text).join(' . ') };
+      elements.set(elementIdentity(element), element);
+    }
+  }
+  return [...elements.values()];
+}
