@@ -1,13 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { commandPorts, NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
+import { NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
+import { machinePorts } from '../../src/dataplane/nftables/ports.ts';
 import { address, type Family } from '../../src/net/address.ts';
 import type { Backend, Frontend, NodeForwarding, Protocol, ServiceForwarding } from '../../src/net/frontend.ts';
 import { prefix } from '../../src/net/prefix.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { silentLog } from '../../src/system/log.ts';
 import { placeAddress, type Place } from '../vectors/scenario.ts';
+import { nodeNamespace } from './dataplane/packet-lab.ts';
 import { inside, namespaceOf, OneNode, podPort, type Machine } from './dataplane/one-node.ts';
 
 /** What one packet does not show: packets that only a raw socket sends, and flows that go on while their frontend changes. */
@@ -22,7 +24,7 @@ const node: NodeForwarding = {
 };
 
 const startDataplane = async (services: ReadonlyMap<string, ServiceForwarding>): Promise<NftablesDataplane> => {
-  const started = new NftablesDataplane(commandPorts(systemClock, silentLog, ['ip', 'netns', 'exec', namespaceOf('node')]));
+  const started = new NftablesDataplane(machinePorts(systemClock, silentLog, { own: false, namespace: nodeNamespace }));
   await started.replace(node, services);
   return started;
 };

@@ -1,4 +1,5 @@
-import { commandPorts, NftablesDataplane } from '../../../src/dataplane/nftables/nftables.ts';
+import { NftablesDataplane } from '../../../src/dataplane/nftables/nftables.ts';
+import { machinePorts } from '../../../src/dataplane/nftables/ports.ts';
 import { address, type Family } from '../../../src/net/address.ts';
 import type { NodeForwarding, Protocol, ServiceForwarding } from '../../../src/net/frontend.ts';
 import { systemClock } from '../../../src/system/clock.ts';
@@ -8,6 +9,9 @@ import { fateText, trace } from '../../vectors/tracer.ts';
 import { inside, machines, namespaceOf, OneNode, type Machine, type Outcome, type Request } from './one-node.ts';
 
 const families: readonly Family[] = [4, 6];
+
+/** Where the data plane works. */
+export const nodeNamespace = { file: `/run/netns/${namespaceOf('node')}`, commandPrefix: ['ip', 'netns', 'exec', namespaceOf('node')] };
 
 interface FamilyRow {
   readonly family: Family;
@@ -27,7 +31,7 @@ export class PacketLab {
 
   static async start(): Promise<PacketLab> {
     const lab = await OneNode.start();
-    const dataplane = new NftablesDataplane(commandPorts(systemClock, silentLog, ['ip', 'netns', 'exec', namespaceOf('node')]));
+    const dataplane = new NftablesDataplane(machinePorts(systemClock, silentLog, { own: false, namespace: nodeNamespace }));
     const nothing: NodeForwarding = { nodePortAddresses: [], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14 };
     await dataplane.replace(nothing, new Map());
     return new PacketLab(lab, dataplane);
@@ -105,7 +109,7 @@ function requestOf({ family, row }: FamilyRow): Request {
   const base = { protocol: row.protocol, address, port: row.port, localAddress };
   if (['dropped', 'untouched'].includes(row.fate)) return { ...base, count: 1 };
   // One of three is missed by chance once in four million times.
-  return { ...base, count: row.fate === 'refused' ? 5 : backends === 1 ? 6 : 40, timeout: 1_500 };
+  return { ...base, count: row.fate === 'refused' ? 5 : backends === 1 ? 6 : 40, timeout: 4_000 };
 }
 
 /** "pod1* pod3": who answered, the star for those that did not see the client's own address. Else what became of it. */
