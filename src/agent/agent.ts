@@ -197,7 +197,6 @@ export class Agent {
       if (losses === this.#losses) {
         this.#retry.succeeded();
         this.#dataplaneError = undefined;
-        this.#health.sync.updated();
       }
     } catch (error) {
       if (!(error instanceof DataplaneError)) throw error;

@@ -19,10 +19,12 @@ export interface HostCheckComponents {
   readonly log: Log;
 }
 
+type SharedFacts = Pick<HostFacts, 'families' | 'peerInterfaces' | 'podPrefixes'>;
+
 export interface HostCheckOptions {
   /** report: nothing is set, what is wrong is only said. */
   readonly kernelSettings: 'set' | 'report';
-  readonly facts: () => Pick<HostFacts, 'peerInterfaces' | 'podPrefixes'>;
+  readonly facts: () => SharedFacts;
   /** Called when `problems` say something else. */
   readonly news: () => void;
 }
@@ -142,7 +144,14 @@ export class HostCheck {
 }
 
 /** What the objects say of a node's network. */
-export function hostFacts(snapshot: Snapshot, node: string): Pick<HostFacts, 'peerInterfaces' | 'podPrefixes'> {
+export function hostFacts(snapshot: Snapshot, node: string): SharedFacts {
   const peerInterfaces = [...snapshot.peers.values()].flatMap((peer) => peer.interface ?? []);
-  return { peerInterfaces, podPrefixes: nodeForwarding(snapshot, node).podPrefixes };
+  const { podPrefixes } = nodeForwarding(snapshot, node);
+  const addresses = [...(snapshot.nodes.get(node)?.internalIPs ?? []), ...podPrefixes.map(({ address }) => address)];
+  const families = new Set(addresses.map(({ family }) => family));
+  for (const { ipFamilies } of snapshot.services.values()) {
+    if (families.size === 2) break;
+    for (const family of ipFamilies) families.add(family);
+  }
+  return { peerInterfaces, podPrefixes, families: [...families] };
 }

@@ -25,6 +25,8 @@ const bounds = {
   idleMilliseconds: limits.healthIdleMilliseconds,
 };
 
+const unspecified: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
 /** A port that is listened on as soon as it can be: while another program has it, it is tried again and again. */
 export class LastingListener {
   readonly #components: ListenerComponents;
@@ -69,7 +71,8 @@ export class LastingListener {
       this.#problem = undefined;
     } catch (error) {
       if (!(error instanceof ListenError)) throw error;
-      this.#problem = error.code === 'noAddress' ? undefined : error.message;
+      // All addresses of a family that the host has not are none; one address that it has not is somebody's mistake.
+      this.#problem = error.code === 'noAddress' && unspecified.has(place.address) ? undefined : error.message;
       if (this.#closed) return;
       this.#cancel = clock.after(limits.listenRetryMilliseconds, () => {
         this.#attempt = this.#listen();

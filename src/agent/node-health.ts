@@ -40,9 +40,10 @@ export class NodeHealth {
     this.#healthz = healthz.map((place) => ({ place, listener: new LastingListener(this.#components, { place, answer, news }) }));
   }
 
-  /** These Services are in the kernel as they are now: load balancers may hear of it. */
+  /** The kernel has taken what was queued, and these Services are in it as they are now: load balancers may hear of it. */
   committed(services: Iterable<ServiceKey>): void {
     const { node, snapshot } = this.#options;
+    this.sync.updated();
     const now = snapshot();
     const checks = [...services].map((key) => {
       const service = now.services.get(key);

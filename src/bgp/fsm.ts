@@ -76,11 +76,16 @@ const dialTimedOut: Cell<'connectExpired'> = (state, _, config) =>
   pause(state, { kind: 'connectTimeout', seconds: config.connectTimeout }, config);
 
 /** RFC 4271 8.2.2: from Connect and OpenSent, a lost connection leads to Active, not Idle. */
-const lostEarly: Cell<'closed'> = (state, { failure }, config) => pause(state, { kind: 'lost', failure }, config);
+const lostEarly: Cell<'closed'> = (state, { failure }, config) => pause(state, { kind: 'lost', failure, handshake: true }, config);
 
 const lost: Cell<'closed'> = (state, { failure }, config) => ({
   state: { ...enter(state, 'Idle'), pause: 'admitting' },
-  effects: [cancelAll, { type: 'close' }, retryLater(config.connectRetryTime), { type: 'down', problem: { kind: 'lost', failure } }],
+  effects: [
+    cancelAll,
+    { type: 'close' },
+    retryLater(config.connectRetryTime),
+    { type: 'down', problem: { kind: 'lost', failure, handshake: false } },
+  ],
 });
 
 const acceptOpen: Cell<'open'> = (state, { open }, config) => {

@@ -12,8 +12,8 @@ export interface TransportFailure {
 export type Problem =
   | { readonly kind: 'connectFailed'; readonly failure: TransportFailure }
   | { readonly kind: 'connectTimeout'; readonly seconds: number }
-  | { readonly kind: 'lost'; readonly failure: TransportFailure | undefined }
-  /** `handshake`: the session was never up. */
+  /** `handshake`: before the peer has said its OPEN; in others, the session was never up. */
+  | { readonly kind: 'lost'; readonly failure: TransportFailure | undefined; readonly handshake: boolean }
   | { readonly kind: 'holdTimerExpired'; readonly seconds: number; readonly handshake: boolean }
   | { readonly kind: 'sendHoldTimerExpired' }
   | { readonly kind: 'received'; readonly notification: Notification }
@@ -46,9 +46,7 @@ export function describeProblem(problem: Problem, context: ProblemContext): stri
     case 'connectTimeout':
       return `no answer from ${target} within ${problem.seconds} s: ${silence(context)}`;
     case 'lost':
-      return problem.failure === undefined
-        ? 'the peer closed the connection without saying why'
-        : `the connection was lost: ${problem.failure.detail}${suspicion(context)}`;
+      return describeLoss(problem, context);
     case 'holdTimerExpired':
       return `hold timer expired: nothing was heard from the peer for ${problem.seconds} s${problem.handshake ? half(context) : ''}`;
     case 'sendHoldTimerExpired':
@@ -77,6 +75,22 @@ export function newDrops(before: KernelDrops | undefined, now: KernelDrops | und
     wrong: now.wrong - before.wrong,
     belowMinimumTtl: now.belowMinimumTtl - before.belowMinimumTtl,
   };
+}
+
+/** Whether there were any, without how many: these words stay the same from one attempt to the next. */
+export function withoutNumbers(drops: KernelDrops | undefined): KernelDrops | undefined {
+  if (drops === undefined) return undefined;
+  const { missing, unexpected, wrong, belowMinimumTtl } = drops;
+  const some = (count: number): number => Math.min(count, 1);
+  return { missing: some(missing), unexpected: some(unexpected), wrong: some(wrong), belowMinimumTtl: some(belowMinimumTtl) };
+}
+
+/** Many routers take every connection, and close it at once where no such neighbour is configured. */
+function describeLoss({ failure, handshake }: Problem & { readonly kind: 'lost' }, context: ProblemContext): string {
+  const unknown = handshake && (failure === undefined || failure.kind === 'reset') ? ': it may not have us as a neighbour' : '';
+  return failure === undefined
+    ? `the peer closed the connection without saying why${unknown}`
+    : `the connection was lost: ${failure.detail}${suspicion(context) || unknown}`;
 }
 
 function describeConnectFailure(failure: TransportFailure, context: ProblemContext): string {

@@ -11,7 +11,7 @@ import { negotiate, type Negotiated } from './negotiate.ts';
 import { Outbox } from './outbox.ts';
 import { outboundOf, type Outbound } from './outbound.ts';
 import type { ResolvedOptions } from './peer-options.ts';
-import { describeProblem, newDrops, type Problem, type ProblemContext } from './problem.ts';
+import { describeProblem, newDrops, withoutNumbers, type Problem, type ProblemContext } from './problem.ts';
 import { ReceivedRoutes, tooManyPrefixes } from './received-routes.ts';
 import { negotiatedStatus } from './open-status.ts';
 import type { RibOut } from './rib-out.ts';
@@ -65,6 +65,8 @@ export class Session {
   /** The state that was told last. */
   #noted: StateName = 'Idle';
   #drops: KernelDrops | undefined;
+  /** The last error without the numbers that differ each time. */
+  #gist: string | undefined;
   #whenClosed: (() => void)[] = [];
 
   /** `changed` is called when the session was established, went down, or fails for another reason than before. */
@@ -311,10 +313,12 @@ export class Session {
 
   #report(problem: Problem, wasEstablished: boolean): void {
     const { log } = this.#components;
-    const before = this.lastError;
+    const before = this.#gist;
+    const context = this.#problemContext();
     this.lastProblem = problem;
-    this.lastError = describeProblem(problem, this.#problemContext());
-    if (!wasEstablished && before === this.lastError) return; // the same again and again is no news
+    this.lastError = describeProblem(problem, context);
+    this.#gist = describeProblem(problem, { ...context, drops: withoutNumbers(context.drops) });
+    if (!wasEstablished && before === this.#gist) return; // the same again and again is no news
     const expected = problem.kind === 'stopped' || problem.kind === 'suspended';
     log[expected ? 'info' : 'warn']({ peer: this.#options.name, reason: this.lastError }, 'session down');
     this.#noteState();

@@ -110,6 +110,8 @@ export interface HeraldConfig {
   readonly nodePortAddresses: readonly Prefix[];
   /** Services with this value of the label service.kubernetes.io/service-proxy-name are served as well. Absent: none. */
   readonly serviceProxyName?: string;
+  /** loadBalancerSourceRanges guard the NodePorts and external IPs of a Service as well. */
+  readonly sourceRangesEverywhere: boolean;
   readonly masqueradeBit: number;
   /** Services of this class are ours. */
   readonly loadBalancerClass: string;

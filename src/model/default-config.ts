@@ -17,6 +17,7 @@ export const defaultConfig: HeraldConfig = {
   podCIDRs: [],
   serviceCIDRs: [],
   nodePortAddresses: [],
+  sourceRangesEverywhere: false,
   masqueradeBit: 14,
   loadBalancerClass: 'herald.dev/herald',
   defaultClass: true,

@@ -47,7 +47,7 @@ export interface Frontend {
   readonly retained?: readonly Backend[];
   /** Seconds a client stays with its backend (sessionAffinity: ClientIP), 1..86400. */
   readonly affinitySeconds?: number;
-  /** loadBalancerSourceRanges: sources outside are dropped before translation. Absent: everyone may. */
+  /** loadBalancerSourceRanges, on addresses and NodePorts: sources outside are dropped before translation. Absent: everyone may. */
   readonly sourceRanges?: readonly Prefix[];
 }
 

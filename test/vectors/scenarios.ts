@@ -232,6 +232,31 @@ export const scenarios: readonly Scenario[] = [
     ],
   },
   {
+    name: 'source ranges everywhere',
+    services: [
+      { ...everywhere, sourceRanges: ['$onlyclient'] },
+      { name: 'open', clusterIPs: ['$cluster2'], ports: ['80/%@30002'] },
+    ],
+    slices: [
+      { service: 'web', endpoints: ['$pod1@here'] },
+      { service: 'open', endpoints: ['$pod1@here'] },
+    ],
+    cluster: anyExternalIP,
+    config: { sourceRangesEverywhere: true },
+    packets: [
+      ...['external1 80', 'external3 80', 'node 30001'].flatMap((to) => [
+        `client -> ${to}: pod1*`,
+        `blocked -> ${to}: dropped`,
+        `pod2 -> ${to}: dropped`,
+        `node -> ${to}: dropped`,
+      ]),
+      'pod2 -> cluster1 80: pod1',
+      'blocked -> cluster1 80: pod1*',
+      'blocked -> node 30002: pod1*',
+      'blocked -> node2 30001: untouched',
+    ],
+  },
+  {
     name: 'source ranges without the node do not hold the load balancer address',
     services: [{ name: 'web', assigned: ['$external1'], sourceRanges: ['$onlyclient'] }],
     slices: endpoints('$pod1@here'),

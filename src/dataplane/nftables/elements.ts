@@ -40,11 +40,11 @@ export function frontendElements(frontend: Frontend): FrontendElements {
   };
 
   if (match.kind === 'address' && frontend.scope === 'internal') add('cluster_ips', formatAddress(match.address));
-  if (match.kind === 'address' && frontend.sourceRanges !== undefined) {
+  if (frontend.sourceRanges !== undefined) {
     const ranges = disjointPrefixes(frontend.sourceRanges, family);
     if (!ranges.some((range) => range.length === 0)) {
-      add('restricted', key);
-      for (const range of ranges) add('allowed_sources', `${key} . ${prefixText(range)}`);
+      add(view.restricted, key);
+      for (const range of ranges) add(view.allowedSources, `${key} . ${prefixText(range)}`);
     }
   }
   if (frontend.backends.length === 0) {
@@ -109,6 +109,8 @@ const addressSets = {
   picks: 'picks',
   picksLocal: 'picks_local',
   sticky: 'sticky_',
+  restricted: 'restricted',
+  allowedSources: 'allowed_sources',
 } as const;
 
 const nodePortSets = {
@@ -119,6 +121,8 @@ const nodePortSets = {
   picks: 'nodeport_picks',
   picksLocal: 'nodeport_picks_local',
   sticky: 'nodeport_sticky_',
+  restricted: 'nodeport_restricted',
+  allowedSources: 'nodeport_allowed_sources',
 } as const;
 
 /** Slots filled round-robin; with ids, slots lead to ids and ids to backends. */
@@ -160,7 +164,6 @@ function problemOf(frontend: Frontend): string | undefined {
   const family = frontendFamily(match);
   if (!isPort(match.port)) return `port ${match.port} is outside 1..65535`;
   if (match.kind === 'nodePort' && frontend.scope === 'internal') return 'a NodePort is external';
-  if (match.kind === 'nodePort' && frontend.sourceRanges !== undefined) return 'source ranges apply to addresses, not to a NodePort';
   for (const backend of [...frontend.backends, ...frontend.localBackends]) {
     if (backend.address.family !== family) return `backend ${formatAddress(backend.address)} is of the other address family`;
     if (!isPort(backend.port)) return `backend port ${backend.port} is outside 1..65535`;

@@ -64,6 +64,8 @@ export const setShapes = {
   /** Frontends with source ranges, and who may use them. */
   restricted: { key: frontend },
   allowed_sources: { key: [...frontend, 'source'], interval: true },
+  nodeport_restricted: { key: nodePort },
+  nodeport_allowed_sources: { key: [...nodePort, 'source'], interval: true },
 } as const satisfies Record<string, SetShape>;
 
 export type StickySet = `sticky_${AffinitySeconds}` | `nodeport_sticky_${AffinitySeconds}`;

@@ -203,7 +203,15 @@ function hookChains(ip: 'ip' | 'ip6', mark: string): [string, Chain][] {
         ],
       },
     ],
-    ['source_ranges', { rules: [`${key} @restricted ${key} . ${ip} saddr != @allowed_sources drop`] }],
+    [
+      'source_ranges',
+      {
+        rules: [
+          `${key} @restricted ${key} . ${ip} saddr != @allowed_sources drop`,
+          `${views[1].key} @nodeport_restricted ${ip} daddr @nodeport_ips fib daddr type local ${views[1].key} . ${ip} saddr != @nodeport_allowed_sources drop`,
+        ],
+      },
+    ],
     // ICMP errors are rate limited by the kernel: a reset is what refuses twenty connections in a row without a wait.
     ['refuse', { rules: ['meta l4proto tcp reject with tcp reset', 'reject'] }],
     // Pods and the node itself have all backends, also where the one they got is the frontend.

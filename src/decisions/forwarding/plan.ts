@@ -25,8 +25,9 @@ export interface ForwardingDecision {
 
 /**
  * What a node forwards for a Service, with the semantics of kube-proxy 1.36. Addresses of a family that is not among
- * spec.ipFamilies are ignored, as kube-proxy does. Source ranges guard load balancer addresses only; where they hold the node,
- * they hold the address itself too, with which the node may be masqueraded.
+ * spec.ipFamilies are ignored, as kube-proxy does. Source ranges guard load balancer addresses, and all that
+ * is external where HeraldConfig says so; where they hold the node, they hold the address itself too, with which the node may be
+ * masqueraded.
  */
 export function decideForwarding(snapshot: Snapshot, service: Service, nodeName: string): ForwardingDecision {
   const no = whyNotServed(service, snapshot.config.serviceProxyName);
@@ -47,7 +48,10 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
       const key = frontendKey(match);
       // An external IP may repeat the load balancer address; the first, which is guarded, stays.
       if (choice === undefined || frontends.has(key)) continue;
-      const sources = guarded ? allowedSources(service, match, nodeAddresses) : undefined;
+      const sources =
+        guarded || (scope === 'external' && snapshot.config.sourceRangesEverywhere)
+          ? allowedSources(service, match, nodeAddresses)
+          : undefined;
       frontends.set(key, frontend(service, match, scope, choice, sources));
     }
   }

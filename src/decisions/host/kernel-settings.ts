@@ -1,4 +1,4 @@
-import { parseAddressLeniently } from '../../net/address.ts';
+import { parseAddressLeniently, type Family } from '../../net/address.ts';
 import { prefixContains, type Prefix } from '../../net/prefix.ts';
 import type { HostInterface } from '../../system/host.ts';
 
@@ -22,6 +22,8 @@ export interface KernelSetting {
 export type ReadSetting = (path: string) => string | undefined;
 
 export interface HostFacts {
+  /** What the node may have to forward. */
+  readonly families: readonly Family[];
   readonly interfaces: readonly HostInterface[];
   /** Interfaces through which the host has learnt its default route from router advertisements. */
   readonly advertisedDefault: readonly string[];
@@ -33,16 +35,10 @@ export interface HostFacts {
 /** In the order in which they are to be set. Settings that the kernel does not have are not missed: `read` says undefined. */
 export function requiredSettings(facts: HostFacts): KernelSetting[] {
   const uplinks = uplinksOf(facts);
-  const advertised = facts.advertisedDefault.map((name) => `net/ipv6/conf/${name}/accept_ra`);
   return [
-    setting(allForwarding, '1', 'the node drops every IPv4 packet that is not its own'),
-    ...uplinks.flatMap((name) => [forwardingOf(name), reversePathFilter(name)]),
-    // With forwarding on, the kernel forgets the default route that a router advertised, unless this is 2.
-    ...advertised.map((path) => ({
-      ...setting(path, '2', 'the host would lose its IPv6 default route, as a host that forwards ignores router advertisements'),
-      holds: (read: ReadSetting) => read(path) !== '1',
-    })),
-    { ...setting('net/ipv6/conf/all/forwarding', '1', 'the node drops every IPv6 packet that is not its own'), after: advertised },
+    ...(facts.families.includes(4) ? forwarding4(uplinks) : []),
+    ...uplinks.map(reversePathFilter),
+    ...(facts.families.includes(6) ? forwarding6(facts.advertisedDefault) : []),
     setting(
       'net/netfilter/nf_conntrack_tcp_be_liberal',
       '1',
@@ -71,6 +67,19 @@ export function sysctlName({ path }: Pick<KernelSetting, 'path'>): string {
 
 function setting(path: string, wanted: string, why: string): KernelSetting {
   return { path, wanted, why, reads: [path], holds: (read) => read(path) === wanted, mayBeSet: true, after: [] };
+}
+
+function forwarding4(uplinks: readonly string[]): KernelSetting[] {
+  return [setting(allForwarding, '1', 'the node drops every IPv4 packet that is not its own'), ...uplinks.map(forwardingOf)];
+}
+
+/** With forwarding on, the kernel forgets the default route that a router advertised, unless `accept_ra` is 2: that comes first. */
+function forwarding6(advertisedDefault: readonly string[]): KernelSetting[] {
+  const advertised = advertisedDefault.map((name) => `net/ipv6/conf/${name}/accept_ra`);
+  const why = 'the host would lose its IPv6 default route, as a host that forwards ignores router advertisements';
+  const keep = advertised.map((path) => ({ ...setting(path, '2', why), holds: (read: ReadSetting) => read(path) !== '1' }));
+  const forwarding = setting('net/ipv6/conf/all/forwarding', '1', 'the node drops every IPv6 packet that is not its own');
+  return [...keep, { ...forwarding, after: advertised }];
 }
 
 const allForwarding = 'net/ipv4/ip_forward';

@@ -21,6 +21,7 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
     serviceCIDRs: spec.parsedList('serviceCIDRs', limits.cidrs, parsePrefix),
     nodePortAddresses: spec.parsedList('nodePortAddresses', limits.cidrs, parsePrefix),
     ...(serviceProxyName === undefined ? {} : { serviceProxyName }),
+    sourceRangesEverywhere: spec.boolean('sourceRangesEverywhere') ?? defaultConfig.sourceRangesEverywhere,
     masqueradeBit: spec.integer('masqueradeBit', 0, 31) ?? defaultConfig.masqueradeBit,
     loadBalancerClass: spec.text('loadBalancerClass') ?? defaultConfig.loadBalancerClass,
     defaultClass: spec.boolean('defaultClass') ?? defaultConfig.defaultClass,

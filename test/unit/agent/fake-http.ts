@@ -6,10 +6,13 @@ export class FakeHttp {
   readonly log: string[] = [];
   /** Ports that another program has, by text. */
   readonly taken = new Set<string>();
+  /** Places that the host has not. */
+  readonly absent = new Set<string>();
   readonly #answers = new Map<string, (path: string) => HttpAnswer>();
 
   readonly listen = async ({ address, port }: HttpPlace, answer: (path: string) => HttpAnswer): Promise<HttpListener> => {
     const place = `${address}:${port}`;
+    if (this.absent.has(place)) throw new ListenError('noAddress', 'the host has no such address');
     if (this.taken.has(place) || this.#answers.has(place)) throw new ListenError('taken', 'the port is in use');
     this.#answers.set(place, answer);
     this.log.push(`open ${place}`);

@@ -108,6 +108,15 @@ describe('a health-check node port', () => {
     expect(reported(bed)).toEqual([]);
   });
 
+  test('of a family that the host has not is no news', async () => {
+    const bed = await started();
+    bed.http.absent.add(':::32000');
+    bed.source.put(local('web', 32_000, { clusterIPs: ['10.96.0.1', 'fd96::1'] }));
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect(bed.http.open).toContain('0.0.0.0:32000');
+    expect(reported(bed)).toEqual([]);
+  });
+
   test('that two Services ask for is reported with the name of the one that has it', async () => {
     const bed = await started(local('a', 32_000));
     bed.source.put(local('b', 32_000));
@@ -194,6 +203,14 @@ describe('the health of the node', () => {
     });
     expect(status(bed, healthz, '/livez')).toBe(200);
     expect(status(bed, '0.0.0.0:32000')).toBe(200);
+  });
+
+  test('whose address the host has not is reported', async () => {
+    const bed = testbed(basics, { healthz: [{ address: '10.0.0.9', port: 10_256 }] });
+    bed.http.absent.add('10.0.0.9:10256');
+    await bed.agent.start();
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect(bed.states.at(-1)?.host).toMatchObject([{ code: 'HealthzNotServed', details: { address: '10.0.0.9:10256' } }]);
   });
 
   test('whose port is taken is reported of the host', async () => {

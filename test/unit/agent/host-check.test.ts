@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { hostFacts } from '../../../src/agent/host-check.ts';
 import { limits } from '../../../src/agent/limits.ts';
 import type { ForwardFilter } from '../../../src/net/forward-filter.ts';
+import type { HeraldObject } from '../../../src/model/snapshot.ts';
+import { Store } from '../../../src/model/store.ts';
+import { node, service } from '../decisions/fixtures.ts';
 import { basics, testbed, web, type Testbed } from './testbed.ts';
 
 const beLiberal = 'net/netfilter/nf_conntrack_tcp_be_liberal';
@@ -100,6 +104,19 @@ describe('settings of the kernel', () => {
     const bed = await started(({ host }) => void host.settings.set('net/ipv4/conf/all/route_localnet', '1'));
     expect(bed.host.written).toEqual([]);
     expect(reported(bed)).toMatchObject([['KernelSettingWrong', { setting: 'net.ipv4.conf.all.route_localnet', error: '' }]]);
+  });
+});
+
+describe('the families that a node may have to forward', () => {
+  test.each<[string, readonly HeraldObject[], readonly number[]]>([
+    ['its own addresses', [node({ name: 'n1', internalIPs: ['fd00::1'] })], [6]],
+    ['pods', [node({ name: 'n1', internalIPs: ['10.0.0.1'] }), node({ name: 'n2', podCIDRs: ['fd10::/64'] })], [4, 6]],
+    ['Services', [service({ name: 'web', clusterIPs: ['fd96::1'] })], [6]],
+    ['nothing', [], []],
+  ])('come from %s', (_, objects, families) => {
+    const store = new Store();
+    for (const object of objects) store.upsert(object);
+    expect(new Set(hostFacts(store, 'n1').families)).toEqual(new Set(families));
   });
 });
 

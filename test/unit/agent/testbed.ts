@@ -5,6 +5,7 @@ import type { NodeState } from '../../../src/model/node-state.ts';
 import type { Service } from '../../../src/model/service.ts';
 import type { HeraldObject } from '../../../src/model/snapshot.ts';
 import { silentLog } from '../../../src/system/log.ts';
+import type { HttpPlace } from '../../../src/system/http-listener.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { advertisement, node, peer, pool, service, slice, type ServiceLiteral } from '../decisions/fixtures.ts';
 import { TestSource } from '../test-source.ts';
@@ -55,6 +56,8 @@ export interface TestbedOptions {
   readonly writeNodeState?: (state: NodeState) => Promise<void>;
   /** What the agent reports comes back to it as an object of the source, as it does in earnest. */
   readonly reportsComeBack?: true;
+  /** Where the health of the node is told; default: everywhere over IPv4. */
+  readonly healthz?: readonly HttpPlace[];
   /** Called whenever something may be on its way. */
   readonly deliver?: () => void;
 }
@@ -86,7 +89,7 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
     random: () => 1,
     log: silentLog,
   };
-  const agent = new Agent(components, { node: 'n1', healthz: [{ address: '0.0.0.0', port: 10_256 }] });
+  const agent = new Agent(components, { node: 'n1', healthz: options.healthz ?? [{ address: '0.0.0.0', port: 10_256 }] });
   const settle = async (): Promise<void> => {
     for (let i = 0; i < 4; i++) {
       await setImmediate();

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { describeProblem, newDrops, type ProblemContext } from '../../../src/bgp/problem.ts';
+import { Speaker } from '../../../src/bgp/index.ts';
+import { MemoryTransport } from '../../../src/bgp/transport/memory.ts';
 import { noData } from '../../../src/bgp/wire/fault.ts';
 import { address } from '../../../src/net/address.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { pair } from './two-speakers.ts';
 
 const noDrops = { missing: 0, unexpected: 0, wrong: 0, belowMinimumTtl: 0 };
@@ -47,6 +50,15 @@ test('a peer that refuses our AS number: ours is named', () => {
   expect(describeProblem(problem, context)).toBe(
     'the peer closed the session: OPEN Message Error: Bad Peer AS (2/2): it expects another AS number of us than 64512',
   );
+});
+
+test.each([
+  [undefined, true, 'the peer closed the connection without saying why: it may not have us as a neighbour'],
+  [undefined, false, 'the peer closed the connection without saying why'],
+  [{ kind: 'reset', detail: 'reset by the peer' }, true, 'the connection was lost: reset by the peer: it may not have us as a neighbour'],
+  [{ kind: 'other', detail: 'no TTL security' }, true, 'the connection was lost: no TTL security'],
+] as const)('a lost connection: %j, before OPEN: %s', (failure, handshake, words) => {
+  expect(describeProblem({ kind: 'lost', failure, handshake }, context)).toBe(words);
 });
 
 describe('between two speakers', () => {
@@ -152,4 +164,20 @@ describe('a peer without an address', () => {
     clock.advance(100);
     expect(right.peer.status().prefixesReceived.ipv4).toBe(1);
   });
+});
+
+test('the same reason with other numbers is no news', () => {
+  const clock = new VirtualClock();
+  const transport = new MemoryTransport(clock);
+  transport.answer = 'silent';
+  const speaker = new Speaker({ clock, random: () => 0.5, transport, asn: 64512, routerId: '10.0.0.2' });
+  const peer = speaker.addPeer({ address: '10.0.0.1', peerAsn: 65001, password: 'secret' });
+  const reasons: string[] = [];
+  peer.on('down', ({ reason }) => reasons.push(reason));
+  for (let second = 0; second < 120; second++) {
+    transport.drops = { ...noDrops, wrong: second ** 2 };
+    clock.advance(1_000);
+  }
+  expect(reasons).toEqual([expect.stringMatching(/dropped \d+ segments with a wrong signature$/)]);
+  expect(peer.status().lastError).not.toBe(reasons[0]);
 });

@@ -275,6 +275,7 @@ export function config({ podCIDRs, serviceCIDRs, nodePortAddresses, ...rest }: N
     podCIDRs: (podCIDRs ?? []).map(prefix),
     serviceCIDRs: (serviceCIDRs ?? []).map(prefix),
     nodePortAddresses: (nodePortAddresses ?? []).map(prefix),
+    sourceRangesEverywhere: false,
     masqueradeBit: 14,
     loadBalancerClass: 'herald.dev/herald',
     defaultClass: true,

@@ -54,6 +54,8 @@ export function loadLibc(): Libc | undefined {
 
 /** The latest failure as an error with the system's code; "binding the source address failed: address not available". */
 export function systemError(libc: Libc, what: string): NodeJS.ErrnoException {
-  const [code, description] = getSystemErrorMap().get(-libc.errno()) ?? ['UNKNOWN', 'unknown error'];
+  // First of all: whatever runs in between may set another.
+  const errno = libc.errno();
+  const [code, description] = getSystemErrorMap().get(-errno) ?? ['UNKNOWN', 'unknown error'];
   return Object.assign(new Error(`${what} failed: ${description}`), { code });
 }

@@ -64,6 +64,11 @@ describe('the elements of a frontend', () => {
       ['restricted 192.0.2.1 . tcp . 80', 'frontends 192.0.2.1 . tcp . 80 = 5:0'],
     ],
     [
+      'source ranges on a NodePort',
+      { match: { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_000 }, backends: [], sourceRanges: [prefix('10.0.0.0/8')] },
+      ['nodeport_restricted tcp . 30000', 'nodeport_allowed_sources tcp . 30000 . 10.0.0.0/8', 'nodeports tcp . 30000 = 5:0'],
+    ],
+    [
       'NodePort, IPv6, UDP',
       { match: { kind: 'nodePort', family: 6, protocol: 'UDP', port: 30_053 }, backends: backends('fd00::1') },
       ['nodeports udp . 30053 = 3:1', 'nodeport_backends udp . 30053 . 0:0 = fd00::1 . 8080'],
@@ -86,7 +91,6 @@ describe('the elements of a frontend', () => {
     ['a backend of the other family', { backends: backends('fd00::1') }],
     ['port 0', { match: { kind: 'address', address: address('192.0.2.1'), protocol: 'TCP', port: 0 } }],
     ['an internal NodePort', { match: { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_000 }, scope: 'internal' }],
-    ['source ranges on a NodePort', { match: { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_000 }, sourceRanges: [] }],
   ])('%s is a problem, not an exception', (_, overrides) => {
     expect(frontendElements(frontend(overrides))).toMatchObject({ ok: false });
   });

@@ -3,6 +3,7 @@ import { requiredSettings, sysctlName, type HostFacts } from '../../../../src/de
 import { prefix } from '../../../../src/net/prefix.ts';
 
 const facts: HostFacts = {
+  families: [4, 6],
   interfaces: [{ name: 'eth0', address: '10.0.0.1', length: 24 }],
   advertisedDefault: [],
   peerInterfaces: [],
@@ -29,6 +30,12 @@ function wrong(values: Readonly<Record<string, string>>, more: Partial<HostFacts
 describe('settings of the kernel', () => {
   test('of an interface follow that of all, which is named alone where it is off', () => {
     expect(wrong({ 'net/ipv4/ip_forward': '0', 'net/ipv4/conf/eth0/forwarding': '0' })).toEqual(['net/ipv4/ip_forward=1']);
+  });
+
+  test('of a family that nothing is forwarded in are left alone', () => {
+    const off = { 'net/ipv4/ip_forward': '0', 'net/ipv6/conf/all/forwarding': '0' };
+    expect(wrong(off, { families: [4] })).toEqual(['net/ipv4/ip_forward=1']);
+    expect(wrong(off, { families: [6], advertisedDefault: [] })).toEqual(['net/ipv6/conf/all/forwarding=1']);
   });
 
   test('say what they look at', () => {

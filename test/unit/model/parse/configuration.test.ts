@@ -34,10 +34,11 @@ describe('objects of herald.dev', () => {
   });
 
   test('HeraldConfig has the addresses that take NodePorts, and a name for Services to ask for', () => {
-    const spec = { nodePortAddresses: ['10.0.0.0/8', '::/0'], serviceProxyName: 'edge' };
+    const spec = { nodePortAddresses: ['10.0.0.0/8', '::/0'], serviceProxyName: 'edge', sourceRangesEverywhere: true };
     expect(parseObject(ours('HeraldConfig', spec, 'default')).object).toMatchObject({
       nodePortAddresses: spec.nodePortAddresses.map(prefix),
       serviceProxyName: 'edge',
+      sourceRangesEverywhere: true,
     });
     expect(problemsOf(ours('HeraldConfig', { nodePortAddresses: ['primary'] }, 'default'))).toHaveLength(1);
   });

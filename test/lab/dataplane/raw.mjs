@@ -1,0 +1,98 @@
+// Sends packets with headers of their own, one from each source port: `raw.mjs JSON`, for what no socket of Node.js makes. Needs CAP_NET_RAW.
+import { Buffer } from 'node:buffer';
+import net from 'node:net';
+import koffi from 'koffi';
+
+const libc = koffi.load('libc.so.6');
+const socket = libc.func('int socket(int domain, int type, int protocol)');
+const sendto = libc.func('long sendto(int fd, const void *data, size_t length, int flags, const void *address, unsigned int size)');
+
+/** Network order, 4 or 16 octets. */
+function octets(address) {
+  if (net.isIPv4(address)) return Buffer.from(address.split('.').map(Number));
+  const [head, tail = ''] = address.split('::');
+  const groups = (text) => (text === '' ? [] : text.split(':'));
+  const [front, back] = [groups(head), groups(tail)];
+  const all = [...front, ...Array.from({ length: 8 - front.length - back.length }, () => '0'), ...back];
+  return Buffer.from(all.map((group) => group.padStart(4, '0')).join(''), 'hex');
+}
+
+/** CRC32c (RFC 9260 appendix A), bit by bit. */
+function crc32c(data) {
+  let crc = 0xffffffff;
+  for (const octet of data) {
+    crc ^= octet;
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0x82f63b78 : crc >>> 1;
+  }
+  return (crc ^ 0xffffffff) >>> 0;
+}
+
+/** RFC 9260 3.3.2: an INIT is all that a first packet has. */
+function sctpInit(sourcePort, port) {
+  const packet = Buffer.alloc(32);
+  packet.writeUInt16BE(sourcePort, 0);
+  packet.writeUInt16BE(port, 2);
+  packet.writeUInt8(1, 12);
+  packet.writeUInt16BE(20, 14);
+  packet.writeUInt32BE(0x12345678, 16);
+  packet.writeUInt32BE(65_535, 20);
+  packet.writeUInt16BE(1, 24);
+  packet.writeUInt16BE(1, 26);
+  packet.writeUInt32BE(1, 28);
+  packet.writeUInt32LE(crc32c(packet), 8);
+  return packet;
+}
+
+/** A segment without any flag, which no connection has: conntrack calls it INVALID, however liberal it is. */
+function tcpWithoutFlags(sourcePort, port) {
+  const packet = Buffer.alloc(20);
+  packet.writeUInt16BE(sourcePort, 0);
+  packet.writeUInt16BE(port, 2);
+  packet.writeUInt8(5 << 4, 12);
+  packet.writeUInt16BE(1_024, 14);
+  return packet;
+}
+
+function ip(source, destination, protocol, payload) {
+  const [from, to] = [octets(source), octets(destination)];
+  if (from.length === 4) {
+    const header = Buffer.alloc(20);
+    header.writeUInt8(0x45, 0);
+    header.writeUInt16BE(20 + payload.length, 2);
+    header.writeUInt8(64, 8);
+    header.writeUInt8(protocol, 9);
+    from.copy(header, 12);
+    to.copy(header, 16);
+    return Buffer.concat([header, payload]);
+  }
+  const header = Buffer.alloc(40);
+  header.writeUInt8(0x60, 0);
+  header.writeUInt16BE(payload.length, 4);
+  header.writeUInt8(protocol, 6);
+  header.writeUInt8(64, 7);
+  from.copy(header, 8);
+  to.copy(header, 24);
+  return Buffer.concat([header, payload]);
+}
+
+/** struct sockaddr_in or sockaddr_in6; the port stays 0. */
+function socketAddress(destination) {
+  const to = octets(destination);
+  const address = Buffer.alloc(to.length === 4 ? 16 : 28);
+  new DataView(address.buffer, address.byteOffset).setUint16(0, to.length === 4 ? 2 : 10, true);
+  to.copy(address, to.length === 4 ? 4 : 8);
+  return address;
+}
+
+const { kind, source, destination, sourcePorts, port } = JSON.parse(process.argv[2]);
+const address = socketAddress(destination);
+// SOCK_RAW, IPPROTO_RAW: the header is ours; the kernel fills in IPv4's checksum.
+const fd = socket(net.isIPv4(destination) ? 2 : 10, 3, 255);
+for (const sourcePort of sourcePorts) {
+  const packet =
+    kind === 'SCTP INIT'
+      ? ip(source, destination, 132, sctpInit(sourcePort, port))
+      : ip(source, destination, 6, tcpWithoutFlags(sourcePort, port));
+  const sent = Number(sendto(fd, packet, packet.length, 0, address, address.length));
+  if (sent !== packet.length) throw new Error(`sent ${sent} octets of ${packet.length}`);
+}

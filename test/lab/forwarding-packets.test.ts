@@ -1,0 +1,200 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { commandPorts, NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
+import { address, type Family } from '../../src/net/address.ts';
+import type { Backend, Frontend, NodeForwarding, Protocol, ServiceForwarding } from '../../src/net/frontend.ts';
+import { prefix } from '../../src/net/prefix.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { silentLog } from '../../src/system/log.ts';
+import { placeAddress, type Place } from '../vectors/scenario.ts';
+import { inside, namespaceOf, OneNode, podPort, type Machine } from './dataplane/one-node.ts';
+
+/** What one packet does not show: packets that only a raw socket sends, and flows that go on while their frontend changes. */
+const families: readonly Family[] = [4, 6];
+const raw = fileURLToPath(new URL('dataplane/raw.mjs', import.meta.url));
+
+const node: NodeForwarding = {
+  nodePortAddresses: [prefix('10.99.0.1/32'), prefix('fd99::1/128')],
+  podPrefixes: [prefix('10.244.0.0/16'), prefix('fd01::/64')],
+  servicePrefixes: [],
+  masqueradeBit: 14,
+};
+
+const startDataplane = async (services: ReadonlyMap<string, ServiceForwarding>): Promise<NftablesDataplane> => {
+  const started = new NftablesDataplane(commandPorts(systemClock, silentLog, ['ip', 'netns', 'exec', namespaceOf('node')]));
+  await started.replace(node, services);
+  return started;
+};
+
+let lab: OneNode;
+let dataplane: NftablesDataplane;
+
+beforeAll(async () => {
+  lab = await OneNode.start();
+  // Counts what arrives at a machine by port, before anything is done to it.
+  for (const machine of ['client', 'pod1', 'pod2', 'pod3'] as const) {
+    inside(machine, 'nft add table inet seen', 'nft add chain inet seen arriving { type filter hook prerouting priority -400 ; }');
+    for (const rule of [
+      'tcp sport 8080',
+      'sctp dport 8080',
+      'icmp type destination-unreachable icmp code port-unreachable',
+      'icmpv6 type destination-unreachable icmpv6 code port-unreachable',
+    ])
+      inside(machine, `nft add rule inet seen arriving ${rule} counter`);
+  }
+  dataplane = await startDataplane(new Map());
+});
+
+afterEach(async () => {
+  await dataplane.apply(new Map([['web', undefined]]));
+  inside('node', 'conntrack -F');
+});
+
+afterAll(async () => {
+  await dataplane?.close();
+  lab?.stop();
+});
+
+const backends = (family: Family, ...pods: (1 | 2 | 3)[]): Backend[] =>
+  pods.map((pod) => ({ address: address(placeAddress(`pod${pod}`, family)), port: podPort, local: pod !== 3 }));
+
+function forwarding(family: Family, protocol: Protocol, rest: Partial<Frontend>): ServiceForwarding {
+  const match = { kind: 'address', address: address(placeAddress('external1', family)), protocol, port: 80 } as const;
+  return { frontends: [{ match, scope: 'external', policy: 'Local', backends: [], localBackends: [], ...rest }] };
+}
+
+function send(
+  kind: 'SCTP INIT' | 'TCP without flags',
+  from: Place & Machine,
+  to: Place,
+  family: Family,
+  ports: { sourcePorts: readonly number[]; port: number },
+): void {
+  const packet = { kind, source: placeAddress(from, family), destination: placeAddress(to, family), ...ports };
+  execFileSync('ip', ['netns', 'exec', namespaceOf(from), process.execPath, raw, JSON.stringify(packet)], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+}
+
+/** How many packets a machine has had that a rule of `beforeAll` counts. */
+function seen(machine: Machine, rule: string): number {
+  const line = inside(machine, 'nft list chain inet seen arriving')
+    .split('\n')
+    .find((each) => each.includes(rule) && each.includes('counter'));
+  return Number(/packets (\d+)/.exec(line ?? '')?.[1] ?? Number.NaN);
+}
+
+describe.each(families)('IPv%i', (family) => {
+  test('a packet of a pod that conntrack cannot place does not reach the client', async () => {
+    const stray = (): number => {
+      const before = seen('client', 'tcp sport 8080');
+      send('TCP without flags', 'pod1', 'client', family, { sourcePorts: [podPort], port: 45_000 });
+      return seen('client', 'tcp sport 8080') - before;
+    };
+    expect(stray()).toBe(1);
+    await dataplane.apply(
+      new Map([['web', forwarding(family, 'TCP', { backends: backends(family, 1), localBackends: backends(family, 1) })]]),
+    );
+    expect(stray()).toBe(0);
+    // Only backends of this node are translated back here.
+    await dataplane.apply(new Map([['web', forwarding(family, 'TCP', { backends: backends(family, 3) })]]));
+    expect(stray()).toBe(1);
+  });
+
+  describe('SCTP', () => {
+    /** The pods that an INIT arrives at, and whether the client is told that there is nobody. */
+    const init = (from: 'client' | 'pod2', ...sourcePorts: number[]): { pods: string[]; refused: number } => {
+      const icmp = family === 4 ? 'icmp type' : 'icmpv6 type';
+      const pods = ['pod1', 'pod2', 'pod3'] as const;
+      const before = pods.map((pod) => seen(pod, 'sctp dport 8080'));
+      const refusals = seen(from, icmp);
+      send('SCTP INIT', from, 'external1', family, { sourcePorts, port: 80 });
+      return {
+        pods: pods.filter((pod, index) => seen(pod, 'sctp dport 8080') > (before[index] ?? 0)),
+        refused: seen(from, icmp) - refusals,
+      };
+    };
+    const flows = (): string => inside('node', `conntrack -L -p sctp -f ipv${family}`);
+
+    test('an SCTP association is translated and follows the policy', async () => {
+      await dataplane.apply(
+        new Map([['web', forwarding(family, 'SCTP', { backends: backends(family, 1, 3), localBackends: backends(family, 1) })]]),
+      );
+      expect(init('client', 20_001, 20_002, 20_003, 20_004)).toEqual({ pods: ['pod1'], refused: 0 });
+      expect(flows()).toContain(`src=${placeAddress('pod1', family)} dst=${placeAddress('client', family)} sport=8080`);
+      // A pod has them all.
+      const reached = init('pod2', ...Array.from({ length: 24 }, (_, index) => 21_000 + index)).pods;
+      expect(reached).toEqual(['pod1', 'pod3']);
+    });
+
+    test('under policy Cluster it is masqueraded', async () => {
+      await dataplane.apply(new Map([['web', forwarding(family, 'SCTP', { policy: 'Cluster', backends: backends(family, 1) })]]));
+      expect(init('client', 22_001).pods).toEqual(['pod1']);
+      expect(flows()).toContain(`src=${placeAddress('pod1', family)}`);
+      expect(flows()).not.toContain(`src=${placeAddress('pod1', family)} dst=${placeAddress('client', family)} `);
+    });
+
+    test('SCTP to a frontend without a backend is refused, and dropped where there is only none on this node', async () => {
+      await dataplane.apply(new Map([['web', forwarding(family, 'SCTP', {})]]));
+      expect(init('client', 23_001)).toEqual({ pods: [], refused: 1 });
+      await dataplane.apply(new Map([['web', forwarding(family, 'SCTP', { backends: backends(family, 3) })]]));
+      expect(init('client', 23_002)).toEqual({ pods: [], refused: 0 });
+    });
+
+    test('an association to a pod that has gone is forgotten: the next INIT from that port goes to another', async () => {
+      await dataplane.apply(
+        new Map([['web', forwarding(family, 'SCTP', { backends: backends(family, 1), localBackends: backends(family, 1) })]]),
+      );
+      expect(init('client', 24_001).pods).toEqual(['pod1']);
+      expect(init('client', 24_001).pods).toEqual(['pod1']);
+      await dataplane.apply(
+        new Map([['web', forwarding(family, 'SCTP', { backends: backends(family, 2), localBackends: backends(family, 2) })]]),
+      );
+      await expect.poll(() => init('client', 24_001).pods).toEqual(['pod2']);
+    });
+  });
+
+  describe('a UDP client that keeps its port', () => {
+    const ask = async (localPort: number): Promise<string> => {
+      const { counts } = await lab.request('client', { protocol: 'UDP', address: placeAddress('external1', family), port: 80, localPort });
+      return Object.keys(counts).join();
+    };
+    const web = (rest: Partial<Frontend>): ReadonlyMap<string, ServiceForwarding> => {
+      return new Map([['web', forwarding(family, 'UDP', { policy: 'Cluster', ...rest })]]);
+    };
+
+    test('stays with a pod that still serves, while new clients go elsewhere, and moves when it ends', async () => {
+      await dataplane.apply(web({ backends: backends(family, 1) }));
+      expect(await ask(41_001)).toBe('pod1');
+      await dataplane.apply(web({ backends: backends(family, 2), retained: backends(family, 1) }));
+      expect(await ask(41_002)).toBe('pod2');
+      expect(await ask(41_001)).toBe('pod1');
+      await dataplane.apply(web({ backends: backends(family, 2) }));
+      await expect.poll(() => ask(41_001), { timeout: 4_000 }).toBe('pod2');
+    });
+
+    test('moves when its pod went while no agent ran', async () => {
+      await dataplane.apply(web({ backends: backends(family, 1) }));
+      expect(await ask(41_003)).toBe('pod1');
+      await dataplane.close();
+      dataplane = await startDataplane(web({ backends: backends(family, 2) }));
+      await expect.poll(() => ask(41_003), { timeout: 4_000 }).toBe('pod2');
+    });
+
+    test('is served although it began before the Service was there', async () => {
+      expect(await ask(41_004)).not.toContain('pod');
+      await dataplane.apply(web({ backends: backends(family, 1) }));
+      await expect.poll(() => ask(41_004), { timeout: 4_000 }).toBe('pod1');
+    });
+
+    test('is refused when nobody is left, and served again by the first that comes', async () => {
+      await dataplane.apply(web({ backends: backends(family, 1) }));
+      expect(await ask(41_005)).toBe('pod1');
+      await dataplane.apply(web({}));
+      await expect.poll(() => ask(41_005), { timeout: 4_000 }).toBe('ECONNREFUSED');
+      await dataplane.apply(web({ backends: backends(family, 2) }));
+      await expect.poll(() => ask(41_005), { timeout: 4_000 }).toBe('pod2');
+    });
+  });
+});
