@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { commandPorts, NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
+import { NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
+import { machinePorts, namespaceNamed } from '../../src/dataplane/nftables/ports.ts';
 import { address, type Family } from '../../src/net/address.ts';
 import type { Backend, Frontend, NodeForwarding, Protocol, ServiceForwarding } from '../../src/net/frontend.ts';
 import { prefix } from '../../src/net/prefix.ts';
@@ -22,7 +23,9 @@ const node: NodeForwarding = {
 };
 
 const startDataplane = async (services: ReadonlyMap<string, ServiceForwarding>): Promise<NftablesDataplane> => {
-  const started = new NftablesDataplane(commandPorts(systemClock, silentLog, ['ip', 'netns', 'exec', namespaceOf('node')]));
+  const started = new NftablesDataplane(
+    machinePorts(systemClock, silentLog, { own: false, namespace: namespaceNamed(namespaceOf('node')) }),
+  );
   await started.replace(node, services);
   return started;
 };

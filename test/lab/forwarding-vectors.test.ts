@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { commandPorts, NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
+import { NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
+import { machinePorts, namespaceNamed } from '../../src/dataplane/nftables/ports.ts';
 import type { Family } from '../../src/net/address.ts';
 import type { NodeForwarding, Protocol, ServiceForwarding } from '../../src/net/frontend.ts';
 import { systemClock } from '../../src/system/clock.ts';
@@ -17,7 +18,7 @@ let present: ReadonlySet<string> = new Set();
 
 beforeAll(async () => {
   lab = await OneNode.start();
-  dataplane = new NftablesDataplane(commandPorts(systemClock, silentLog, ['ip', 'netns', 'exec', namespaceOf('node')]));
+  dataplane = new NftablesDataplane(machinePorts(systemClock, silentLog, { own: false, namespace: namespaceNamed(namespaceOf('node')) }));
   const nothing: NodeForwarding = { nodePortAddresses: [], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14 };
   await dataplane.replace(nothing, new Map());
 });
