@@ -18,6 +18,7 @@ const shared: ReadonlySet<Kind> = new Set<Kind>([
   'Community',
   'ExternalIPPolicy',
   'HeraldConfig',
+  'ServiceCIDR',
   'Secret',
 ]);
 

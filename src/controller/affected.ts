@@ -10,6 +10,7 @@ const shared: ReadonlySet<Kind> = new Set<Kind>([
   'Community',
   'ExternalIPPolicy',
   'HeraldConfig',
+  'ServiceCIDR',
   'Secret',
   'IPAddressPool',
 ]);

@@ -86,7 +86,7 @@ function withIngress(snapshot: Snapshot, ingressOf: (key: ServiceKey) => readonl
 /** A snapshot as a plain object, which can be spread. */
 function valuesOf(snapshot: Snapshot): Snapshot {
   const { services, nodes, namespaces, secrets, pools, peers, advertisements, communities } = snapshot;
-  const { externalIPPolicies, nodeStates, config } = snapshot;
+  const { serviceCIDRs, externalIPPolicies, nodeStates, config } = snapshot;
   return {
     services,
     endpointSlices: (key) => snapshot.endpointSlices(key),
@@ -97,6 +97,7 @@ function valuesOf(snapshot: Snapshot): Snapshot {
     peers,
     advertisements,
     communities,
+    serviceCIDRs,
     externalIPPolicies,
     nodeStates,
     config,

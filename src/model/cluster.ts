@@ -17,6 +17,13 @@ export interface Node {
   readonly toBeDeleted: boolean;
 }
 
+/** networking.k8s.io/v1 ServiceCIDR: ranges that ClusterIPs are taken from. */
+export interface ServiceCIDR {
+  readonly kind: 'ServiceCIDR';
+  readonly metadata: Metadata;
+  readonly cidrs: readonly Prefix[];
+}
+
 export interface Namespace {
   readonly kind: 'Namespace';
   readonly metadata: Metadata;

@@ -16,6 +16,7 @@ import { readNodeState } from './parse/node-state.ts';
 import { addProblem, type FieldPath, type Findings } from './parse/problem.ts';
 import type { Identity, ParseOptions, ParseResult, Read } from './parse/result.ts';
 import { readSecret } from './parse/secret.ts';
+import { readServiceCIDR } from './parse/service-cidr.ts';
 import { readService } from './parse/service.ts';
 import type { HeraldObject } from './snapshot.ts';
 
@@ -41,6 +42,7 @@ const readers: Readonly<Record<string, KindReader>> = {
   Endpoints: { ...kubernetes, read: readEndpoints },
   Node: { ...kubernetes, namespaced: false, read: readNode },
   Namespace: { ...kubernetes, namespaced: false, read: readNamespaceObject },
+  ServiceCIDR: { ...kubernetes, apiVersion: 'networking.k8s.io/v1', namespaced: false, read: readServiceCIDR },
   Secret: { ...kubernetes, read: readSecret, secret: true },
   IPAddressPool: { ...ours, read: readIPAddressPool },
   BGPPeer: { ...ours, read: readBGPPeer },

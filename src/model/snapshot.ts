@@ -1,4 +1,4 @@
-import type { Namespace, Node, Secret } from './cluster.ts';
+import type { Namespace, Node, Secret, ServiceCIDR } from './cluster.ts';
 import type { BGPAdvertisement, BGPPeer, Community, ExternalIPPolicy, HeraldConfig, IPAddressPool } from './configuration.ts';
 import type { EndpointSlice } from './endpoint-slice.ts';
 import type { ServiceKey } from './metadata.ts';
@@ -12,6 +12,7 @@ export interface Snapshot {
   endpointSlices(service: ServiceKey): readonly EndpointSlice[];
   readonly nodes: ReadonlyMap<string, Node>;
   readonly namespaces: ReadonlyMap<string, Namespace>;
+  readonly serviceCIDRs: ReadonlyMap<string, ServiceCIDR>;
   /** By "namespace/name". */
   readonly secrets: ReadonlyMap<string, Secret>;
   readonly pools: ReadonlyMap<string, IPAddressPool>;
@@ -29,6 +30,7 @@ export type HeraldObject =
   | Node
   | Namespace
   | Secret
+  | ServiceCIDR
   | IPAddressPool
   | BGPPeer
   | BGPAdvertisement

@@ -1,4 +1,4 @@
-import type { Namespace, Node, Secret } from './cluster.ts';
+import type { Namespace, Node, Secret, ServiceCIDR } from './cluster.ts';
 import type { BGPAdvertisement, BGPPeer, Community, ExternalIPPolicy, HeraldConfig, IPAddressPool } from './configuration.ts';
 import { defaultConfig } from './default-config.ts';
 import type { EndpointSlice } from './endpoint-slice.ts';
@@ -17,6 +17,7 @@ export class Store implements Snapshot {
   readonly services = new Map<ServiceKey, Service>();
   readonly nodes = new Map<string, Node>();
   readonly namespaces = new Map<string, Namespace>();
+  readonly serviceCIDRs = new Map<string, ServiceCIDR>();
   readonly secrets = new Map<string, Secret>();
   readonly pools = new Map<string, IPAddressPool>();
   readonly peers = new Map<string, BGPPeer>();
@@ -39,6 +40,7 @@ export class Store implements Snapshot {
       EndpointSlice: this.#slices,
       Node: this.nodes,
       Namespace: this.namespaces,
+      ServiceCIDR: this.serviceCIDRs,
       Secret: this.secrets,
       IPAddressPool: this.pools,
       BGPPeer: this.peers,

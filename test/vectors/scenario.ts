@@ -23,11 +23,9 @@ export interface Scenario {
    * by the other of TCP and UDP.
    */
   readonly packets: readonly string[];
-  /** The node that decides; the default is "here", where pod1 and pod2 are. pod3 is on "there". */
-  readonly node?: string;
 }
 
-/** Each place with its IPv4 and its IPv6 address. The lab (test/lab/dataplane/one-node.ts) has machines at all but the service addresses. */
+/** The node that decides is "here", where pod1 and pod2 are; pod3 is on "there". Each place with its IPv4 and its IPv6 address. The lab (test/lab/dataplane/one-node.ts) has machines at all but the service addresses. */
 export const places = {
   pod1: ['10.244.1.11', 'fd01::11'],
   pod2: ['10.244.1.12', 'fd01::12'],
@@ -85,15 +83,14 @@ export interface Played extends TracedNode {
 export function play(scenario: Scenario, family: Family, protocol: Protocol): Played {
   const literal = filled(scenario, family, protocol);
   const snapshot = cluster(literal);
-  const here = scenario.node ?? 'here';
   const services = new Map<string, ServiceForwarding>();
   for (const [key, service] of snapshot.services) {
-    const { forwarding } = decideForwarding(snapshot, service, here);
+    const { forwarding } = decideForwarding(snapshot, service, 'here');
     if (forwarding !== undefined) services.set(key, forwarding);
   }
   return {
     services,
-    forwarding: nodeForwarding(snapshot, here),
+    forwarding: nodeForwarding(snapshot, 'here'),
     frontends: [...services.values()].flatMap(({ frontends }) => frontends),
     addresses: (['node', 'node2'] as const).map((place) => address(placeAddress(place, family))),
     packets: scenario.packets.map((text) => packetRow(text, protocol)),

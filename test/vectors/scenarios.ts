@@ -80,6 +80,14 @@ export const scenarios: readonly Scenario[] = [
     ],
   },
   {
+    name: 'ranges of Services from ServiceCIDR objects',
+    services: [{ name: 'web', type: 'ClusterIP' }],
+    slices: endpoints('$pod1@here'),
+    cluster: { serviceCIDRs: { kubernetes: ['$services'] } },
+    config: { serviceCIDRs: [] },
+    packets: ['pod2 -> cluster1 80: pod1', 'pod2 -> unowned 80: dropped', 'client -> external1 80: untouched'],
+  },
+  {
     name: 'a pod and its own Service with others behind it',
     services: [{ name: 'web', ports: ['80/%@30001'], assigned: ['$external1'], externalTrafficPolicy: 'Local' }],
     slices: spread,

@@ -5,6 +5,7 @@ import { reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/service.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import { poolsOf } from '../allocation/pools.ts';
+import { serviceRanges } from '../forwarding/node.ts';
 import { allowedExternalPrefixes, whyExternalIPDenied } from '../forwarding/external-ips.ts';
 import { covers, poolPrefixes, type Origin } from './advertisements.ts';
 
@@ -32,8 +33,8 @@ export function originOf(snapshot: Snapshot, service: Service, address: Address,
     case 'ClusterIP':
       return {
         type,
-        prefixes: snapshot.config.serviceCIDRs.filter((cidr) => prefixContains(cidr, address)),
-        name: 'serviceCIDRs in HeraldConfig',
+        prefixes: serviceRanges(snapshot).filter((cidr) => prefixContains(cidr, address)),
+        name: 'a ServiceCIDR or serviceCIDRs in HeraldConfig',
       };
     case 'ExternalIP': {
       const { namespace } = service.metadata;

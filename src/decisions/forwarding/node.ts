@@ -5,13 +5,18 @@ import type { Snapshot } from '../../model/snapshot.ts';
 
 /** What a node's forwarding needs to know beside the Services. Without a Node object and without nodePortAddresses it takes no NodePort traffic. */
 export function nodeForwarding(snapshot: Snapshot, nodeName: string): NodeForwarding {
-  const { podCIDRs, serviceCIDRs, nodePortAddresses, masqueradeBit } = snapshot.config;
+  const { podCIDRs, nodePortAddresses, masqueradeBit } = snapshot.config;
   return {
     nodePortAddresses: sortedSet(nodePortAddresses.length > 0 ? nodePortAddresses : primaryAddresses(snapshot, nodeName)),
     podPrefixes: sortedSet(podCIDRs.length > 0 ? podCIDRs : [...snapshot.nodes.values()].flatMap((node) => node.podCIDRs)),
-    servicePrefixes: sortedSet(serviceCIDRs),
+    servicePrefixes: serviceRanges(snapshot),
     masqueradeBit,
   };
+}
+
+/** Where ClusterIPs come from: what HeraldConfig says and what the API server does, sorted. */
+export function serviceRanges(snapshot: Snapshot): Prefix[] {
+  return sortedSet([...snapshot.config.serviceCIDRs, ...[...snapshot.serviceCIDRs.values()].flatMap(({ cidrs }) => cidrs)]);
 }
 
 /** kube-proxy's --nodeport-addresses=primary, the default of its nftables mode. */

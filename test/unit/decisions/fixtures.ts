@@ -2,7 +2,7 @@ import { address, type Family } from '../../../src/net/address.ts';
 import type { Protocol } from '../../../src/net/frontend.ts';
 import { prefix } from '../../../src/net/prefix.ts';
 import { parseRange } from '../../../src/net/range.ts';
-import type { Namespace, Node, Secret } from '../../../src/model/cluster.ts';
+import type { Namespace, Node, Secret, ServiceCIDR } from '../../../src/model/cluster.ts';
 import type {
   BGPAdvertisement,
   BGPPeer,
@@ -255,6 +255,8 @@ export interface ClusterLiteral {
   readonly nodes?: readonly NodeLiteral[];
   /** Labels by name of the namespace. */
   readonly namespaces?: Readonly<Record<string, Labels>>;
+  /** ServiceCIDR objects, by name. */
+  readonly serviceCIDRs?: Readonly<Record<string, readonly string[]>>;
   readonly communities?: Readonly<Record<string, string>>;
   readonly secrets?: readonly SecretLiteral[];
   /** Sessions that nodes report, Established: addresses by name of the peer, by name of the node. */
@@ -299,6 +301,11 @@ export function cluster(literal: ClusterLiteral): Snapshot {
         kind: 'Namespace',
         metadata: metadata(name, '', labels),
       })),
+    ),
+    serviceCIDRs: byName(
+      Object.entries(literal.serviceCIDRs ?? {}).map(([name, cidrs]): ServiceCIDR => {
+        return { kind: 'ServiceCIDR', metadata: metadata(name), cidrs: cidrs.map(prefix) };
+      }),
     ),
     secrets: byNamespacedName((literal.secrets ?? []).map(secret)),
     pools: byName((literal.pools ?? []).map(pool)),

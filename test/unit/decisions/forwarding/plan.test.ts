@@ -267,6 +267,15 @@ describe('the forwarding of a node', () => {
     });
   });
 
+  test('takes the ranges of Services from HeraldConfig and from ServiceCIDR objects', () => {
+    const serviceCIDRs = { kubernetes: ['10.96.0.0/12', 'fd96::/112'], more: ['10.200.0.0/16'] };
+    expect(show({ nodes, serviceCIDRs, config: { serviceCIDRs: ['10.96.0.0/12'] } }).services).toEqual([
+      '10.96.0.0/12',
+      '10.200.0.0/16',
+      'fd96::/112',
+    ]);
+  });
+
   test('HeraldConfig wins over the nodes', () => {
     expect(show({ nodes, config: { podCIDRs: ['10.0.0.0/8'], masqueradeBit: 3 } })).toMatchObject({
       pods: ['10.0.0.0/8'],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseObject } from '../../../../src/model/parse.ts';
 import { address } from '../../../../src/net/address.ts';
+import { formatPrefix } from '../../../../src/net/prefix.ts';
 import { slice, ours } from './manifests.ts';
 
 describe('an EndpointSlice', () => {
@@ -161,4 +162,16 @@ describe('secrets', () => {
     expect(problems.length).toBeGreaterThan(0);
     expect(JSON.stringify([problems, warnings])).not.toContain('hunter2');
   });
+});
+
+test('a ServiceCIDR has the ranges that ClusterIPs come from', () => {
+  const raw = {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'ServiceCIDR',
+    metadata: { name: 'kubernetes' },
+    spec: { cidrs: ['10.96.0.0/12', 'fd96::/112'] },
+  };
+  const { object, problems } = parseObject(raw);
+  expect([object?.kind === 'ServiceCIDR' && object.cidrs.map(formatPrefix), problems]).toEqual([['10.96.0.0/12', 'fd96::/112'], []]);
+  expect(parseObject({ ...raw, spec: { cidrs: ['10.96.0.0'] } }).problems).toHaveLength(1);
 });
