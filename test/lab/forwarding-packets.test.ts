@@ -2,14 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
-import { machinePorts } from '../../src/dataplane/nftables/ports.ts';
+import { machinePorts, namespaceNamed } from '../../src/dataplane/nftables/ports.ts';
 import { address, type Family } from '../../src/net/address.ts';
 import type { Backend, Frontend, NodeForwarding, Protocol, ServiceForwarding } from '../../src/net/frontend.ts';
 import { prefix } from '../../src/net/prefix.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { silentLog } from '../../src/system/log.ts';
 import { placeAddress, type Place } from '../vectors/scenario.ts';
-import { nodeNamespace } from './dataplane/packet-lab.ts';
 import { inside, namespaceOf, OneNode, podPort, type Machine } from './dataplane/one-node.ts';
 
 /** What one packet does not show: packets that only a raw socket sends, and flows that go on while their frontend changes. */
@@ -24,7 +23,9 @@ const node: NodeForwarding = {
 };
 
 const startDataplane = async (services: ReadonlyMap<string, ServiceForwarding>): Promise<NftablesDataplane> => {
-  const started = new NftablesDataplane(machinePorts(systemClock, silentLog, { own: false, namespace: nodeNamespace }));
+  const started = new NftablesDataplane(
+    machinePorts(systemClock, silentLog, { own: false, namespace: namespaceNamed(namespaceOf('node')) }),
+  );
   await started.replace(node, services);
   return started;
 };

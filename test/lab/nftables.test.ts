@@ -4,7 +4,7 @@ import { DataplaneError, type ApplyResult } from '../../src/dataplane/dataplane.
 import { routeCheckInterval } from '../../src/dataplane/nftables/limits.ts';
 import { commandPorts, NftablesDataplane, type NftablesPorts } from '../../src/dataplane/nftables/nftables.ts';
 import type { NftExecutor, Transaction } from '../../src/dataplane/nftables/executor.ts';
-import { machinePorts } from '../../src/dataplane/nftables/ports.ts';
+import { machinePorts, namespaceNamed } from '../../src/dataplane/nftables/ports.ts';
 import { markerChain } from '../../src/dataplane/nftables/layout.ts';
 import { skeleton, skeletonScript } from '../../src/dataplane/nftables/skeleton.ts';
 import { address, type Family } from '../../src/net/address.ts';
@@ -80,9 +80,8 @@ const services: ReadonlyMap<string, ServiceForwarding> = new Map(
 );
 
 const prefixToNode = ['ip', 'netns', 'exec', namespaceOf('node')];
-const nodeNamespace = { file: `/run/netns/${namespaceOf('node')}`, commandPrefix: prefixToNode };
 // Not owned: tests play other programs that change the tables.
-const ports = (): NftablesPorts => machinePorts(systemClock, silentLog, { own: false, namespace: nodeNamespace });
+const ports = (): NftablesPorts => machinePorts(systemClock, silentLog, { own: false, namespace: namespaceNamed(namespaceOf('node')) });
 const wait = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 async function until(what: string, condition: () => boolean | Promise<boolean>, milliseconds = 2_000): Promise<void> {

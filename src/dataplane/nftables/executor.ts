@@ -29,6 +29,12 @@ export interface MonitorEvents {
   readonly onEnd: (why: string) => void;
 }
 
+export interface Monitor {
+  /** It misses nothing that happens from now on; otherwise it takes a moment until it hears. */
+  readonly subscribed: boolean;
+  stop(): Promise<void>;
+}
+
 /**
  * The way to the kernel's nf_tables: netlink of our own, or the nft command where there is no FFI.
  * Failures are DataplaneError: `unavailable`, `permission`, or `failed` with the kernel's words.
@@ -40,7 +46,7 @@ export interface NftExecutor {
   /** Our table of that family compared with its skeleton; undefined: there is none. */
   readTable(skeleton: Skeleton): Promise<TableListing | undefined>;
   /** Starts to follow changes of our tables. Ends by itself only on failure. */
-  monitor(events: MonitorEvents): { stop(): Promise<void> };
+  monitor(events: MonitorEvents): Monitor;
   /** Nothing is called afterwards; the tables stay. */
   close(): void;
 }

@@ -89,7 +89,8 @@ export class KernelTable {
       const listing = await this.#executor.readTable(wanted);
       existed &&= listing !== undefined;
       if (listing?.intact === true) {
-        found.push(...listing.elements);
+        // One by one: hundreds of thousands are too many arguments of a call.
+        for (const element of listing.elements) found.push(element);
         revisions.push(...listing.revisions);
       } else {
         this.#log.info({ family, existed: listing !== undefined }, 'nftables table is created');

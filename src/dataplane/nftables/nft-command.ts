@@ -32,7 +32,8 @@ export function nftCommand(prefix: readonly string[] = []): NftExecutor {
     },
     monitor(events) {
       const transaction = new TransactionReader(events);
-      return followCommand(commandLine('monitor'), maximumMonitorLine, (line) => transaction.read(line), events.onEnd);
+      const command = followCommand(commandLine('monitor'), maximumMonitorLine, (line) => transaction.read(line), events.onEnd);
+      return { subscribed: false, stop: () => command.stop() };
     },
     close: () => undefined,
   };

@@ -11,6 +11,11 @@ export interface Namespace {
   readonly commandPrefix: readonly string[];
 }
 
+/** A namespace that `ip netns add` made. */
+export function namespaceNamed(name: string): Namespace {
+  return { file: `/run/netns/${name}`, commandPrefix: ['ip', 'netns', 'exec', name] };
+}
+
 export interface MachineOptions {
   /** Nobody else can change the tables: see NetlinkExecutorOptions. By the nft command they never belong to anybody. */
   readonly own: boolean;

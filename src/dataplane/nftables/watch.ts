@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
-import type { NftExecutor } from './executor.ts';
+import type { Monitor, NftExecutor } from './executor.ts';
 import { monitorRestart, monitorSettle } from './limits.ts';
 
 export interface WatchHandlers {
@@ -13,12 +13,14 @@ export interface WatchHandlers {
 /**
  * Reports transactions on our tables that are not ours: each of ours writes a number into the revision set. A monitor that
  * ends is started again (the monitor of nft 1.0.6 crashes on some elements of sets with intervals and concatenation); what it
- * missed meanwhile has to be looked for, so each start reports a possible change.
+ * missed meanwhile has to be looked for, so each start reports a possible change; the first one only where the monitor
+ * does not hear from the beginning, because the tables are read after it.
  */
 export function watchRuleset(executor: NftExecutor, clock: Clock, log: Log, handlers: WatchHandlers): { stop(): Promise<void> } {
   let stopped = false;
+  let restarted = false;
   let delay: number = monitorRestart.first;
-  let monitor: { stop(): Promise<void> } | undefined;
+  let monitor: Monitor | undefined;
   let cancel: Cancel = () => undefined;
 
   const start = (): void => {
@@ -39,7 +41,9 @@ export function watchRuleset(executor: NftExecutor, clock: Clock, log: Log, hand
         delay = Math.min(delay * 2, monitorRestart.maximum);
       },
     });
-    cancel = clock.after(monitorSettle, () => handlers.onForeignChange('the monitor was started'));
+    const missesNothing = !restarted && monitor.subscribed;
+    if (!missesNothing) cancel = clock.after(monitorSettle, () => handlers.onForeignChange('the monitor was started'));
+    restarted = true;
   };
   start();
   return {

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { NftablesDataplane } from '../../../src/dataplane/nftables/nftables.ts';
-import { machinePorts, type Namespace } from '../../../src/dataplane/nftables/ports.ts';
+import { machinePorts, namespaceNamed } from '../../../src/dataplane/nftables/ports.ts';
 import { commandPorts, type NftablesPorts } from '../../../src/dataplane/nftables/nftables.ts';
 import { address } from '../../../src/net/address.ts';
 import type { Backend, Frontend, NodeForwarding, ServiceForwarding } from '../../../src/net/frontend.ts';
@@ -55,7 +55,7 @@ const node: NodeForwarding = {
 };
 
 const [executor = 'netlink', namespace = '', services = '1000', changes = '100'] = process.argv.slice(2);
-const where: Namespace = { file: `/run/netns/${namespace}`, commandPrefix: ['ip', 'netns', 'exec', namespace] };
+const where = namespaceNamed(namespace);
 const open = (): NftablesPorts =>
   executor === 'netlink'
     ? machinePorts(systemClock, silentLog, { own: false, namespace: where })

@@ -1,5 +1,5 @@
 import { NftablesDataplane } from '../../../src/dataplane/nftables/nftables.ts';
-import { machinePorts } from '../../../src/dataplane/nftables/ports.ts';
+import { machinePorts, namespaceNamed } from '../../../src/dataplane/nftables/ports.ts';
 import { address, type Family } from '../../../src/net/address.ts';
 import type { NodeForwarding, Protocol, ServiceForwarding } from '../../../src/net/frontend.ts';
 import { systemClock } from '../../../src/system/clock.ts';
@@ -9,9 +9,6 @@ import { fateText, trace } from '../../vectors/tracer.ts';
 import { inside, machines, namespaceOf, OneNode, type Machine, type Outcome, type Request } from './one-node.ts';
 
 const families: readonly Family[] = [4, 6];
-
-/** Where the data plane works. */
-export const nodeNamespace = { file: `/run/netns/${namespaceOf('node')}`, commandPrefix: ['ip', 'netns', 'exec', namespaceOf('node')] };
 
 interface FamilyRow {
   readonly family: Family;
@@ -31,7 +28,9 @@ export class PacketLab {
 
   static async start(): Promise<PacketLab> {
     const lab = await OneNode.start();
-    const dataplane = new NftablesDataplane(machinePorts(systemClock, silentLog, { own: false, namespace: nodeNamespace }));
+    const dataplane = new NftablesDataplane(
+      machinePorts(systemClock, silentLog, { own: false, namespace: namespaceNamed(namespaceOf('node')) }),
+    );
     const nothing: NodeForwarding = { nodePortAddresses: [], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14 };
     await dataplane.replace(nothing, new Map());
     return new PacketLab(lab, dataplane);

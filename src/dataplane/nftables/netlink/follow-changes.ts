@@ -2,7 +2,7 @@ import type { Cancel, Clock } from '../../../system/clock.ts';
 import { MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
 import { readMessages } from '../../../system/netlink/message.ts';
 import { openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../../system/netlink/socket.ts';
-import type { MonitorEvents } from '../executor.ts';
+import type { Monitor, MonitorEvents } from '../executor.ts';
 import { datagramsPerTurn, monitorPoll } from '../limits.ts';
 import { ChangeReader } from './change-reader.ts';
 import { changesGroup } from './constants.ts';
@@ -11,7 +11,7 @@ import { changesGroup } from './constants.ts';
  * Looks for events at intervals: Node has no public handle for a netlink socket, an empty look costs less than a microsecond, and a
  * repair waits for a tenth of a second anyway.
  */
-export function followChanges(options: NetlinkOptions, clock: Clock, events: MonitorEvents): { stop(): Promise<void> } {
+export function followChanges(options: NetlinkOptions, clock: Clock, events: MonitorEvents): Monitor {
   let stopped = false;
   let cancel: Cancel = () => undefined;
   let socket: NetlinkSocket | undefined;
@@ -42,16 +42,14 @@ export function followChanges(options: NetlinkOptions, clock: Clock, events: Mon
     }
     cancel = clock.after(0, look);
   };
-  cancel = clock.after(0, () => {
-    try {
-      socket = openNetlink({ ...options, groups: [changesGroup] });
-    } catch (error) {
-      end(String(error));
-      return;
-    }
-    look();
-  });
+  try {
+    socket = openNetlink({ ...options, groups: [changesGroup] });
+    cancel = clock.after(0, look);
+  } catch (error) {
+    cancel = clock.after(0, () => end(String(error)));
+  }
   return {
+    subscribed: socket !== undefined,
     stop() {
       stopped = true;
       cancel();

@@ -2,7 +2,7 @@ import { sleep, type Clock } from '../../../system/clock.ts';
 import { MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
 import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../../system/netlink/socket.ts';
 import { DataplaneError } from '../../dataplane.ts';
-import type { MonitorEvents, NftExecutor, Transaction } from '../executor.ts';
+import type { Monitor, MonitorEvents, NftExecutor, Transaction } from '../executor.ts';
 import { families, revisionSet, tableName } from '../layout.ts';
 import { attemptPause, maximumAttempts, maximumBatchBytes } from '../limits.ts';
 import type { TableListing } from '../listing.ts';
@@ -85,7 +85,7 @@ class NetlinkExecutor implements NftExecutor {
     throw dataplaneErrorOf(refusal);
   }
 
-  monitor(events: MonitorEvents): { stop(): Promise<void> } {
+  monitor(events: MonitorEvents): Monitor {
     return followChanges(this.#options, this.#clock, events);
   }
 

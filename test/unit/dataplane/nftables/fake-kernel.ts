@@ -1,5 +1,5 @@
 import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
-import type { MonitorEvents, NftExecutor, Transaction } from '../../../../src/dataplane/nftables/executor.ts';
+import type { Monitor, MonitorEvents, NftExecutor, Transaction } from '../../../../src/dataplane/nftables/executor.ts';
 import { readListing, type TableListing } from '../../../../src/dataplane/nftables/listing.ts';
 import { TransactionReader } from '../../../../src/dataplane/nftables/monitor-lines.ts';
 import { removalScript, transactionScript } from '../../../../src/dataplane/nftables/script.ts';
@@ -20,6 +20,7 @@ export class FakeKernel implements NftExecutor {
   endMonitor: (why: string) => void = () => undefined;
   monitors = 0;
   closed = false;
+  subscribed = false;
 
   run(transaction: Transaction): Promise<void> {
     return this.#run(transactionScript(transaction));
@@ -65,12 +66,12 @@ export class FakeKernel implements NftExecutor {
     return Promise.resolve(readListing({ nftables: objects }, skeleton));
   }
 
-  monitor(events: MonitorEvents): { stop(): Promise<void> } {
+  monitor(events: MonitorEvents): Monitor {
     this.monitors++;
     const reader = new TransactionReader(events);
     this.onLine = (line) => reader.read(line);
     this.endMonitor = events.onEnd;
-    return { stop: () => Promise.resolve() };
+    return { subscribed: this.subscribed, stop: () => Promise.resolve() };
   }
 
   /** Every churning element as "family set key : value", sorted. */

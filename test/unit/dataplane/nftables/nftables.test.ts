@@ -352,6 +352,22 @@ describe('the watch', () => {
     expect([repairs, listed]).toEqual([[], 0]);
   });
 
+  test('a monitor that hears from the beginning needs no second reading, one that was started again does', async () => {
+    const kernel = new FakeKernel();
+    kernel.subscribed = true;
+    let read = 0;
+    const readTable = kernel.readTable.bind(kernel);
+    kernel.readTable = (skeleton) => (read++, readTable(skeleton));
+    const { dataplane, clock } = setup(kernel);
+    await dataplane.replace(node, new Map());
+    await settleRepair(clock);
+    expect(read).toBe(2);
+    kernel.endMonitor('gone');
+    await settleRepair(clock);
+    expect(read).toBe(4);
+    await dataplane.close();
+  });
+
   test('a monitor that ends is started again with a growing delay, and what it missed is looked for', async () => {
     const { kernel, clock, repairs } = await started();
     kernel.endMonitor('killed');
