@@ -29,12 +29,15 @@ async function untilAllRoutes(via: readonly string[] = nodes): Promise<void> {
   }
 }
 
+/** A single datagram may be lost on a busy machine, as on any network, so those without an answer may be asked again once; TCP sees to that itself. */
 async function expectAllAnswer(count = 40): Promise<void> {
   for (const address of addresses) {
-    for (const protocol of ['tcp', 'udp'] as const) {
-      const { errors } = await lab.client[protocol]({ address, port: 80, count, parallel: 4 });
-      expect(errors, `${protocol} ${address}`).toEqual({});
-    }
+    const { errors } = await lab.client.tcp({ address, port: 80, count, parallel: 4 });
+    expect(errors, `tcp ${address}`).toEqual({});
+    const first = await lab.client.udp({ address, port: 80, count, parallel: 4 });
+    const lost = Object.values(first.errors).reduce((sum, each) => sum + each, 0);
+    expect(lost, `udp ${address}: ${JSON.stringify(first.errors)}`).toBeLessThanOrEqual(1);
+    if (lost > 0) expect((await lab.client.udp({ address, port: 80, count, parallel: 4 })).errors, `udp ${address}, again`).toEqual({});
   }
 }
 
