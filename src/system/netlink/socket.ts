@@ -1,7 +1,7 @@
 import { ok as assert } from 'node:assert';
 import { closeSync, openSync } from 'node:fs';
 import { NetlinkError } from './error.ts';
-import { loadNetlinkLibc, type NetlinkLibc } from './libc.ts';
+import { loadLibc, type Libc } from '../libc.ts';
 import { datagramBytes, receiveBufferBytes, sendBufferBytes } from './limits.ts';
 
 // Numbers of Linux, equal on x86-64 and arm64.
@@ -53,7 +53,7 @@ export interface NetlinkOptions {
 
 /** Undefined where this machine has no FFI; throws a NetlinkError where the kernel refuses. */
 export function openNetlink(options: NetlinkOptions): NetlinkSocket | undefined {
-  const libc = loadNetlinkLibc();
+  const libc = loadLibc();
   if (libc === undefined) return undefined;
   const fd = inNamespace(libc, options.networkNamespace, () => {
     const opened = libc.socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, options.protocol);
@@ -70,13 +70,13 @@ export function openNetlink(options: NetlinkOptions): NetlinkSocket | undefined 
 
 class LinuxNetlinkSocket implements NetlinkSocket {
   readonly port: number;
-  readonly #libc: NetlinkLibc;
+  readonly #libc: Libc;
   readonly #fd: number;
   readonly #memory = Buffer.allocUnsafeSlow(datagramBytes);
   #sending: Promise<unknown> | undefined;
   #closed = false;
 
-  constructor(libc: NetlinkLibc, fd: number, { groups = [], receiveBytes = receiveBufferBytes }: NetlinkOptions) {
+  constructor(libc: Libc, fd: number, { groups = [], receiveBytes = receiveBufferBytes }: NetlinkOptions) {
     this.#libc = libc;
     this.#fd = fd;
     this.#bufferSize(SO_SNDBUFFORCE, SO_SNDBUF, sendBufferBytes);
@@ -141,7 +141,7 @@ class LinuxNetlinkSocket implements NetlinkSocket {
 }
 
 /** A socket belongs for good to the namespace in which it was opened, so this thread moves there and back at once. */
-function inNamespace(libc: NetlinkLibc, path: string | undefined, open: () => number): number {
+function inNamespace(libc: Libc, path: string | undefined, open: () => number): number {
   if (path === undefined) return open();
   const home = openSync('/proc/thread-self/ns/net', 'r');
   const there = openSync(path, 'r');

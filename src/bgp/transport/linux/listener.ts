@@ -4,7 +4,7 @@ import { formatPrefix } from '../../../net/prefix.ts';
 import { acceptSocket, failedConnection, readSocketAddress } from '../connection.ts';
 import { failureOf, listenFailureOf } from '../failure.ts';
 import type { Incoming, Listener, ListenerEvents, ListenOptions, PeerKey } from '../transport.ts';
-import type { Libc } from './libc.ts';
+import type { Libc } from '../../../system/libc.ts';
 import { passwordProblem, setSignatureKey } from './md5.ts';
 import { RawSocket } from './socket.ts';
 

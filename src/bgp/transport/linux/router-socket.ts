@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import { addressBytes, addressFromBytes, address, parseAddress, type Address } from '../../../net/address.ts';
 import { routerMessageLength } from '../../limits.ts';
-import { systemError, type Libc } from './libc.ts';
+import { systemError, type Libc } from '../../../system/libc.ts';
 import { routerAdvertisement, routerSolicitation } from './router-advertisement.ts';
 import type { InterfaceFacts, ReceivedPacket, RouterSocket } from './router-discovery.ts';
 import { AF_INET6, int32, IPPROTO_IPV6, IPV6_UNICAST_HOPS, RawSocket, SOCK_CLOEXEC, SOCK_NONBLOCK } from './socket.ts';

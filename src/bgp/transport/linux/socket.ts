@@ -1,6 +1,6 @@
 import { type Family, type Address } from '../../../net/address.ts';
 import type { SocketOptions } from '../transport.ts';
-import { systemError, type Libc } from './libc.ts';
+import { systemError, type Libc } from '../../../system/libc.ts';
 import { socketAddress } from './socket-address.ts';
 
 // Numbers of Linux, equal on x86-64 and arm64.

@@ -2,9 +2,10 @@ import assert from 'node:assert';
 import type * as Koffi from 'koffi';
 import { createRequire } from 'node:module';
 import { endianness } from 'node:os';
+import { getSystemErrorMap } from 'node:util';
 
-/** The calls of libc that netlink needs. Negative results leave their reason in `errno`. */
-export interface NetlinkLibc {
+/** The calls of libc that Node has no words for. Negative results leave their reason in `errno`. */
+export interface Libc {
   readonly socket: (domain: number, type: number, protocol: number) => number;
   readonly setsockopt: (fd: number, level: number, name: number, value: Uint8Array, length: number) => number;
   readonly bind: (fd: number, address: Uint8Array, length: number) => number;
@@ -15,23 +16,30 @@ export interface NetlinkLibc {
   readonly sendInThread: (fd: number, data: Uint8Array, length: number, flags: number) => Promise<number>;
   readonly recv: (fd: number, data: Uint8Array, length: number, flags: number) => number;
   readonly close: (fd: number) => number;
+  /** 0 where there is no such interface. */
+  readonly interfaceIndex: (name: string) => number;
+  readonly sendto: (fd: number, data: Uint8Array, length: number, flags: number, to: Uint8Array, toLength: number) => number;
+  /** Takes a struct msghdr, which it changes. */
+  readonly recvmsg: (fd: number, header: Uint8Array, flags: number) => number;
   /** Moves this thread into the namespace behind the descriptor. */
   readonly setns: (fd: number, kind: number) => number;
   readonly errno: () => number;
+  /** Where these bytes are in memory, for as long as somebody holds on to them. Unlike small views, a buffer is never moved. */
+  readonly addressOf: (bytes: ArrayBuffer) => bigint;
 }
 
-let loaded: NetlinkLibc | undefined;
+let loaded: Libc | undefined;
 
 /** Undefined on another system than Linux, and where the native module has no binary for this machine. */
-export function loadNetlinkLibc(): NetlinkLibc | undefined {
+export function loadLibc(): Libc | undefined {
   if (process.platform !== 'linux') return undefined;
-  assert(endianness() === 'LE', 'netlink structures are written for little-endian machines');
+  assert(endianness() === 'LE', 'structures for the kernel are written for little-endian machines');
   if (loaded !== undefined) return loaded;
   let koffi: typeof Koffi;
   try {
     koffi = createRequire(import.meta.url)('koffi') as typeof Koffi;
   } catch {
-    return undefined;
+    return undefined; // Whoever needs it says what that means.
   }
   // The symbols of the running process: no path, and glibc and musl alike.
   const self = koffi.load(null);
@@ -51,8 +59,20 @@ export function loadNetlinkLibc(): NetlinkLibc | undefined {
       }),
     recv: self.func('long recv(int, uint8_t *, size_t, int)'),
     close: self.func('int close(int)'),
+    interfaceIndex: self.func('unsigned int if_nametoindex(const char *)'),
+    sendto: self.func('long sendto(int, const uint8_t *, size_t, int, const uint8_t *, uint32_t)'),
+    recvmsg: self.func('long recvmsg(int, uint8_t *, int)'),
     setns: self.func('int setns(int, int)'),
     errno: () => koffi.errno(),
+    addressOf: (bytes) => koffi.address(bytes),
   };
   return loaded;
+}
+
+/** The latest failure as an error with the system's code; "binding the source address failed: address not available". */
+export function systemError(libc: Libc, what: string): NodeJS.ErrnoException {
+  // First of all: whatever runs in between may set another.
+  const errno = libc.errno();
+  const [code, description] = getSystemErrorMap().get(-errno) ?? ['UNKNOWN', 'unknown error'];
+  return Object.assign(new Error(`${what} failed: ${description}`), { code });
 }
