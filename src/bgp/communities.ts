@@ -22,3 +22,9 @@ export const LLGR_STALE = standard(0xffff, 6);
 
 /** Not to be kept longer than graceful restart allows (RFC 9494). */
 export const NO_LLGR = standard(0xffff, 7);
+
+/** To be taken also where its own route target says that it came from there (RFC 7611). */
+export const ACCEPT_OWN = standard(0xffff, 1);
+
+/** Not to peers in the sense of business, only to customers (RFC 3765). */
+export const NO_PEER = standard(0xffff, 0xff04);

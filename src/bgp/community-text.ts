@@ -1,23 +1,34 @@
 import { parsed, refused, type Parsed } from '../net/parsed.ts';
+import {
+  ACCEPT_OWN,
+  BLACKHOLE,
+  GRACEFUL_SHUTDOWN,
+  LLGR_STALE,
+  NO_ADVERTISE,
+  NO_EXPORT,
+  NO_EXPORT_SUBCONFED,
+  NO_LLGR,
+  NO_PEER,
+} from './communities.ts';
 import type { Community } from './route.ts';
 
 /** The IANA registry "BGP Well-known Communities", as far as somebody who announces has use for them. */
-const wellKnown: Readonly<Record<string, number>> = {
-  'graceful-shutdown': 0xffff_0000,
-  'accept-own': 0xffff_0001,
-  'llgr-stale': 0xffff_0006,
-  'no-llgr': 0xffff_0007,
-  blackhole: 0xffff_029a,
-  'no-export': 0xffff_ff01,
-  'no-advertise': 0xffff_ff02,
-  'no-export-subconfed': 0xffff_ff03,
-  'no-peer': 0xffff_ff04,
-};
+const wellKnown: ReadonlyMap<string, Community> = new Map([
+  ['graceful-shutdown', GRACEFUL_SHUTDOWN],
+  ['accept-own', ACCEPT_OWN],
+  ['llgr-stale', LLGR_STALE],
+  ['no-llgr', NO_LLGR],
+  ['blackhole', BLACKHOLE],
+  ['no-export', NO_EXPORT],
+  ['no-advertise', NO_ADVERTISE],
+  ['no-export-subconfed', NO_EXPORT_SUBCONFED],
+  ['no-peer', NO_PEER],
+]);
 
 /** "64512:100" (RFC 1997), "64512:1:2" or "large:64512:1:2" (RFC 8092), or a well-known name such as "no-export". */
 export function parseCommunity(text: string): Parsed<Community> {
-  const named = Object.hasOwn(wellKnown, text) ? wellKnown[text] : undefined;
-  if (named !== undefined) return parsed({ kind: 'standard', value: named });
+  const named = wellKnown.get(text);
+  if (named !== undefined) return parsed(named);
   const numbers = text.replace(/^large:(?=\d+:\d+:\d+$)/, '').split(':');
   const most = numbers.length === 2 ? 0xffff : 0xffff_ffff;
   const [first, second, third, ...others] = numbers.map((digits) => (/^\d{1,10}$/.test(digits) ? Number(digits) : Infinity));

@@ -3,7 +3,7 @@ import { parseAddress, type Address } from '../../net/address.ts';
 import { drainMilliseconds } from '../limits.ts';
 import type { TransportFailure } from '../problem.ts';
 import { failureOf } from './failure.ts';
-import type { Connection, ConnectionEvents } from './transport.ts';
+import type { Connection, ConnectionEvents, Incoming, SocketOptions } from './transport.ts';
 
 /** Connects a socket and translates its events. */
 export function connectSocket(socket: Socket, where: TcpSocketConnectOpts, events: ConnectionEvents): Connection {
@@ -22,6 +22,34 @@ export function acceptSocket(socket: Socket, events: ConnectionEvents): Connecti
     socket.resume();
   });
   return connection;
+}
+
+/** How a transport takes a connection over, with the options that whoever wants it gives. */
+type Accept = (socket: Socket, options: SocketOptions, events: ConnectionEvents) => Connection;
+
+/** Somebody has connected: offers the connection, and ends it where nobody answers. */
+export function offerSocket(socket: Socket, accept: Accept, offer: (incoming: Incoming) => void): void {
+  const remote = readSocketAddress(socket.remoteAddress ?? '');
+  if (remote === undefined) {
+    socket.destroy(); // It is gone already.
+    return;
+  }
+  socket.on('error', () => {}); // Whoever accepts it hears of errors; a rejected one has nobody to tell.
+  let answered = false;
+  const incoming: Incoming = {
+    remoteAddress: remote.address,
+    ...(remote.zone === undefined ? {} : { interface: remote.zone }),
+    accept: (options, events) => {
+      answered = true;
+      return accept(socket, options, events);
+    },
+    reject: () => {
+      answered = true;
+      socket.resetAndDestroy();
+    },
+  };
+  offer(incoming);
+  if (!answered) incoming.reject();
 }
 
 /** A connection that fails before it begins, reported later as every event is. */

@@ -1,9 +1,18 @@
 import { createServer, Socket, type TcpSocketConnectOpts } from 'node:net';
 import { formatAddress, isLinkLocal } from '../../net/address.ts';
-import { acceptSocket, connectSocket, failedConnection, readSocketAddress } from './connection.ts';
+import { acceptSocket, connectSocket, failedConnection, offerSocket } from './connection.ts';
 import { listenFailureOf } from './failure.ts';
 import { connectHost, linkLocalProblem } from './link-local.ts';
-import type { DialOptions, Incoming, Listener, ListenerEvents, ListenOptions, SocketOptions, Transport } from './transport.ts';
+import type {
+  Connection,
+  ConnectionEvents,
+  DialOptions,
+  Listener,
+  ListenerEvents,
+  ListenOptions,
+  SocketOptions,
+  Transport,
+} from './transport.ts';
 
 const needs = 'needs Linux and the native module koffi, which could not be loaded';
 
@@ -40,7 +49,7 @@ function listen({ address, port }: ListenOptions, events: ListenerEvents): Liste
   let closed = false;
   const server = createServer({ pauseOnConnect: true }, (socket) => {
     if (closed) socket.destroy();
-    else receive(socket, events);
+    else offerSocket(socket, accept, (incoming) => events.connection(incoming));
   });
   server.on('error', (error) => {
     if (closed) return;
@@ -60,28 +69,8 @@ function listen({ address, port }: ListenOptions, events: ListenerEvents): Liste
   };
 }
 
-function receive(socket: Socket, events: ListenerEvents): void {
-  const remote = readSocketAddress(socket.remoteAddress ?? '');
-  if (remote === undefined) {
-    socket.destroy(); // It is gone already.
-    return;
-  }
-  socket.on('error', () => {}); // Whoever accepts it hears of errors; a rejected one has nobody to tell.
-  let answered = false;
-  const incoming: Incoming = {
-    remoteAddress: remote.address,
-    ...(remote.zone === undefined ? {} : { interface: remote.zone }),
-    accept: ({ minimumTtl }: SocketOptions, connectionEvents) => {
-      answered = true;
-      if (minimumTtl === undefined) return acceptSocket(socket, connectionEvents);
-      socket.destroy();
-      return failedConnection({ kind: 'unsupported', detail: `TTL security ${needs}` }, connectionEvents);
-    },
-    reject: () => {
-      answered = true;
-      socket.resetAndDestroy();
-    },
-  };
-  events.connection(incoming);
-  if (!answered) incoming.reject();
+function accept(socket: Socket, { minimumTtl }: SocketOptions, events: ConnectionEvents): Connection {
+  if (minimumTtl === undefined) return acceptSocket(socket, events);
+  socket.destroy();
+  return failedConnection({ kind: 'unsupported', detail: `TTL security ${needs}` }, events);
 }

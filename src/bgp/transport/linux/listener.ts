@@ -1,9 +1,9 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { formatAddress, type Address, type Family } from '../../../net/address.ts';
 import { formatPrefix } from '../../../net/prefix.ts';
-import { acceptSocket, failedConnection, readSocketAddress } from '../connection.ts';
+import { acceptSocket, failedConnection, offerSocket } from '../connection.ts';
 import { failureOf, listenFailureOf } from '../failure.ts';
-import type { Incoming, Listener, ListenerEvents, ListenOptions, PeerKey } from '../transport.ts';
+import type { Connection, ConnectionEvents, Listener, ListenerEvents, ListenOptions, PeerKey, SocketOptions } from '../transport.ts';
 import type { Libc } from '../../../system/libc.ts';
 import { passwordProblem, setSignatureKey } from './md5.ts';
 import { RawSocket } from './socket.ts';
@@ -89,33 +89,20 @@ export class LinuxListener implements Listener {
   }
 
   #receive(socket: Socket, family: Family): void {
-    const remote = readSocketAddress(socket.remoteAddress ?? '');
-    if (this.#closed || remote === undefined) {
-      socket.destroy(); // It is gone already, or nobody wants it any more.
+    if (this.#closed) {
+      socket.destroy(); // Nobody wants it any more.
       return;
     }
-    socket.on('error', () => {}); // Whoever accepts it hears of errors; a rejected one has nobody to tell.
-    let answered = false;
-    const incoming: Incoming = {
-      remoteAddress: remote.address,
-      ...(remote.zone === undefined ? {} : { interface: remote.zone }),
-      accept: (options, events) => {
-        answered = true;
-        try {
-          new RawSocket(this.#libc, descriptorOf(socket), family).setOptions(options);
-        } catch (error) {
-          socket.destroy();
-          return failedConnection(failureOf(error as NodeJS.ErrnoException), events);
-        }
-        return acceptSocket(socket, events);
-      },
-      reject: () => {
-        answered = true;
-        socket.resetAndDestroy();
-      },
+    const accept = (taken: Socket, options: SocketOptions, events: ConnectionEvents): Connection => {
+      try {
+        new RawSocket(this.#libc, descriptorOf(taken), family).setOptions(options);
+      } catch (error) {
+        taken.destroy();
+        return failedConnection(failureOf(error as NodeJS.ErrnoException), events);
+      }
+      return acceptSocket(taken, events);
     };
-    this.#events.connection(incoming);
-    if (!answered) incoming.reject();
+    offerSocket(socket, accept, (incoming) => this.#events.connection(incoming));
   }
 }
 
