@@ -7,6 +7,7 @@ import { isLabelName, readMetadata } from './metadata.ts';
 import type { Fields } from './fields.ts';
 import type { ParseOptions, Read } from './result.ts';
 import { readIngress } from './ingress.ts';
+import { readBalancing } from './service-balancing.ts';
 import { readClusterAddresses } from './service-addresses.ts';
 import { readServicePorts } from './service-ports.ts';
 import { readRequest } from './service-request.ts';
@@ -38,6 +39,7 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
     spec.problem('healthCheckNodePort', 'is only for type LoadBalancer with externalTrafficPolicy Local', 'remove it');
   }
   const internalTrafficPolicy = spec.oneOf('internalTrafficPolicy', ['Cluster', 'Local']) ?? 'Cluster';
+  const balancing = readBalancing(fields, metadata?.annotations ?? {}, externalTrafficPolicy ?? 'Cluster');
   const ingress = readIngress(fields.object('status').object('loadBalancer'));
   if (metadata === undefined) return {};
   const proxy = metadata.labels[labels.serviceProxyName];
@@ -58,6 +60,7 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
       internalTrafficPolicy,
       ...(affinitySeconds === undefined ? {} : { affinitySeconds }),
       ...request,
+      ...balancing,
       ...loadBalancer,
       healthCheckNodePort,
       ...(proxy === undefined ? {} : { serviceProxyName: proxy }),
