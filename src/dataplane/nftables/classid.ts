@@ -30,6 +30,12 @@ export function slotText(slot: number): string {
   return `0:${slot.toString(16)}`;
 }
 
+/** "5:0" as the number that the kernel has. */
+export function classNumber(text: string): number {
+  const colon = text.indexOf(':');
+  return ((Number.parseInt(text.slice(0, colon), 16) << 16) | Number.parseInt(text.slice(colon + 1), 16)) >>> 0;
+}
+
 /** Every number of slots that a frontend can have: 1..64, then 128, 256, 512, 1024. */
 export const slotCounts: readonly number[] = [
   ...Array.from({ length: exactSlots }, (_, index) => index + 1),

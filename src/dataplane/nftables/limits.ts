@@ -30,6 +30,9 @@ export const dumpAttempts = 20;
 /** Datagrams of a list, or of events, that are read in one turn of the event loop. */
 export const datagramsPerTurn = 32;
 
+/** Milliseconds of work on many elements, after which the event loop has its turn. */
+export const turnMilliseconds = 8;
+
 /** Milliseconds between two looks for events on the netlink socket. */
 export const monitorPoll = 100;
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { backendIds, slotsFor } from '../../../../src/dataplane/nftables/classid.ts';
-import { affinityTimeout, frontendElements, nodeElements } from '../../../../src/dataplane/nftables/elements.ts';
+import { keyText, valueText } from '../../../../src/dataplane/nftables/element-text.ts';
+import { affinityTimeout, frontendElements, nodeElements, type Element } from '../../../../src/dataplane/nftables/elements.ts';
 import { address } from '../../../../src/net/address.ts';
 import type { Backend, Frontend } from '../../../../src/net/frontend.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
@@ -20,7 +21,12 @@ const frontend = (overrides: Partial<Frontend>): Frontend => ({
 function texts(of: Frontend): string[] {
   const result = frontendElements(of);
   if (!result.ok) throw new Error(result.problem);
-  return result.elements.map(({ set, key, value }) => `${set} ${key}${value === undefined ? '' : ` = ${value}`}`);
+  return result.elements.map(elementText);
+}
+
+function elementText(element: Element): string {
+  const value = valueText(element);
+  return `${element.set} ${keyText(element)}${value === undefined ? '' : ` = ${value}`}`;
 }
 
 describe('the elements of a frontend', () => {
@@ -145,7 +151,7 @@ test.each([
   ['::1/128', []],
 ])('NodePorts on %s leave out loopback addresses', (text, expected) => {
   const elements = nodeElements({ nodePortAddresses: [prefix(text)], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14 });
-  expect(elements.map(({ set, key }) => `${set} ${key}`)).toEqual(expected.map((key) => `nodeport_ips ${key}`));
+  expect(elements.map(elementText)).toEqual(expected.map((key) => `nodeport_ips ${key}`));
 });
 
 test('the elements of the node hold each family apart and no overlapping prefixes', () => {
@@ -155,7 +161,7 @@ test('the elements of the node hold each family apart and no overlapping prefixe
     servicePrefixes: [prefix('172.30.0.0/16')],
     masqueradeBit: 14,
   });
-  expect(elements.map(({ family, set, key }) => `${family} ${set} ${key}`).sort()).toEqual([
+  expect(elements.map((element) => `${element.family} ${elementText(element)}`).sort()).toEqual([
     '4 nodeport_ips 10.0.0.1',
     '4 pod_prefixes 10.244.0.0/16',
     '4 service_prefixes 172.30.0.0/16',
