@@ -1,7 +1,15 @@
 import { formatAddress, type Family } from '../../net/address.ts';
-import { frontendFamily, type Backend, type Frontend, type FrontendMatch, type NodeForwarding } from '../../net/frontend.ts';
+import {
+  frontendFamily,
+  slotTableSizes,
+  type Backend,
+  type Frontend,
+  type FrontendMatch,
+  type NodeForwarding,
+  type SlotTable,
+} from '../../net/frontend.ts';
 import { comparePrefixes, prefix, prefixContains, withoutPrefix, type Prefix } from '../../net/prefix.ts';
-import { backendIds, classOf, rejectClass, slotsFor, slotText, type Kind } from './classid.ts';
+import { backendIds, classOf, hashedClass, rejectClass, slotsFor, slotText, type Kind } from './classid.ts';
 import { affinityLadder, type AffinitySeconds, type SetName } from './layout.ts';
 import { maximumSlots } from './limits.ts';
 import { addressOctets, classOctets, portOctets, protocolOctets, rangeOctets, type Octets } from './octets.ts';
@@ -53,13 +61,15 @@ export function frontendElements(frontend: Frontend): FrontendElements {
     return { ok: true, elements };
   }
 
-  const usable = frontend.backends.slice(0, maximumSlots);
+  const { slots } = frontend;
+  const usable = slots === undefined ? frontend.backends.slice(0, maximumSlots) : frontend.backends;
   const local = frontend.policy === 'Local' ? frontend.localBackends.slice(0, maximumSlots) : [];
-  add(view.frontends, key, classOctets(classOf(kindOf(frontend), seconds !== undefined, slotsFor(usable.length))));
+  add(view.frontends, key, classOctets(classOfFrontend(frontend, slotsFor(usable.length))));
   if (seconds !== undefined) add(`${view.sticky}${seconds}`, key);
   // One numbering for both views, so that a client keeps its backend when the policy changes.
   const ids = seconds === undefined ? undefined : idsOf([...usable, ...local]);
-  addBackends(add, { backends: view.backends, picks: view.picks }, key, usable, ids);
+  if (slots === undefined) addBackends(add, { backends: view.backends, picks: view.picks }, key, usable, ids);
+  else addSlots(add, view.backends, key, usable, slots);
   if (local.length > 0) {
     add(view.frontendsLocal, key, classOctets(slotText(slotsFor(local.length))));
     addBackends(add, { backends: view.backendsLocal, picks: view.picksLocal }, key, local, ids);
@@ -143,14 +153,25 @@ function addBackends(
   if (ids !== undefined) for (const backend of distinct) add(sets.backends, key + (ids.get(backend) ?? ''), backend);
 }
 
+function addSlots(add: Add, set: BackendSets, key: Octets, backends: readonly Backend[], { backendOf }: SlotTable): void {
+  const octets = backends.map(backendOctets);
+  for (const [slot, backend] of backendOf.entries()) add(set, key + slotOctets(slot), octets[backend] ?? '');
+}
+
 /** Backend to id. */
 function idsOf(backends: readonly Backend[]): ReadonlyMap<Octets, Octets> {
   const ids = backendIds(backends.map(backendText));
   return new Map(backends.map((backend) => [backendOctets(backend), classOctets(ids.get(backendText(backend)) ?? '')]));
 }
 
-const slots: readonly Octets[] = Array.from({ length: maximumSlots }, (_, slot) => classOctets(slotText(slot)));
-const slotOctets = (slot: number): Octets => slots[slot] ?? classOctets(slotText(slot));
+const slots: Octets[] = [];
+const slotOctets = (slot: number): Octets => (slots[slot] ??= classOctets(slotText(slot)));
+
+function classOfFrontend(frontend: Frontend, drawn: number): string {
+  const { slots, affinitySeconds } = frontend;
+  if (slots !== undefined) return hashedClass(slots.hashed, slots.backendOf.length);
+  return classOf(kindOf(frontend), affinitySeconds !== undefined, drawn);
+}
 
 function kindOf(frontend: Frontend): Kind {
   const local = frontend.policy === 'Local';
@@ -178,11 +199,20 @@ export function frontendProblem(frontend: Frontend): string | undefined {
   const family = frontendFamily(match);
   if (!isPort(match.port)) return `port ${match.port} is outside 1..65535`;
   if (match.kind === 'nodePort' && frontend.scope === 'internal') return 'a NodePort is external';
+  const problem = frontend.slots === undefined ? undefined : slotsProblem(frontend, frontend.slots);
+  if (problem !== undefined) return problem;
   for (const backend of [...frontend.backends, ...frontend.localBackends]) {
     if (backend.address.family !== family) return `backend ${formatAddress(backend.address)} is of the other address family`;
     if (!isPort(backend.port)) return `backend port ${backend.port} is outside 1..65535`;
   }
   return undefined;
+}
+
+function slotsProblem({ match, scope, policy, backends, affinitySeconds }: Frontend, { backendOf }: SlotTable): string | undefined {
+  if (match.kind === 'nodePort' || scope === 'internal' || policy === 'Local' || affinitySeconds !== undefined)
+    return 'slots are for an external address under policy Cluster without session affinity';
+  if (!slotTableSizes.some((size) => size === backendOf.length)) return `there is no table of ${backendOf.length} slots`;
+  return backendOf.every((backend) => backend < backends.length) ? undefined : 'a slot has no backend';
 }
 
 const isPort = (port: number): boolean => Number.isInteger(port) && port >= 1 && port <= 65_535;

@@ -93,7 +93,29 @@ describe('the elements of a frontend', () => {
     expect(byId(three)).toEqual(expect.arrayContaining(byId(of('10.0.0.1', '10.0.0.3'))));
   });
 
+  test.each([
+    ['connection', 251, '23:fb'],
+    ['client', 16_381, '33:3ffd'],
+  ] as const)('slots by hash of the %s: one element for each of %i', (hashed, size, kind) => {
+    const backendOf = Uint16Array.from({ length: size }, (_, slot) => slot % 2);
+    const [first, ...rest] = texts(frontend({ slots: { hashed, backendOf } }));
+    expect(first).toBe(`frontends 192.0.2.1 . tcp . 80 = ${kind}`);
+    expect(rest.at(-1)).toBe(hairpin);
+    expect(rest).toHaveLength(size + 1);
+    expect(rest[size - 1]).toBe(`backends 192.0.2.1 . tcp . 80 . 0:${(size - 1).toString(16)} = 10.0.0.1 . 8080`);
+  });
+
+  const slotsOf = (length: number, backend: number): Partial<Frontend> => ({
+    slots: { hashed: 'connection', backendOf: new Uint16Array(length).fill(backend) },
+  });
+
   test.each<[string, Partial<Frontend>]>([
+    ['a table of another size', slotsOf(256, 0)],
+    ['a slot without a backend', slotsOf(251, 2)],
+    ['slots under policy Local', { ...slotsOf(251, 0), policy: 'Local' }],
+    ['slots of a ClusterIP', { ...slotsOf(251, 0), scope: 'internal' }],
+    ['slots of a NodePort', { ...slotsOf(251, 0), match: { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_000 } }],
+    ['slots beside session affinity', { ...slotsOf(251, 0), affinitySeconds: 60 }],
     ['a backend of the other family', { backends: backends('fd00::1') }],
     ['port 0', { match: { kind: 'address', address: address('192.0.2.1'), protocol: 'TCP', port: 0 } }],
     ['an internal NodePort', { match: { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_000 }, scope: 'internal' }],
