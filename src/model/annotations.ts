@@ -6,6 +6,8 @@ export const annotations = {
   loadBalancerIPs: 'herald.dev/load-balancer-ips',
   /** Services with the same text here may share an address, where their ports differ. */
   allowSharedIP: 'herald.dev/allow-shared-ip',
+  /** "true" or "false": answers go straight from the node of the backend to the client, which the backend sees. Without it HeraldConfig decides. */
+  directReturn: 'herald.dev/direct-return',
 } as const;
 
 export const labels = {

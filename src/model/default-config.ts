@@ -22,4 +22,6 @@ export const defaultConfig: HeraldConfig = {
   loadBalancerClass: 'herald.dev/herald',
   defaultClass: true,
   drainSeconds: 10,
+  directReturn: false,
+  directReturnMode: 'auto',
 };

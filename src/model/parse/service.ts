@@ -9,6 +9,7 @@ import type { ParseOptions, Read } from './result.ts';
 import { readIngress } from './ingress.ts';
 import { readClusterAddresses } from './service-addresses.ts';
 import { readServicePorts } from './service-ports.ts';
+import { readDirectReturn } from './service-direct-return.ts';
 import { readRequest } from './service-request.ts';
 import { specialAddress } from './special-address.ts';
 
@@ -58,6 +59,7 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
       internalTrafficPolicy,
       ...(affinitySeconds === undefined ? {} : { affinitySeconds }),
       ...request,
+      ...readDirectReturn(fields, metadata.annotations),
       ...loadBalancer,
       healthCheckNodePort,
       ...(proxy === undefined ? {} : { serviceProxyName: proxy }),
