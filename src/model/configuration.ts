@@ -1,4 +1,5 @@
 import type { Address } from '../net/address.ts';
+import type { SlotTableSize } from '../net/frontend.ts';
 import { passingWays } from '../net/direct-return.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { AddressRange } from '../net/range.ts';
@@ -114,6 +115,10 @@ export interface HeraldConfig {
   /** loadBalancerSourceRanges guard the NodePorts and external IPs of a Service as well. */
   readonly sourceRangesEverywhere: boolean;
   readonly masqueradeBit: number;
+  /** Services with externalTrafficPolicy Cluster that do not say otherwise use consistent hashing. */
+  readonly consistentHashing: boolean;
+  /** Slots of Services that do not say otherwise. */
+  readonly hashSlots: SlotTableSize;
   /** Services of this class are ours. */
   readonly loadBalancerClass: string;
   /** Whether Services without a class are ours too. Standalone: true, as there is nobody else. */

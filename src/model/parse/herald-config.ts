@@ -1,3 +1,4 @@
+import { slotTableSizes, type SlotTableSize } from '../../net/frontend.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { directReturnModes, type HeraldConfig } from '../configuration.ts';
 import { defaultConfig } from '../default-config.ts';
@@ -23,6 +24,8 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
     ...(serviceProxyName === undefined ? {} : { serviceProxyName }),
     sourceRangesEverywhere: spec.boolean('sourceRangesEverywhere') ?? defaultConfig.sourceRangesEverywhere,
     masqueradeBit: spec.integer('masqueradeBit', 0, 31) ?? defaultConfig.masqueradeBit,
+    consistentHashing: spec.boolean('consistentHashing') ?? defaultConfig.consistentHashing,
+    hashSlots: readHashSlots(spec),
     loadBalancerClass: spec.text('loadBalancerClass') ?? defaultConfig.loadBalancerClass,
     defaultClass: spec.boolean('defaultClass') ?? defaultConfig.defaultClass,
     drainSeconds: spec.integer('drainSeconds', 0, 3600) ?? defaultConfig.drainSeconds,
@@ -34,4 +37,11 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
   }
   fields.raw('status');
   return metadata === undefined ? {} : { object: { kind: 'HeraldConfig', metadata, services: 'all', ...config } };
+}
+
+function readHashSlots(spec: Fields): SlotTableSize {
+  const written = spec.integer('hashSlots', 1, 65_535) ?? defaultConfig.hashSlots;
+  const size = slotTableSizes.find((size) => size === written);
+  if (size === undefined) spec.problem('hashSlots', `is ${written}`, `write one of ${slotTableSizes.join(', ')}`);
+  return size ?? defaultConfig.hashSlots;
 }
