@@ -1,5 +1,6 @@
 import type { Address } from '../net/address.ts';
 import type { SlotTableSize } from '../net/frontend.ts';
+import { passingWays } from '../net/direct-return.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { AddressRange } from '../net/range.ts';
 import type { Metadata, NamespacedName } from './metadata.ts';
@@ -124,4 +125,11 @@ export interface HeraldConfig {
   readonly defaultClass: boolean;
   /** How long rules stay after the route that led to them was withdrawn. */
   readonly drainSeconds: number;
+  /** Services with consistent hashing that do not say otherwise use direct server return. */
+  readonly directReturn: boolean;
+  readonly directReturnMode: DirectReturnMode;
 }
+
+/** auto: l2, else route, for nodes on the same link; vxlan for the others. */
+export const directReturnModes = ['auto', ...passingWays] as const;
+export type DirectReturnMode = (typeof directReturnModes)[number];

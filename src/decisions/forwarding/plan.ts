@@ -14,6 +14,7 @@ import type { Reason } from '../../model/reasons.ts';
 import { assignedAddresses, type Service, type ServicePort } from '../../model/service.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import { consistentHashing, slotTable, sortTargets, type ConsistentHashing } from './balancing.ts';
+import { planDirectReturn } from '../direct-return/plan.ts';
 import { chooseEndpoints, placeOf, targetsOf, type NodePlace, type Target } from './endpoints.ts';
 import { whyExternalIPDenied } from './external-ips.ts';
 import { whyNotServed } from './served.ts';
@@ -59,7 +60,8 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
     }
   }
   const sorted = [...frontends].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, frontend]) => frontend);
-  return { forwarding: { frontends: sorted }, reasons };
+  const direct = planDirectReturn(snapshot, service, nodeName, sorted);
+  return { forwarding: { frontends: direct.frontends }, reasons: [...reasons, ...direct.reasons] };
 }
 
 interface Listener {

@@ -11,7 +11,7 @@ const maximumDepth = 16;
  */
 export function judgeForwardFilters(filters: readonly ForwardFilter[]): Reason[] {
   return filters.flatMap((filter) => {
-    const verdict = fateIn(filter, filter.chain, 0);
+    const verdict = fateIn(filter, 'translated', filter.chain, 0);
     if (verdict === 'accepted') return [];
     if (verdict === 'goesOn' && filter.policy === 'accept') return [];
     const how = verdict === 'goesOn' ? 'its policy is drop' : `a rule for all packets ${verdict === 'dropped' ? 'drops' : 'rejects'} them`;
@@ -19,12 +19,18 @@ export function judgeForwardFilters(filters: readonly ForwardFilter[]): Reason[]
   });
 }
 
+/** Whether it drops packets that connection tracking was told to leave alone, by what `judgeForwardFilters` goes by. */
+export function dropsUntracked(filter: ForwardFilter): boolean {
+  const fate = fateIn(filter, 'untracked', filter.chain, 0);
+  return fate === 'dropped' || fate === 'rejected' || (fate === 'goesOn' && filter.policy === 'drop');
+}
+
 type Fate = 'accepted' | 'dropped' | 'rejected' | 'goesOn';
 
-/** What becomes of a packet of a translated connection that only rules for all such packets match. */
-function fateIn(filter: ForwardFilter, chain: string, depth: number): Fate {
+/** What becomes of such a packet, which only rules for all packets, or for all of its kind, match. */
+function fateIn(filter: ForwardFilter, packet: 'translated' | 'untracked', chain: string, depth: number): Fate {
   for (const { packets, action } of filter.chains.get(chain) ?? []) {
-    if (packets === 'some' || action.kind === 'none') continue;
+    if ((packets !== 'all' && packets !== packet) || action.kind === 'none') continue;
     switch (action.kind) {
       case 'accept':
         return 'accepted';
@@ -36,7 +42,7 @@ function fateIn(filter: ForwardFilter, chain: string, depth: number): Fate {
         return 'goesOn';
       case 'jump':
       case 'goto': {
-        const fate = depth < maximumDepth ? fateIn(filter, action.chain, depth + 1) : 'goesOn';
+        const fate = depth < maximumDepth ? fateIn(filter, packet, action.chain, depth + 1) : 'goesOn';
         if (fate !== 'goesOn' || action.kind === 'goto') return fate;
       }
     }
