@@ -6,7 +6,7 @@ export const families: readonly Family[] = [4, 6];
 export const tableFamily = (family: Family): 'ip' | 'ip6' => (family === 4 ? 'ip' : 'ip6');
 
 /** Raised with every change of the skeleton: a table of another version is replaced, one of this version adopted. */
-export const layoutVersion = 2;
+export const layoutVersion = 3;
 
 /** An empty chain whose name says what the constant part was generated from. */
 export function markerChain(masqueradeBit: number): string {

@@ -14,11 +14,14 @@ import { assignedAddresses, type Service, type ServicePort } from '../../model/s
 import type { Snapshot } from '../../model/snapshot.ts';
 import { chooseEndpoints, placeOf, targetsOf, type NodePlace, type Target } from './endpoints.ts';
 import { whyExternalIPDenied } from './external-ips.ts';
+import { isInScope } from './scope.ts';
 import { whyNotServed } from './served.ts';
 
 export interface ForwardingDecision {
-  /** Absent: this node does nothing for the Service, and `reasons` says why. */
+  /** What Herald forwards. Absent: this node does nothing for the Service, and `reasons` says why. */
   readonly forwarding?: ServiceForwarding;
+  /** What HeraldConfig leaves to another program: as Herald would forward it, sorted in the same way. */
+  readonly elsewhere: readonly Frontend[];
   /** Why the Service, or some of its addresses, are not forwarded. */
   readonly reasons: readonly Reason[];
 }
@@ -31,7 +34,7 @@ export interface ForwardingDecision {
  */
 export function decideForwarding(snapshot: Snapshot, service: Service, nodeName: string): ForwardingDecision {
   const no = whyNotServed(service, snapshot.config.serviceProxyName);
-  if (no !== undefined) return { reasons: [no] };
+  if (no !== undefined) return { elsewhere: [], reasons: [no] };
   const { allowed, reasons } = externalIPs(snapshot, service);
   const listeners: Listener[] = [
     ...listen(service.clusterIPs, 'internal', false),
@@ -56,7 +59,9 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
     }
   }
   const sorted = [...frontends].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, frontend]) => frontend);
-  return { forwarding: { frontends: sorted }, reasons };
+  const { services } = snapshot.config;
+  const ours = sorted.filter((frontend) => isInScope(services, frontend));
+  return { forwarding: { frontends: ours }, elsewhere: sorted.filter((frontend) => !isInScope(services, frontend)), reasons };
 }
 
 interface Listener {
