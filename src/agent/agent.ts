@@ -85,11 +85,13 @@ export class Agent {
       node: options.node,
       healthz: options.healthz ?? [],
       snapshot: () => components.source.snapshot,
+      addresses: () => components.host.interfaces().map(({ address }) => address),
       news: () => this.#report.news(),
     });
     this.#host = new HostCheck(components, {
       kernelSettings: options.kernelSettings ?? 'set',
       facts: () => hostFacts(components.source.snapshot, options.node),
+      looked: () => this.#health.nodeChanged(),
       news: () => this.#report.news(),
     });
   }
@@ -233,6 +235,7 @@ export class Agent {
     await this.#commit(snapshot, forwarding, node);
     // What was lost meanwhile is work again.
     if (this.#stopped || losses !== this.#losses) return;
+    if (node) this.#health.nodeChanged();
     this.#health.committed(services);
     await this.#announce();
     // Sessions come after the routes, so that a session that opens has them all.

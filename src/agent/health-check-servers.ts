@@ -1,4 +1,4 @@
-import type { HealthCheck } from '../decisions/forwarding/health-check.ts';
+import type { HealthCheck, HealthCheckAddresses } from '../decisions/forwarding/health-check.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { Family } from '../net/address.ts';
@@ -18,29 +18,43 @@ interface Server {
   readonly port: number;
   readonly family: Family;
   localEndpoints: number;
-  /** Absent: there are as many listeners as there may be. */
-  listener?: LastingListener;
+  /** By address. */
+  readonly listeners: Map<string, LastingListener>;
+  /** Addresses without a listener, as there are as many as there may be. */
+  missing: readonly string[];
 }
 
 const families: readonly Family[] = [4, 6];
-const everywhere: Readonly<Record<Family, string>> = { 4: '0.0.0.0', 6: '::' };
 
 /**
- * The health-check node ports of a node, on all its addresses. What stays is not touched: its connections and its socket live
- * through every change of other Services and of its own endpoints.
+ * The health-check node ports of a node. What stays is not touched: its connections and its socket live through every change
+ * of other Services and of its own endpoints.
  */
 export class HealthCheckServers {
   readonly #components: ListenerComponents;
   readonly #options: HealthCheckServersOptions;
   /** By Service and family. */
   readonly #servers = new Map<string, Server>();
-  /** Those in `#servers` that are not served for want of room, oldest first. */
+  /** Those in `#servers` that are not served at all of their addresses for want of room, oldest first. */
   readonly #waiting = new Set<Server>();
+  #addresses: HealthCheckAddresses = new Map();
+  #listeners = 0;
   #closing: Promise<unknown> = Promise.resolve();
 
   constructor(components: ListenerComponents, options: HealthCheckServersOptions) {
     this.#components = components;
     this.#options = options;
+  }
+
+  /** Where all of them are served from now on. */
+  listenOn(addresses: HealthCheckAddresses): void {
+    this.#addresses = addresses;
+    for (const server of this.#servers.values()) {
+      const wanted = addresses.get(server.family) ?? [];
+      for (const address of server.listeners.keys()) if (!wanted.includes(address)) this.#close(server, address);
+      this.#waiting.add(server);
+    }
+    this.#openWaiting();
   }
 
   /** Undefined: the Service has none any more. Ports that go are free before others are opened, so that Services may exchange theirs. */
@@ -58,8 +72,9 @@ export class HealthCheckServers {
 
   /** The Services whose port is not served in one of their families, and why. */
   problems(): { readonly service: ServiceKey; readonly reason: Reason }[] {
-    return [...this.#servers.values()].flatMap(({ service, port, family, listener }) => {
-      const why = listener === undefined ? `there are ${limits.healthCheckListeners} already` : listener.problem;
+    return [...this.#servers.values()].flatMap(({ service, port, family, listeners, missing }) => {
+      const [problem] = [...listeners.values()].flatMap((listener) => listener.problem ?? []);
+      const why = problem ?? (missing.length > 0 ? `there are ${limits.healthCheckListeners} already` : undefined);
       if (why === undefined) return [];
       const other = [...this.#servers.values()].find(
         (server) => server.port === port && server.family === family && server.service !== service,
@@ -82,7 +97,7 @@ export class HealthCheckServers {
     if (server !== undefined && (count === undefined || check?.port !== server.port)) this.#remove(key);
     else if (server !== undefined && count !== undefined) server.localEndpoints = count;
     if (check === undefined || count === undefined || this.#servers.has(key)) return undefined;
-    const fresh: Server = { service, port: check.port, family, localEndpoints: count };
+    const fresh: Server = { service, port: check.port, family, localEndpoints: count, listeners: new Map(), missing: [] };
     this.#servers.set(key, fresh);
     return fresh;
   }
@@ -92,19 +107,35 @@ export class HealthCheckServers {
     if (server === undefined) return;
     this.#servers.delete(key);
     this.#waiting.delete(server);
-    if (server.listener !== undefined) this.#closing = Promise.all([this.#closing, server.listener.close()]);
+    for (const address of server.listeners.keys()) this.#close(server, address);
+  }
+
+  #close(server: Server, address: string): void {
+    const listener = server.listeners.get(address);
+    if (listener === undefined) return;
+    server.listeners.delete(address);
+    this.#listeners--;
+    this.#closing = Promise.all([this.#closing, listener.close()]);
   }
 
   #openWaiting(): void {
     for (const server of this.#waiting) {
-      if (this.#servers.size - this.#waiting.size >= limits.healthCheckListeners) return;
-      this.#waiting.delete(server);
-      server.listener = new LastingListener(this.#components, {
-        place: { address: everywhere[server.family], port: server.port },
-        answer: () => healthCheckAnswer(server.service, server.localEndpoints, this.#options.healthy()),
-        news: this.#options.news,
-        after: this.#closing,
-      });
+      const wanted = (this.#addresses.get(server.family) ?? []).filter((address) => !server.listeners.has(address));
+      const room = limits.healthCheckListeners - this.#listeners;
+      for (const address of wanted.slice(0, room)) this.#open(server, address);
+      server.missing = wanted.slice(room);
+      if (server.missing.length === 0) this.#waiting.delete(server);
     }
+  }
+
+  #open(server: Server, address: string): void {
+    this.#listeners++;
+    const listener = new LastingListener(this.#components, {
+      place: { address, port: server.port },
+      answer: () => healthCheckAnswer(server.service, server.localEndpoints, this.#options.healthy()),
+      news: this.#options.news,
+      after: this.#closing,
+    });
+    server.listeners.set(address, listener);
   }
 }

@@ -25,6 +25,8 @@ export interface HostCheckOptions {
   /** report: nothing is set, what is wrong is only said. */
   readonly kernelSettings: 'set' | 'report';
   readonly facts: () => SharedFacts;
+  /** Called at every look after the start: addresses come and go as well. */
+  readonly looked: () => void;
   /** Called when `problems` say something else. */
   readonly news: () => void;
 }
@@ -89,6 +91,7 @@ export class HostCheck {
     await this.checkSettings();
     await this.#checkFilters();
     if (this.#stopped) return;
+    this.#options.looked();
     this.#cancel = clock.after(limits.hostCheckMilliseconds * (0.75 + 0.25 * random()), () => this.start());
   }
 

@@ -15,7 +15,7 @@ export const limits = {
   hostSettings: 200,
   /** Longest time between two looks at the host. */
   hostCheckMilliseconds: 60_000,
-  /** Listeners for health-check node ports: the default range of NodePorts has 2768, and each may be of both families. */
+  /** Listeners for health-check node ports: the default range of NodePorts has 2768, and each may be of both families, and of several addresses. */
   healthCheckListeners: 6_000,
   /** Pause before a port that could not be listened on is tried again. */
   listenRetryMilliseconds: 1_000,

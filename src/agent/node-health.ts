@@ -1,4 +1,4 @@
-import { decideHealthCheck } from '../decisions/forwarding/health-check.ts';
+import { decideHealthCheck, healthCheckAddresses } from '../decisions/forwarding/health-check.ts';
 import { isNodeEligible } from '../decisions/forwarding/node-eligible.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import { reason, type Reason } from '../model/reasons.ts';
@@ -14,6 +14,8 @@ export interface NodeHealthOptions {
   /** Where /healthz and /livez are served. Empty: nowhere. */
   readonly healthz: readonly HttpPlace[];
   readonly snapshot: () => Snapshot;
+  /** The addresses of this node, as text. */
+  readonly addresses: () => readonly string[];
   /** Called when what `problems` or `serviceProblems` say may have changed. */
   readonly news: () => void;
 }
@@ -38,6 +40,12 @@ export class NodeHealth {
     const answer = (path: string) =>
       nodeHealthAnswer(path, { health: this.sync, now: this.#components.clock.date(), eligible: isNodeEligible(snapshot(), node) });
     this.#healthz = healthz.map((place) => ({ place, listener: new LastingListener(this.#components, { place, answer, news }) }));
+  }
+
+  /** The settings of the node, or its addresses, may have changed. */
+  nodeChanged(): void {
+    const { snapshot, addresses } = this.#options;
+    this.#checks.listenOn(healthCheckAddresses(snapshot().config.nodePortAddresses, addresses));
   }
 
   /** The kernel has taken what was queued, and these Services are in it as they are now: load balancers may hear of it. */

@@ -1,9 +1,43 @@
-import { formatAddress, type Family } from '../../net/address.ts';
+import { formatAddress, parseAddress, type Family } from '../../net/address.ts';
+import { prefix, prefixContains, type Prefix } from '../../net/prefix.ts';
 import { serviceKey } from '../../model/metadata.ts';
 import type { Service } from '../../model/service.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import { targetsOf } from './endpoints.ts';
 import { whyNotServed } from './served.ts';
+
+/** Of each family, the addresses on which the ports are served. */
+export type HealthCheckAddresses = ReadonlyMap<Family, readonly string[]>;
+
+/** All addresses of the node, also those that it will have. */
+const unspecified: readonly (readonly [Family, string])[] = [
+  [4, '0.0.0.0'],
+  [6, '::'],
+];
+
+/** A loopback address is nobody else's, and a link-local one needs the name of its interface. */
+const neverServed = [prefix('127.0.0.0/8'), prefix('::1/128'), prefix('fe80::/10')];
+
+/**
+ * As kube-proxy does it: without nodePortAddresses, and where they hold a whole family, everywhere; else on those of `own`, the
+ * addresses of this node as text, that are inside. Unlike kube-proxy, nowhere in a family where none is: its NodePorts
+ * are not answered there either.
+ */
+export function healthCheckAddresses(nodePortAddresses: readonly Prefix[], own: () => readonly string[]): HealthCheckAddresses {
+  if (nodePortAddresses.length === 0) return new Map(unspecified.map(([family, address]) => [family, [address]]));
+  const parsed = own().flatMap((text) => {
+    const address = parseAddress(text);
+    return address.ok && !neverServed.some((hole) => prefixContains(hole, address.value)) ? [address.value] : [];
+  });
+  return new Map(
+    unspecified.map(([family, everywhere]) => {
+      const inside = nodePortAddresses.filter(({ address }) => address.family === family);
+      if (inside.some(({ length }) => length === 0)) return [family, [everywhere]];
+      const chosen = parsed.filter((address) => inside.some((each) => prefixContains(each, address))).map(formatAddress);
+      return [family, [...new Set(chosen)].toSorted()];
+    }),
+  );
+}
 
 /** What a node answers at the healthCheckNodePort of a Service. */
 export interface HealthCheck {

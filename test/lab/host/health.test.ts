@@ -125,6 +125,25 @@ test('a port that another program has is reported with what to do, and served wh
   await until('nothing is reported any more', async (note) => note((await lab.report('node1')).differing).length === 0);
 });
 
+test('with nodePortAddresses it listens on those addresses of the node alone, and /healthz on all', async () => {
+  await lab.exec('node1', ['ip', 'addr', 'add', '10.71.1.3/24', 'dev', 'uplink']);
+  await lab.exec('node1', ['ip', 'addr', 'add', 'fd71:1::3/64', 'dev', 'uplink', 'nodad']);
+  await lab.write('20-ledger.yaml', ledger('node1'));
+  const others = ['10.71.1.3', '[fd71:1::3]'];
+  const statuses = (at: number, path = ''): Promise<(number | undefined)[]> =>
+    Promise.all(others.map(async (address) => (await lab.get(`http://${address}:${at}/${path}`))?.status));
+  await until('every address answers', async (note) => note(await statuses(port)).join() === '200,200');
+  const config = (list: string): string =>
+    `apiVersion: herald.dev/v1alpha1\nkind: HeraldConfig\nmetadata: { name: default }\nspec: { nodePortAddresses: [${list}] }\n`;
+  await lab.write('05-config.yaml', config('10.71.1.1/32, "fd71:1::1/128"'));
+  await until('the others do not', async (note) => note(await statuses(port)).join() === ',');
+  for (const family of [4, 6] as const) expect((await lab.get(url('node1', family, port)))?.status).toBe(200);
+  expect(await statuses(10_256, 'healthz')).toEqual([200, 200]);
+  expect(await lab.get(url('node2', 4, port))).toBeUndefined();
+  await lab.write('05-config.yaml', config('0.0.0.0/0, "::/0"'));
+  await until('every address answers again', async (note) => note(await statuses(port)).join() === '200,200');
+});
+
 test('a Service that goes takes its port with it', async () => {
   await lab.write(
     '20-ledger.yaml',
@@ -132,6 +151,6 @@ test('a Service that goes takes its port with it', async () => {
       .replace('externalTrafficPolicy: Local', '')
       .replace(/ +healthCheckNodePort.*\n/, ''),
   );
-  await until('nobody listens', async (note) => note(await lab.get(url('node1', 4, 32_101))) === undefined);
-  expect(await lab.get(url('node1', 6, 32_101))).toBeUndefined();
+  await until('nobody listens', async (note) => note(await lab.get(url('node1', 4, port))) === undefined);
+  expect(await lab.get(url('node1', 6, port))).toBeUndefined();
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { limits } from '../../../src/agent/limits.ts';
 import { DataplaneError } from '../../../src/dataplane/dataplane.ts';
 import type { HeraldObject } from '../../../src/model/snapshot.ts';
-import { node, service, slice, type ServiceLiteral } from '../decisions/fixtures.ts';
+import { config, node, service, slice, type ServiceLiteral } from '../decisions/fixtures.ts';
 import { basics, testbed, type Testbed } from './testbed.ts';
 
 async function started(...objects: readonly HeraldObject[]): Promise<Testbed> {
@@ -125,6 +125,40 @@ describe('a health-check node port', () => {
     bed.source.remove(local('a', 32_000));
     await bed.advance(limits.listenRetryMilliseconds);
     expect(bed.http.get('0.0.0.0:32000')?.body).toContain('"name": "b"');
+  });
+
+  test('listens on nodePortAddresses alone where they are given, also on one that the node gets later; /healthz everywhere', async () => {
+    const dual = local('web', 32_000, { clusterIPs: ['10.96.0.1', 'fd96::1'] });
+    const bed = await started(dual, config({ nodePortAddresses: ['10.0.0.0/24', 'fd00::/64'] }));
+    expect(bed.http.open).toEqual(['0.0.0.0:10256', '10.0.0.1:32000']);
+    bed.host.list.push({ name: 'eth0', address: 'fd00::1', length: 64 }, { name: 'eth1', address: '10.9.0.1', length: 24 });
+    await bed.advance(limits.hostCheckMilliseconds);
+    expect(bed.http.log).toEqual(['open fd00::1:32000']);
+    bed.source.put(config({ nodePortAddresses: ['0.0.0.0/0', 'fd00::1/128'] }));
+    await bed.settle();
+    expect(bed.http.log.slice(1)).toEqual(['close 10.0.0.1:32000', 'open 0.0.0.0:32000']);
+    bed.source.put(config({ nodePortAddresses: ['10.0.0.0/24'] }));
+    await bed.settle();
+    expect(bed.http.open).toEqual(['0.0.0.0:10256', '10.0.0.1:32000']);
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect(reported(bed)).toEqual([]);
+  });
+
+  test('of which there are too many is reported, and served when there is room', async () => {
+    const many = Array.from({ length: limits.healthCheckListeners }, (_, index) =>
+      local(`s${index}`, 1_024 + index, { clusterIPs: [`10.96.${1 + (index >> 8)}.${index & 255}`] }),
+    );
+    const bed = await started(...many);
+    bed.source.put(local('last', 60_000));
+    await bed.settle();
+    expect(bed.http.open).not.toContain('0.0.0.0:60000');
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect(reported(bed)).toEqual([
+      `default/last HealthCheckNotServed {"port":60000,"family":"IPv4","why":"there are ${limits.healthCheckListeners} already"}`,
+    ]);
+    bed.source.remove(local('s0', 1_024));
+    await bed.settle();
+    expect(bed.http.open).toContain('0.0.0.0:60000');
   });
 
   test('is closed when the agent stops, also while it waits for the port', async () => {
