@@ -4,6 +4,7 @@
  *   node scripts/test.ts quick   what `npm test` runs: types, build, lint, format, import graph, unit and property tests, a lab smoke run
  *   node scripts/test.ts lab     every lab suite, one after the other
  *   node scripts/test.ts peers   our speaker against BIRD, FRR, GoBGP and OpenBGPD
+ *   node scripts/test.ts conformance   against kube-apiserver
  *   node scripts/test.ts quick -t 'BGP-'   further arguments: only vitest, with them; by name (-t) the tests are listed
  */
 import { spawnSync } from 'node:child_process';
@@ -29,6 +30,7 @@ const tiers: Readonly<Record<string, () => Outcome[]>> = {
     vitest('unit and property tests', ['--project', 'unit']),
     vitest('lab smoke run', ['--project', 'lab', 'test/lab/smoke.test.ts']),
   ],
+  conformance: () => [vitest('conformance', ['--project', 'conformance'])],
   peers: () => [vitest('peers', ['--project', 'peers'])],
   lab: () => [vitest('lab suites', ['--project', 'lab'])],
 };

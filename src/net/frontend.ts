@@ -1,4 +1,5 @@
 import { formatAddress, type Address, type Family } from './address.ts';
+import type { Hashed } from './connection-hash.ts';
 import type { Prefix } from './prefix.ts';
 
 /**
@@ -14,6 +15,25 @@ export interface Backend {
   readonly port: number;
   /** It runs on this node: a packet that comes from it and returns to it (hairpin) needs masquerade. */
   readonly local: boolean;
+  /**
+   * The address, of the same family, by which other nodes reach the node that it runs on. Known for the backends of
+   * a frontend with `slots`; absent there too where it runs on no node of the cluster.
+   */
+  readonly node?: Address;
+}
+
+/** The numbers of slots that a table may have: primes, each a quarter of the next. */
+export const slotTableSizes = [251, 1021, 4093, 16_381] as const;
+export type SlotTableSize = (typeof slotTableSizes)[number];
+
+/**
+ * Consistent hashing: the hash of a packet's source (`slotOf`) chooses a slot, and the slot a backend. Every node has the same
+ * table for the same objects, so that whichever node a connection comes to, it gets the same backend.
+ */
+export interface SlotTable {
+  readonly hashed: Hashed;
+  /** For each slot its backend, as an index into `Frontend.backends`. As long as one of `slotTableSizes`. */
+  readonly backendOf: Uint16Array;
 }
 
 /** Where a frontend listens: one service address, or every NodePort address of the node. */
@@ -38,6 +58,8 @@ export interface Frontend {
   readonly policy: 'Cluster' | 'Local';
   /** Sorted, without duplicates. Empty: new connections are rejected (TCP reset, ICMP port unreachable). */
   readonly backends: readonly Backend[];
+  /** How one of `backends` is chosen. Absent: at random. Only with external scope, policy Cluster and a backend. */
+  readonly slots?: SlotTable;
   /** The backends on this node that policy Local may use. Sorted; empty under policy Cluster. */
   readonly localBackends: readonly Backend[];
   /**
@@ -45,7 +67,7 @@ export interface Frontend {
    * flows they have, and forgets those of backends that are in no list any more. Absent: none.
    */
   readonly retained?: readonly Backend[];
-  /** Seconds a client stays with its backend (sessionAffinity: ClientIP), 1..86400. */
+  /** Seconds a client stays with its backend (sessionAffinity: ClientIP), 1..86400. Never beside `slots`. */
   readonly affinitySeconds?: number;
   /** loadBalancerSourceRanges, on addresses and NodePorts: sources outside are dropped before translation. Absent: everyone may. */
   readonly sourceRanges?: readonly Prefix[];

@@ -1,0 +1,219 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { until } from '../lab/until.ts';
+import type { LabProcess } from '../lab/lab-process.ts';
+import { foreground } from './foreground.ts';
+import { freePorts } from './free-port.ts';
+import { programPath, type Program } from './programs.ts';
+import { send, type ApiRequest, type ApiResponse } from './request.ts';
+
+/** What a client needs to reach the API server as somebody. */
+export interface Credentials {
+  /** "https://127.0.0.1:34567" */
+  readonly server: string;
+  /** PEM. */
+  readonly certificateAuthority: string;
+  readonly token: string;
+}
+
+export interface ClusterOptions {
+  /** Runs kube-controller-manager too: EndpointSlices from selectors, garbage collection, namespaces that go away. */
+  readonly controllerManager?: boolean;
+  /** Further arguments of kube-apiserver. */
+  readonly apiServerArguments?: readonly string[];
+}
+
+/**
+ * etcd and kube-apiserver on loopback, with RBAC, and empty. Everything is in a directory of its own, which goes away with `stop`.
+ *
+ *   const cluster = await KubernetesCluster.start();
+ *   await cluster.request({ method: 'POST', path: '/api/v1/namespaces', body: {...} });   as cluster-admin; throws unless 2xx
+ *   const token = await cluster.serviceAccountToken('herald-system', 'agent');            RBAC applies to it
+ *   await cluster.stop();
+ */
+export class KubernetesCluster {
+  /** Of this cluster alone: keys, certificates, data and logs. */
+  readonly directory = mkdtempSync(join(tmpdir(), 'herald-cluster-'));
+  readonly #adminToken = randomBytes(16).toString('hex');
+  readonly #ports: { readonly etcd: number; readonly etcdPeer: number; readonly apiServer: number };
+  readonly #options: ClusterOptions;
+  #certificateAuthority = '';
+  #etcd: LabProcess | undefined;
+  #apiServer: LabProcess | undefined;
+  #controllerManager: LabProcess | undefined;
+
+  private constructor(ports: readonly number[], options: ClusterOptions) {
+    const [etcd = 0, etcdPeer = 0, apiServer = 0] = ports;
+    this.#ports = { etcd, etcdPeer, apiServer };
+    this.#options = options;
+  }
+
+  /** Resolves when /readyz says yes and the namespace default is there. */
+  static async start(options: ClusterOptions = {}): Promise<KubernetesCluster> {
+    const cluster = new KubernetesCluster(await freePorts(3), options);
+    try {
+      cluster.#writeFiles();
+      cluster.#etcd = cluster.#run('etcd', etcdArguments(cluster.directory, cluster.#ports.etcd, cluster.#ports.etcdPeer));
+      await cluster.startApiServer();
+      writeFileSync(join(cluster.directory, 'kubeconfig'), cluster.kubeconfig(), { mode: 0o600 });
+      if (options.controllerManager === true)
+        cluster.#controllerManager = cluster.#run('kube-controller-manager', controllerManagerArguments(cluster.directory));
+      return cluster;
+    } catch (error) {
+      const logs = [cluster.#etcd, cluster.#apiServer].map((one) => one?.lines().slice(-20).join('\n') ?? '').join('\n');
+      await cluster.stop();
+      throw new Error(`the cluster did not start: ${logs}`, { cause: error });
+    }
+  }
+
+  get admin(): Credentials {
+    return {
+      server: `https://127.0.0.1:${this.#ports.apiServer}`,
+      certificateAuthority: this.#certificateAuthority,
+      token: this.#adminToken,
+    };
+  }
+
+  /** As cluster-admin, or with another token. Resolves with the parsed answer; rejects unless its status is 2xx. */
+  async request(request: ApiRequest, token = this.admin.token): Promise<unknown> {
+    const { status, body } = await this.attempt(request, token);
+    if (status >= 300) throw new Error(`${request.method ?? 'GET'} ${request.path}: ${status} ${JSON.stringify(body)}`);
+    return body;
+  }
+
+  /** The same whatever the status; rejects only where there is no answer. */
+  attempt(request: ApiRequest, token = this.admin.token): Promise<ApiResponse> {
+    return send({ ...this.admin, token }, request);
+  }
+
+  /** Makes the service account, and its namespace, where they are not there, and asks for a token of an hour. */
+  async serviceAccountToken(namespace: string, name: string): Promise<string> {
+    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } };
+    await this.#ensure('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+    await this.#ensure(`/api/v1/namespaces/${namespace}/serviceaccounts`, account);
+    const answer = await this.request({
+      method: 'POST',
+      path: `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`,
+      body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } },
+    });
+    return (answer as { status: { token: string } }).status.token;
+  }
+
+  /** The text of a kubeconfig file with one context, for cluster-admin or for another token. */
+  kubeconfig(token = this.admin.token, contextNamespace = 'default'): string {
+    const { server, certificateAuthority } = this.admin;
+    const authority = Buffer.from(certificateAuthority).toString('base64');
+    return JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'test', cluster: { server, 'certificate-authority-data': authority } }],
+      users: [{ name: 'test', user: { token } }],
+      contexts: [{ name: 'test', context: { cluster: 'test', user: 'test', namespace: contextNamespace } }],
+      'current-context': 'test',
+    });
+  }
+
+  /** The last lines that kube-apiserver wrote. */
+  log(): readonly string[] {
+    return this.#apiServer?.lines().slice(-50) ?? [];
+  }
+
+  /** Ends kube-apiserver, by SIGKILL unless said: connections break, and nothing listens on its port until `startApiServer`. */
+  async stopApiServer(name: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): Promise<void> {
+    this.#apiServer?.kill(name);
+    await this.#apiServer?.exited;
+  }
+
+  /** On the same port, with what etcd has kept. Resolves when it is ready. */
+  async startApiServer(): Promise<void> {
+    const further = this.#options.apiServerArguments ?? [];
+    const running = this.#run('kube-apiserver', [
+      ...apiServerArguments(this.directory, this.#ports.etcd, this.#ports.apiServer),
+      ...further,
+    ]);
+    this.#apiServer = running;
+    const ready = async (): Promise<boolean> => {
+      // It writes a certificate for loopback, signed by itself, when it starts with an empty directory.
+      this.#certificateAuthority ||= readFileSync(join(this.directory, 'certificates/apiserver.crt'), 'utf8');
+      const paths = ['/readyz', '/api/v1/namespaces/default'];
+      const answers = await Promise.all(paths.map((path) => this.attempt({ path })));
+      return answers.every(({ status }) => status === 200);
+    };
+    await until('kube-apiserver is ready', async () => !running.running || (await ready()), 60_000);
+    if (!running.running) throw new Error(`kube-apiserver has ended: ${running.lines().slice(-20).join('\n')}`);
+  }
+
+  async stop(): Promise<void> {
+    for (const one of [this.#controllerManager, this.#apiServer, this.#etcd]) {
+      // What it holds is thrown away: there is nothing to wait for.
+      one?.kill('SIGKILL');
+      await one?.exited;
+    }
+    rmSync(this.directory, { recursive: true });
+  }
+
+  #run(program: Program, programArguments: readonly string[]): LabProcess {
+    return foreground([programPath(program), ...programArguments], join(this.directory, `${program}.log`));
+  }
+
+  /** Service accounts' keys, and the one user that is known by a token from the start. */
+  #writeFiles(): void {
+    const { privateKey, publicKey } = generateKeyPairSync('rsa', {
+      modulusLength: 2048,
+      privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+    });
+    writeFileSync(join(this.directory, 'service-account.key'), privateKey, { mode: 0o600 });
+    writeFileSync(join(this.directory, 'service-account.pub'), publicKey);
+    writeFileSync(join(this.directory, 'tokens.csv'), `${this.#adminToken},admin,admin,system:masters\n`, { mode: 0o600 });
+  }
+
+  async #ensure(collection: string, object: object): Promise<void> {
+    const { status, body } = await this.attempt({ method: 'POST', path: collection, body: object });
+    if (status >= 300 && status !== 409) throw new Error(`${collection}: ${status} ${JSON.stringify(body)}`);
+  }
+}
+
+function etcdArguments(directory: string, clientPort: number, peerPort: number): string[] {
+  const client = `http://127.0.0.1:${clientPort}`;
+  const peer = `http://127.0.0.1:${peerPort}`;
+  return [
+    `--data-dir=${join(directory, 'etcd')}`,
+    `--listen-client-urls=${client}`,
+    `--advertise-client-urls=${client}`,
+    `--listen-peer-urls=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    `--initial-cluster=default=${peer}`,
+    '--unsafe-no-fsync',
+    '--log-level=warn',
+  ];
+}
+
+function apiServerArguments(directory: string, etcdPort: number, securePort: number): string[] {
+  return [
+    `--etcd-servers=http://127.0.0.1:${etcdPort}`,
+    '--bind-address=127.0.0.1',
+    `--secure-port=${securePort}`,
+    `--cert-dir=${join(directory, 'certificates')}`,
+    `--token-auth-file=${join(directory, 'tokens.csv')}`,
+    '--authorization-mode=RBAC',
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-key-file=${join(directory, 'service-account.pub')}`,
+    `--service-account-signing-key-file=${join(directory, 'service-account.key')}`,
+    '--service-cluster-ip-range=10.96.0.0/12,fd00:96::/112',
+    // Nobody runs pods here, and nobody would make the service accounts that they must have.
+    '--disable-admission-plugins=ServiceAccount',
+  ];
+}
+
+function controllerManagerArguments(directory: string): string[] {
+  return [
+    `--kubeconfig=${join(directory, 'kubeconfig')}`,
+    '--leader-elect=false',
+    // Its own port is not asked for anything.
+    '--secure-port=0',
+    `--service-account-private-key-file=${join(directory, 'service-account.key')}`,
+  ];
+}

@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+
+/** The programs of Kubernetes that tests run, built by scripts/setup-conformance.sh from the module beside this file. */
+export type Program = 'kube-proxy' | 'kube-apiserver' | 'etcd' | 'kube-controller-manager';
+
+const moduleDirectory = join(import.meta.dirname, 'kubernetes');
+
+/** The absolute path of a program that was built from exactly these sources. Throws when there is none. */
+export function programPath(program: Program): string {
+  const digest = createHash('sha256');
+  // The shell script makes the same digest of the same files.
+  for (const file of ['go.mod', 'go.sum', `${program}/main.go`]) digest.update(readFileSync(join(moduleDirectory, file)));
+  const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
+  const path = join(cache, 'herald/conformance', digest.digest('hex').slice(0, 16), program);
+  if (!existsSync(path)) throw new Error(`${program} is not built yet: sh scripts/setup-conformance.sh ${program}`);
+  return path;
+}
+
+/** "v1.36.2" */
+export const kubernetesVersion =
+  /^\tk8s\.io\/kubernetes (v[\d.]+)$/m.exec(readFileSync(join(moduleDirectory, 'go.mod'), 'utf8'))?.[1] ?? '';

@@ -1,0 +1,43 @@
+import { once } from 'node:events';
+import { request as httpsRequest } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { Credentials } from './cluster.ts';
+
+export interface ApiRequest {
+  /** GET by default. */
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** "/api/v1/namespaces?limit=1" */
+  readonly path: string;
+  readonly body?: unknown;
+  /** application/json by default; "application/apply-patch+yaml" for server-side apply. */
+  readonly contentType?: string;
+}
+
+export interface ApiResponse {
+  readonly status: number;
+  /** What JSON.parse makes of it, else the text. */
+  readonly body: unknown;
+}
+
+/** One request on a connection of its own. Rejects where there is no answer. */
+export async function send({ server, certificateAuthority, token }: Credentials, request: ApiRequest): Promise<ApiResponse> {
+  const { method = 'GET', path, body, contentType = 'application/json' } = request;
+  const outgoing = httpsRequest(new URL(path, server), {
+    method,
+    ca: certificateAuthority,
+    agent: false,
+    headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': contentType }) },
+  });
+  outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+  return { status: response.statusCode ?? 0, body: parsed(await text(response)) };
+}
+
+function parsed(answer: string): unknown {
+  try {
+    return JSON.parse(answer);
+  } catch {
+    return answer;
+  }
+}
