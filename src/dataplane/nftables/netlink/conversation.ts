@@ -1,5 +1,5 @@
 import type { Family } from '../../../net/address.ts';
-import { sleep, type Clock } from '../../../system/clock.ts';
+import type { Clock } from '../../../system/clock.ts';
 import { readAttributes, readNumber } from '../../../system/netlink/attributes.ts';
 import { NetlinkError } from '../../../system/netlink/error.ts';
 import {
@@ -13,7 +13,8 @@ import {
 import { MessageWriter } from '../../../system/netlink/message-writer.ts';
 import type { NetlinkSocket } from '../../../system/netlink/socket.ts';
 import { tableFamily } from '../layout.ts';
-import { datagramsPerTurn, dumpAttempts } from '../limits.ts';
+import { dumpAttempts } from '../limits.ts';
+import { Turn } from '../turn.ts';
 import { Batch, netfilterHeader, netfilterHeaderBytes } from './batch.ts';
 import { generationAttributes, messages, protocolFamily } from './constants.ts';
 import { writeAttributes, type Attributes } from './expressions.ts';
@@ -110,7 +111,7 @@ export class Conversation {
     await this.#socket.send(writer.bytes());
     const payloads: Uint8Array[] = [];
     let interrupted = false;
-    for (let datagrams = 1; ; datagrams++) {
+    for (const turn = new Turn(this.#clock); ;) {
       const datagram = this.#socket.receive();
       if (datagram === undefined) throw new NetlinkError('the list has no end', ENODATA);
       for (const message of readMessages(datagram)) {
@@ -128,7 +129,7 @@ export class Conversation {
         }
         payloads.push(message.payload.subarray(netfilterHeaderBytes));
       }
-      if (datagrams % datagramsPerTurn === 0) await sleep(this.#clock, 0);
+      if (turn.isOver) await turn.end();
     }
   }
 
