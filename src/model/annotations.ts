@@ -10,6 +10,8 @@ export const annotations = {
   loadBalancing: 'herald.dev/load-balancing',
   /** How many slots consistent hashing divides among the backends, at least. */
   hashSlots: 'herald.dev/hash-slots',
+  /** "true" or "false": answers go straight from the node of the backend to the client, which the backend sees. Without it HeraldConfig decides. */
+  directReturn: 'herald.dev/direct-return',
 } as const;
 
 /** Of an EndpointSlice: the weight of each of its endpoints where consistent hashing is used. */

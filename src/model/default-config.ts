@@ -24,4 +24,6 @@ export const defaultConfig: HeraldConfig = {
   loadBalancerClass: 'herald.dev/herald',
   defaultClass: true,
   drainSeconds: 10,
+  directReturn: false,
+  directReturnMode: 'auto',
 };

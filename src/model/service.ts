@@ -34,6 +34,8 @@ export interface Service {
   readonly loadBalancing?: LoadBalancing;
   /** Annotation herald.dev/hash-slots. Absent: as HeraldConfig says. */
   readonly hashSlots?: SlotTableSize;
+  /** Annotation herald.dev/direct-return. Absent: as HeraldConfig says. */
+  readonly directReturn?: boolean;
   /** The request itself cannot be understood: no address is given until it is corrected. Nothing else is affected. */
   readonly invalidRequest?: { readonly field: string; readonly problem: string };
   /** Only a restriction where not empty; 0.0.0.0/0 and ::/0 have been resolved to "no restriction". */

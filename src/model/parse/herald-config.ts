@@ -1,6 +1,6 @@
 import { slotTableSizes, type SlotTableSize } from '../../net/frontend.ts';
 import { parsePrefix } from '../../net/prefix.ts';
-import type { HeraldConfig } from '../configuration.ts';
+import { directReturnModes, type HeraldConfig } from '../configuration.ts';
 import { defaultConfig } from '../default-config.ts';
 import { limits } from '../limits.ts';
 import { readMetadata } from './metadata.ts';
@@ -29,6 +29,8 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
     loadBalancerClass: spec.text('loadBalancerClass') ?? defaultConfig.loadBalancerClass,
     defaultClass: spec.boolean('defaultClass') ?? defaultConfig.defaultClass,
     drainSeconds: spec.integer('drainSeconds', 0, 3600) ?? defaultConfig.drainSeconds,
+    directReturn: spec.boolean('directReturn') ?? defaultConfig.directReturn,
+    directReturnMode: spec.oneOf('directReturnMode', directReturnModes) ?? defaultConfig.directReturnMode,
   };
   if (!/^[\w.-]+\/[\w.-]+$/.test(config.loadBalancerClass)) {
     spec.problem('loadBalancerClass', 'is not a class', 'write a name with a prefix, for example herald.dev/herald');

@@ -10,6 +10,7 @@ import { readIngress } from './ingress.ts';
 import { readBalancing } from './service-balancing.ts';
 import { readClusterAddresses } from './service-addresses.ts';
 import { readServicePorts } from './service-ports.ts';
+import { readDirectReturn } from './service-direct-return.ts';
 import { readRequest } from './service-request.ts';
 import { specialAddress } from './special-address.ts';
 
@@ -61,6 +62,7 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
       ...(affinitySeconds === undefined ? {} : { affinitySeconds }),
       ...request,
       ...balancing,
+      ...readDirectReturn(fields, metadata.annotations),
       ...loadBalancer,
       healthCheckNodePort,
       ...(proxy === undefined ? {} : { serviceProxyName: proxy }),

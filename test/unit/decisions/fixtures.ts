@@ -286,6 +286,8 @@ export function config({ podCIDRs, serviceCIDRs, nodePortAddresses, ...rest }: N
     loadBalancerClass: 'herald.dev/herald',
     defaultClass: true,
     drainSeconds: 5,
+    directReturn: false,
+    directReturnMode: 'auto',
     ...rest,
   };
 }
