@@ -1,5 +1,7 @@
 import type { Family } from '../../net/address.ts';
-import { classOf, kinds, rejectClass, slotCounts, slotText, type Kind } from './classid.ts';
+import { hashSeed, type Hashed } from '../../net/connection-hash.ts';
+import { slotTableSizes } from '../../net/frontend.ts';
+import { classOf, hashedClass, kinds, rejectClass, slotCounts, slotText, type Kind } from './classid.ts';
 import {
   affinityLadder,
   affinityMap,
@@ -67,6 +69,7 @@ export function skeleton(family: Family, masqueradeBit: number): Skeleton {
     chains: new Map<string, Chain>([
       [markerChain(masqueradeBit), { rules: [] }],
       ...slotCounts.map((count): [string, Chain] => [`draw_${count}`, { rules: [`meta priority set numgen random mod ${count}`] }]),
+      ...hashedSlots.map(([hashed, slots]): [string, Chain] => [`hash_${hashed}_${slots}`, { rules: [hashRule(ip, hashed, slots)] }]),
       ...views.flatMap((view) => deliveryChains(ip, view)),
       ...kindChains(ip, views[0] ?? addressView(ip), requestMasquerade, kinds),
       ...kindChains(ip, views[1] ?? nodePortView(ip), requestMasquerade, ['external', 'external_local']),
@@ -103,6 +106,14 @@ interface View {
 
 const addressView = (ip: 'ip' | 'ip6'): View => ({ prefix: '', frontends: 'frontends', key: `${ip} daddr . meta l4proto . th dport` });
 const nodePortView = (_ip: 'ip' | 'ip6'): View => ({ prefix: 'nodeport_', frontends: 'nodeports', key: 'meta l4proto . th dport' });
+
+const hashedSlots = (['connection', 'client'] as const).flatMap((hashed) => slotTableSizes.map((slots) => [hashed, slots] as const));
+
+/** What src/net/connection-hash.ts computes. */
+function hashRule(ip: 'ip' | 'ip6', hashed: Hashed, slots: number): string {
+  const source = hashed === 'client' ? `${ip} saddr` : `${ip} saddr . th sport`;
+  return `meta priority set jhash ${source} mod ${slots} seed 0x${hashSeed.toString(16)}`;
+}
 
 /** From the class to the backend: any or local, with and without session affinity. Undelivered packets come back. */
 function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
@@ -273,10 +284,11 @@ function kindVerdicts(prefix: string, of: readonly Kind[]): ReadonlyMap<string, 
       for (const slots of slotCounts) verdicts.set(classOf(kind, sticky, slots), `goto ${prefix}${kind}${sticky ? '_sticky' : ''}`);
     }
   }
+  if (prefix === '') for (const [hashed, slots] of hashedSlots) verdicts.set(hashedClass(hashed, slots), 'goto external');
   return verdicts;
 }
 
-/** A class of any kind, or the class of a local map, to the chain that draws one of its slots and returns. */
+/** A class of any kind, or the class of a local map, to the chain that draws or computes one of its slots and returns. */
 function drawVerdicts(): ReadonlyMap<string, string> {
   const verdicts = new Map<string, string>();
   for (const slots of slotCounts) {
@@ -285,6 +297,7 @@ function drawVerdicts(): ReadonlyMap<string, string> {
       for (const sticky of [false, true]) verdicts.set(classOf(kind, sticky, slots), `jump draw_${slots}`);
     }
   }
+  for (const [hashed, slots] of hashedSlots) verdicts.set(hashedClass(hashed, slots), `jump hash_${hashed}_${slots}`);
   return verdicts;
 }
 
