@@ -6,7 +6,7 @@ export const families: readonly Family[] = [4, 6];
 export const tableFamily = (family: Family): 'ip' | 'ip6' => (family === 4 ? 'ip' : 'ip6');
 
 /** Raised with every change of the skeleton: a table of another version is replaced, one of this version adopted. */
-export const layoutVersion = 2;
+export const layoutVersion = 3;
 
 /** An empty chain whose name says what the constant part was generated from. */
 export function markerChain(masqueradeBit: number): string {
@@ -15,6 +15,15 @@ export function markerChain(masqueradeBit: number): string {
 
 /** One part of a key or of a value. `address` is of the table's family, `source` is an address or prefix. */
 export type Field = 'address' | 'source' | 'protocol' | 'port' | 'class';
+
+/** Octets of a field in a key or value of several: a multiple of four. No set of ours has a protocol or a port by itself. */
+export function fieldLength(family: Family, field: Field): number {
+  return (field === 'address' || field === 'source') && family === 6 ? 16 : 4;
+}
+
+export function fieldsLength(family: Family, fields: readonly Field[]): number {
+  return fields.reduce((sum, field) => sum + fieldLength(family, field), 0);
+}
 
 export interface SetShape {
   readonly key: readonly Field[];
@@ -77,6 +86,20 @@ export const allSets: ReadonlyMap<SetName, SetShape> = new Map<SetName, SetShape
   ...affinityLadder.map((seconds): [SetName, SetShape] => [`sticky_${seconds}`, { key: frontend }]),
   ...affinityLadder.map((seconds): [SetName, SetShape] => [`nodeport_sticky_${seconds}`, { key: nodePort }]),
 ]);
+
+/** Sets whose keys begin with the fields of a frontend, with the number of these fields: their elements are of that frontend alone. */
+const frontendFields: ReadonlyMap<SetName, number> = new Map(
+  [...allSets].flatMap(([set, { key }]) =>
+    [frontend, nodePort].flatMap((fields) => (fields.every((field, index) => key[index] === field) ? [[set, fields.length] as const] : [])),
+  ),
+);
+
+export const isOfOneFrontend = (set: SetName): boolean => frontendFields.has(set);
+
+/** Octets with which the keys of a set name their frontend. */
+export function frontendLength(family: Family, set: SetName): number {
+  return fieldsLength(family, (allSets.get(set)?.key ?? []).slice(0, frontendFields.get(set)));
+}
 
 /** The map that the kernel itself fills: frontend and client to backend id. */
 export const affinityMap = 'affinity';

@@ -115,6 +115,7 @@ export interface SliceLiteral {
   readonly name?: string;
   readonly labels?: Labels;
   readonly family?: Family;
+  readonly weight?: number;
 }
 
 export function slice(literal: SliceLiteral): EndpointSlice {
@@ -130,6 +131,7 @@ export function slice(literal: SliceLiteral): EndpointSlice {
       return { name, protocol, port };
     }),
     endpoints,
+    ...(literal.weight === undefined ? {} : { weight: literal.weight }),
   };
 }
 
@@ -279,9 +281,13 @@ export function config({ podCIDRs, serviceCIDRs, nodePortAddresses, ...rest }: N
     nodePortAddresses: (nodePortAddresses ?? []).map(prefix),
     sourceRangesEverywhere: false,
     masqueradeBit: 14,
+    consistentHashing: false,
+    hashSlots: 251,
     loadBalancerClass: 'herald.dev/herald',
     defaultClass: true,
     drainSeconds: 5,
+    directReturn: false,
+    directReturnMode: 'auto',
     ...rest,
   };
 }

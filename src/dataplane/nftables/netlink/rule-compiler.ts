@@ -1,4 +1,5 @@
 import type { Family } from '../../../net/address.ts';
+import { classNumber } from '../classid.ts';
 import { tableFamily } from '../layout.ts';
 import { protocolFamily } from './constants.ts';
 import {
@@ -321,10 +322,4 @@ class RuleCompiler implements CompiledRule {
   #fail(why: string): never {
     throw new Error(`the rule "${this.#rule}" has no translation, at word ${this.#at}: ${why}`);
   }
-}
-
-/** "5:0" as the number that the kernel has. */
-export function classNumber(text: string): number {
-  const [major = '', minor = ''] = text.split(':');
-  return ((Number.parseInt(major, 16) << 16) | Number.parseInt(minor, 16)) >>> 0;
 }
