@@ -1,4 +1,5 @@
 import { ok as assert } from 'node:assert';
+import type { Family } from '../../net/address.ts';
 import type { Frontend } from '../../net/frontend.ts';
 import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
@@ -7,7 +8,7 @@ import { ElementStore, planDifference, type Difference, type ElementChange } fro
 import type { Element } from './elements.ts';
 import type { NftExecutor } from './executor.ts';
 import { families } from './layout.ts';
-import { skeleton, type Skeleton } from './skeleton.ts';
+import type { Skeleton } from './skeleton.ts';
 
 /** What one owner of elements is to have in the kernel: a frontend by its key, or the node. */
 export interface Target {
@@ -79,13 +80,13 @@ export class KernelTable {
   }
 
   /** Reads the kernel and brings it to exactly `targets`: an intact table is changed element by element, another one replaced. */
-  async synchronise(masqueradeBit: number, targets: ReadonlyMap<string, Target>): Promise<CommitResult> {
+  async synchronise(skeletonOf: (family: Family) => Skeleton, targets: ReadonlyMap<string, Target>): Promise<CommitResult> {
     const found: Element[] = [];
     const creation: Skeleton[] = [];
     const revisions: number[] = [];
     let existed = true;
     for (const family of families) {
-      const wanted = skeleton(family, masqueradeBit);
+      const wanted = skeletonOf(family);
       const listing = await this.#executor.readTable(wanted);
       existed &&= listing !== undefined;
       if (listing?.intact === true) {

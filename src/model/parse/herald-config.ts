@@ -1,3 +1,4 @@
+import { parseInterfacePattern } from '../../net/interface-pattern.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import type { HeraldConfig } from '../configuration.ts';
 import { defaultConfig } from '../default-config.ts';
@@ -18,6 +19,8 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
   const serviceProxyName = spec.text('serviceProxyName');
   const config = {
     podCIDRs: spec.parsedList('podCIDRs', limits.cidrs, parsePrefix),
+    podInterfaces: spec.parsedList('podInterfaces', limits.podInterfaces, parseInterfacePattern),
+    masqueradeAll: spec.boolean('masqueradeAll') ?? defaultConfig.masqueradeAll,
     serviceCIDRs: spec.parsedList('serviceCIDRs', limits.cidrs, parsePrefix),
     nodePortAddresses: spec.parsedList('nodePortAddresses', limits.cidrs, parsePrefix),
     ...(serviceProxyName === undefined ? {} : { serviceProxyName }),

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { backendIds, slotsFor } from '../../../../src/dataplane/nftables/classid.ts';
 import { affinityTimeout, frontendElements, nodeElements } from '../../../../src/dataplane/nftables/elements.ts';
 import { address } from '../../../../src/net/address.ts';
-import type { Backend, Frontend } from '../../../../src/net/frontend.ts';
+import type { Backend, Frontend, NodeForwarding } from '../../../../src/net/frontend.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
 
 const backends = (...texts: string[]): Backend[] =>
@@ -145,7 +145,7 @@ test.each([
   ['::1/128', []],
 ])('NodePorts on %s leave out loopback addresses', (text, expected) => {
   const elements = nodeElements({ nodePortAddresses: [prefix(text)], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14 });
-  expect(elements.map(({ set, key }) => `${set} ${key}`)).toEqual(expected.map((key) => `nodeport_ips ${key}`));
+  expect(elements.filter(({ set }) => set === 'nodeport_ips').map(({ key }) => key)).toEqual(expected);
 });
 
 test('the elements of the node hold each family apart and no overlapping prefixes', () => {
@@ -159,7 +159,19 @@ test('the elements of the node hold each family apart and no overlapping prefixe
     '4 nodeport_ips 10.0.0.1',
     '4 pod_prefixes 10.244.0.0/16',
     '4 service_prefixes 172.30.0.0/16',
+    '4 unmasqueraded 10.244.0.0/16',
     '6 nodeport_ips fd00::1',
     '6 pod_prefixes fd01::/64',
+    '6 unmasqueraded fd01::/64',
   ]);
+});
+
+test.each<[string, Partial<NodeForwarding>, readonly string[]]>([
+  ['everything where nothing is known of pods', {}, ['0.0.0.0/0', '::/0']],
+  ['everything of a family of which nothing is known', { podPrefixes: [prefix('fd01::/64')] }, ['0.0.0.0/0', 'fd01::/64']],
+  ['nothing by its address where pods are known by their interface', { podInterfaces: ['cni0'] }, []],
+  ['nothing under masqueradeAll', { podPrefixes: [prefix('10.244.0.0/16')], masqueradeAll: true }, []],
+])('ClusterIP traffic is not masqueraded from: %s', (_, more, expected) => {
+  const elements = nodeElements({ nodePortAddresses: [], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14, ...more });
+  expect(elements.filter(({ set }) => set === 'unmasqueraded').map(({ key }) => key)).toEqual(expected);
 });
