@@ -1,4 +1,6 @@
 import type { Address } from '../net/address.ts';
+import type { SlotTableSize } from '../net/frontend.ts';
+import { passingWays } from '../net/direct-return.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { AddressRange } from '../net/range.ts';
 import type { Metadata, NamespacedName } from './metadata.ts';
@@ -96,12 +98,17 @@ export interface ExternalIPPolicy {
   readonly cidrs: readonly Prefix[];
 }
 
+/**
+ * What Herald forwards: everything, as there is no kube-proxy; what clients outside of the cluster use (NodePorts, load
+ * balancer addresses, external IPs), beside a kube-proxy; or nothing, as another program does.
+ */
+export type ServicesScope = 'all' | 'external' | 'none';
+
 /** The settings that all nodes share: HeraldConfig/default. */
 export interface HeraldConfig {
   readonly kind: 'HeraldConfig';
   readonly metadata: Metadata;
-  /** Only `all` is supported so far; another scope is refused when the object is read. */
-  readonly services: 'all';
+  readonly services: ServicesScope;
   /** Sources inside are pods. Empty, and without podInterfaces: the union of the Nodes' podCIDRs. */
   readonly podCIDRs: readonly Prefix[];
   /** What comes in by one of these is from a pod: names of interfaces, or with a "*" at the end how they begin. */
@@ -116,11 +123,23 @@ export interface HeraldConfig {
   readonly serviceProxyName?: string;
   /** loadBalancerSourceRanges guard the NodePorts and external IPs of a Service as well. */
   readonly sourceRangesEverywhere: boolean;
+  /** Not kube-proxy's where Herald forwards beside it. */
   readonly masqueradeBit: number;
+  /** Services with externalTrafficPolicy Cluster that do not say otherwise use consistent hashing. */
+  readonly consistentHashing: boolean;
+  /** Slots of Services that do not say otherwise. */
+  readonly hashSlots: SlotTableSize;
   /** Services of this class are ours. */
   readonly loadBalancerClass: string;
   /** Whether Services without a class are ours too. Standalone: true, as there is nobody else. */
   readonly defaultClass: boolean;
   /** How long rules stay after the route that led to them was withdrawn. */
   readonly drainSeconds: number;
+  /** Services with consistent hashing that do not say otherwise use direct server return. */
+  readonly directReturn: boolean;
+  readonly directReturnMode: DirectReturnMode;
 }
+
+/** auto: l2, else route, for nodes on the same link; vxlan for the others. */
+export const directReturnModes = ['auto', ...passingWays] as const;
+export type DirectReturnMode = (typeof directReturnModes)[number];

@@ -21,7 +21,11 @@ export const defaultConfig: HeraldConfig = {
   nodePortAddresses: [],
   sourceRangesEverywhere: false,
   masqueradeBit: 14,
+  consistentHashing: false,
+  hashSlots: 1021,
   loadBalancerClass: 'herald.dev/herald',
   defaultClass: true,
   drainSeconds: 10,
+  directReturn: false,
+  directReturnMode: 'auto',
 };

@@ -11,6 +11,8 @@ export interface EndpointSlice {
   readonly family: Family;
   readonly ports: readonly EndpointPort[];
   readonly endpoints: readonly Endpoint[];
+  /** Annotation herald.dev/weight: the share of each endpoint, relative to others, under consistent hashing. Absent: 1. */
+  readonly weight?: number;
 }
 
 export interface EndpointPort {

@@ -20,6 +20,8 @@ export const limits = {
   endpointsPerSlice: 1000,
   portsPerSlice: 100,
   addressesPerEndpoint: 100,
+  /** So that the least of two weights still gets a slot of a small table. */
+  endpointWeight: 100,
   /** Subsets of one Endpoints object that are mirrored. */
   subsets: 100,
   nodeAddresses: 100,

@@ -1,4 +1,5 @@
 import type { Family } from '../../net/address.ts';
+import { fnv } from './classid.ts';
 
 /** The names and shapes of everything in our two tables, `ip herald` and `ip6 herald`. */
 export const tableName = 'herald';
@@ -6,7 +7,7 @@ export const families: readonly Family[] = [4, 6];
 export const tableFamily = (family: Family): 'ip' | 'ip6' => (family === 4 ? 'ip' : 'ip6');
 
 /** Raised with every change of the skeleton: a table of another version is replaced, one of this version adopted. */
-export const layoutVersion = 3;
+export const layoutVersion = 4;
 
 /** Interfaces of pods; they are in rules, as a set cannot hold the beginning of a name. */
 export interface PodInterfaces {
@@ -25,15 +26,17 @@ export function markerChain(masqueradeBit: number, { names, masqueraded }: PodIn
   return `layout_${layoutVersion}_bit_${masqueradeBit}${pods}`;
 }
 
-/** FNV-1a, 32 bits. */
-export function fnv(text: string): number {
-  let value = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
-  return value >>> 0;
-}
-
 /** One part of a key or of a value. `address` is of the table's family, `source` is an address or prefix. */
 export type Field = 'address' | 'source' | 'protocol' | 'port' | 'class';
+
+/** Octets of a field in a key or value of several: a multiple of four. No set of ours has a protocol or a port by itself. */
+export function fieldLength(family: Family, field: Field): number {
+  return (field === 'address' || field === 'source') && family === 6 ? 16 : 4;
+}
+
+export function fieldsLength(family: Family, fields: readonly Field[]): number {
+  return fields.reduce((sum, field) => sum + fieldLength(family, field), 0);
+}
 
 export interface SetShape {
   readonly key: readonly Field[];
@@ -98,6 +101,20 @@ export const allSets: ReadonlyMap<SetName, SetShape> = new Map<SetName, SetShape
   ...affinityLadder.map((seconds): [SetName, SetShape] => [`sticky_${seconds}`, { key: frontend }]),
   ...affinityLadder.map((seconds): [SetName, SetShape] => [`nodeport_sticky_${seconds}`, { key: nodePort }]),
 ]);
+
+/** Sets whose keys begin with the fields of a frontend, with the number of these fields: their elements are of that frontend alone. */
+const frontendFields: ReadonlyMap<SetName, number> = new Map(
+  [...allSets].flatMap(([set, { key }]) =>
+    [frontend, nodePort].flatMap((fields) => (fields.every((field, index) => key[index] === field) ? [[set, fields.length] as const] : [])),
+  ),
+);
+
+export const isOfOneFrontend = (set: SetName): boolean => frontendFields.has(set);
+
+/** Octets with which the keys of a set name their frontend. */
+export function frontendLength(family: Family, set: SetName): number {
+  return fieldsLength(family, (allSets.get(set)?.key ?? []).slice(0, frontendFields.get(set)));
+}
 
 /** The map that the kernel itself fills: frontend and client to backend id. */
 export const affinityMap = 'affinity';

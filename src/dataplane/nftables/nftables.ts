@@ -10,13 +10,14 @@ import { ipCommand } from '../routes/ip-command.ts';
 import type { RouteTable } from '../routes/unreachable-routes.ts';
 import { UnreachableSet } from '../routes/unreachable-set.ts';
 import { DesiredFrontends } from './desired.ts';
-import { frontendElements, nodeElements } from './elements.ts';
+import { frontendProblem, nodeElements } from './elements.ts';
 import type { NftExecutor } from './executor.ts';
-import { KernelTable, nodeOwner, type CommitResult, type Target } from './kernel-table.ts';
+import { KernelTable, nodeOwner, type CommitResult } from './kernel-table.ts';
 import { markerChain, type PodInterfaces } from './layout.ts';
 import { maximumConntrackQueue, repairDelay, repairInterval, repairRetry, retriesPerBatch } from './limits.ts';
 import { nftCommand } from './nft-command.ts';
 import { skeleton } from './skeleton.ts';
+import type { Target } from './target.ts';
 import { watchRuleset } from './watch.ts';
 
 export interface NftablesPorts {
@@ -66,7 +67,7 @@ export class NftablesDataplane implements Dataplane {
 
   constructor(ports: NftablesPorts) {
     this.#ports = ports;
-    this.#kernel = new KernelTable(ports.executor, ports.log);
+    this.#kernel = new KernelTable(ports.executor, ports.clock, ports.log);
     this.#unreachable = new UnreachableSet(ports, (what) => this.#wasRepaired(what));
   }
 
@@ -204,9 +205,9 @@ export class NftablesDataplane implements Dataplane {
         targets.set(key, undefined);
         continue;
       }
-      const result = frontendElements(frontend);
-      if (result.ok) targets.set(key, { elements: result.elements, frontend });
-      else this.#refused.set(key, result.problem);
+      const problem = frontendProblem(frontend);
+      if (problem === undefined) targets.set(key, { frontend });
+      else this.#refused.set(key, problem);
     }
   }
 

@@ -1,5 +1,7 @@
 import type { Family } from '../../net/address.ts';
-import { classOf, kinds, rejectClass, slotCounts, slotText, type Kind } from './classid.ts';
+import { hashSeed, type Hashed } from '../../net/connection-hash.ts';
+import { slotTableSizes } from '../../net/frontend.ts';
+import { classOf, hashedClass, kinds, rejectClass, slotCounts, slotText, type Kind } from './classid.ts';
 import {
   affinityLadder,
   affinityMap,
@@ -71,6 +73,7 @@ export function skeleton(family: Family, masqueradeBit: number, pods = noPodInte
       [markerChain(masqueradeBit, pods), { rules: [] }],
       [masqueradeUnlessPod, { rules: masqueradeUnlessPodRules(ip, requestMasquerade, pods) }],
       ...slotCounts.map((count): [string, Chain] => [`draw_${count}`, { rules: [`meta priority set numgen random mod ${count}`] }]),
+      ...hashedSlots.map(([hashed, slots]): [string, Chain] => [`hash_${hashed}_${slots}`, { rules: [hashRule(ip, hashed, slots)] }]),
       ...views.flatMap((view) => deliveryChains(ip, view)),
       ...kindChains(views[0] ?? addressView(ip), podMatches, requestMasquerade, kinds),
       ...kindChains(views[1] ?? nodePortView(ip), podMatches, requestMasquerade, ['external', 'external_local']),
@@ -107,6 +110,14 @@ interface View {
 
 const addressView = (ip: 'ip' | 'ip6'): View => ({ prefix: '', frontends: 'frontends', key: `${ip} daddr . meta l4proto . th dport` });
 const nodePortView = (_ip: 'ip' | 'ip6'): View => ({ prefix: 'nodeport_', frontends: 'nodeports', key: 'meta l4proto . th dport' });
+
+const hashedSlots = (['connection', 'client'] as const).flatMap((hashed) => slotTableSizes.map((slots) => [hashed, slots] as const));
+
+/** What src/net/connection-hash.ts computes. */
+function hashRule(ip: 'ip' | 'ip6', hashed: Hashed, slots: number): string {
+  const source = hashed === 'client' ? `${ip} saddr` : `${ip} saddr . th sport`;
+  return `meta priority set jhash ${source} mod ${slots} seed 0x${hashSeed.toString(16)}`;
+}
 
 /** From the class to the backend: any or local, with and without session affinity. Undelivered packets come back. */
 function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
@@ -264,22 +275,37 @@ function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: strin
         ],
       },
     ],
-    ['prerouting_before', { hook: 'type filter hook prerouting priority -110', rules: ['ct state new jump source_ranges'] }],
-    ['output_before', { hook: 'type filter hook output priority -110', rules: ['ct state new jump source_ranges'] }],
-    ['nat_prerouting', { hook: 'type nat hook prerouting priority -100', rules: ['jump services'] }],
-    ['nat_output', { hook: 'type nat hook output priority -100', rules: ['jump services'] }],
+    [
+      'prerouting_before',
+      { hook: `type filter hook prerouting priority ${priorities.before}`, rules: ['ct state new jump source_ranges'] },
+    ],
+    ['output_before', { hook: `type filter hook output priority ${priorities.before}`, rules: ['ct state new jump source_ranges'] }],
+    ['nat_prerouting', { hook: `type nat hook prerouting priority ${priorities.destination}`, rules: ['jump services'] }],
+    ['nat_output', { hook: `type nat hook output priority ${priorities.destination}`, rules: ['jump services'] }],
     [
       'filter_input',
-      { hook: 'type filter hook input priority 0', rules: ['ct state new jump nodeport_undelivered', 'ct state new jump undelivered'] },
+      {
+        hook: `type filter hook input priority ${priorities.filter}`,
+        rules: ['ct state new jump nodeport_undelivered', 'ct state new jump undelivered'],
+      },
     ],
     // What conntrack cannot place is not translated back: the client would see the backend's own address, and reset a good
     // connection (kubernetes/kubernetes#74839). Nobody else's packets are dropped.
     ['stray', { rules: [`${ip} saddr . ${ip} saddr . meta l4proto . th sport @hairpins drop`] }],
-    ['filter_forward', { hook: 'type filter hook forward priority 0', rules: ['ct state invalid jump stray', ...check] }],
-    ['filter_output', { hook: 'type filter hook output priority 0', rules: check }],
-    ['nat_postrouting', { hook: 'type nat hook postrouting priority 100', rules: ['jump masquerading'] }],
+    [
+      'filter_forward',
+      { hook: `type filter hook forward priority ${priorities.filter}`, rules: ['ct state invalid jump stray', ...check] },
+    ],
+    ['filter_output', { hook: `type filter hook output priority ${priorities.filter}`, rules: check }],
+    ['nat_postrouting', { hook: `type nat hook postrouting priority ${priorities.source}`, rules: ['jump masquerading'] }],
   ];
 }
+
+/**
+ * Each of ours runs shortly before that of kube-proxy (-110, -100, 0 and 100, in every mode). The kernel asks one chain of translation
+ * after the other until one has translated, so where both programs have a frontend it is ours that counts, whichever came first.
+ */
+const priorities = { before: -115, destination: -105, filter: -5, source: 95 } as const;
 
 function kindVerdicts(prefix: string, of: readonly Kind[]): ReadonlyMap<string, string> {
   const verdicts = new Map<string, string>();
@@ -288,10 +314,11 @@ function kindVerdicts(prefix: string, of: readonly Kind[]): ReadonlyMap<string, 
       for (const slots of slotCounts) verdicts.set(classOf(kind, sticky, slots), `goto ${prefix}${kind}${sticky ? '_sticky' : ''}`);
     }
   }
+  if (prefix === '') for (const [hashed, slots] of hashedSlots) verdicts.set(hashedClass(hashed, slots), 'goto external');
   return verdicts;
 }
 
-/** A class of any kind, or the class of a local map, to the chain that draws one of its slots and returns. */
+/** A class of any kind, or the class of a local map, to the chain that draws or computes one of its slots and returns. */
 function drawVerdicts(): ReadonlyMap<string, string> {
   const verdicts = new Map<string, string>();
   for (const slots of slotCounts) {
@@ -300,6 +327,7 @@ function drawVerdicts(): ReadonlyMap<string, string> {
       for (const sticky of [false, true]) verdicts.set(classOf(kind, sticky, slots), `jump draw_${slots}`);
     }
   }
+  for (const [hashed, slots] of hashedSlots) verdicts.set(hashedClass(hashed, slots), `jump hash_${hashed}_${slots}`);
   return verdicts;
 }
 

@@ -35,11 +35,16 @@ function judgeInput(filter: HostFilter, served: ServedPorts): Reason[] {
   });
 }
 
+/** Whether packets on their way through that connection tracking was told to leave alone are dropped, by what `judgeFilters` goes by. */
+export function dropsUntracked(filter: HostFilter): boolean {
+  return filter.hook === 'forward' && howClosed(filter, 'untracked') !== undefined;
+}
+
 /** A report is no list of all Services. */
 const namedPorts = 5;
 
-/** A packet of a translated connection, or the first one of a TCP connection to this port. */
-type Judged = 'translated' | number;
+/** A packet of a translated connection, one that is not tracked, or the first one of a TCP connection to this port. */
+type Judged = 'translated' | 'untracked' | number;
 type Fate = 'accepted' | 'dropped' | 'rejected' | 'goesOn';
 
 /** In words; undefined: it is open. */
@@ -74,7 +79,7 @@ function fateIn(filter: HostFilter, chain: string, packet: Judged, depth: number
 
 function matches(packets: FilterRule['packets'], packet: Judged): boolean {
   if (packets === 'all' || packets === packet) return true;
-  if (typeof packets === 'string' || packet === 'translated') return false;
+  if (typeof packets === 'string' || typeof packet === 'string') return false;
   return packets.some(({ first, last }) => first <= packet && packet <= last);
 }
 

@@ -116,6 +116,7 @@ export interface SliceLiteral {
   readonly name?: string;
   readonly labels?: Labels;
   readonly family?: Family;
+  readonly weight?: number;
 }
 
 export function slice(literal: SliceLiteral): EndpointSlice {
@@ -131,6 +132,7 @@ export function slice(literal: SliceLiteral): EndpointSlice {
       return { name, protocol, port };
     }),
     endpoints,
+    ...(literal.weight === undefined ? {} : { weight: literal.weight }),
   };
 }
 
@@ -277,6 +279,7 @@ export function config({ podCIDRs, serviceCIDRs, nodePortAddresses, ...rest }: N
     podCIDRs: (podCIDRs ?? []).map(prefix),
     serviceCIDRs: (serviceCIDRs ?? []).map(prefix),
     nodePortAddresses: (nodePortAddresses ?? []).map(prefix),
+    hashSlots: 251,
     drainSeconds: 5,
     ...rest,
   };

@@ -16,6 +16,7 @@ export const messages = {
   getRule: type(7),
   newSet: type(9),
   getSet: type(10),
+  delSet: type(11),
   newElement: type(12),
   getElement: type(13),
   delElement: type(14),

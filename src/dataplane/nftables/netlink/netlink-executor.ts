@@ -12,7 +12,6 @@ import { elementAttributes, listElement, messages, tableFlags } from './constant
 import { Conversation, type Refusal } from './conversation.ts';
 import { beginElements, writeData, writeElements } from './element-messages.ts';
 import { hostNumber } from './expressions.ts';
-import { FieldWriter } from './fields.ts';
 import { followChanges } from './follow-changes.ts';
 import { readTable } from './read-table.ts';
 import { tableText, writeRemoval, writeSkeleton, writeTable } from './skeleton-messages.ts';
@@ -118,14 +117,8 @@ class NetlinkExecutor implements NftExecutor {
 function writeTransaction(batch: Batch, { create, deletes, adds, revision }: Transaction, flags: number): void {
   let id = 0;
   for (const skeleton of create) writeSkeleton(batch, skeleton, flags, () => ++id);
-  const fields = new FieldWriter();
-  try {
-    writeElements(batch, 'delete', deletes, fields);
-    writeElements(batch, 'add', adds, fields);
-  } catch (error) {
-    if (error instanceof RangeError) throw new DataplaneError('failed', error.message, { cause: error });
-    throw error;
-  }
+  writeElements(batch, 'delete', deletes);
+  writeElements(batch, 'add', adds);
   writeRevisions(batch, messages.delElement, revision.remove);
   writeRevisions(batch, messages.newElement, [revision.add]);
   if (batch.length > maximumBatchBytes) throw new DataplaneError('failed', `a transaction of ${batch.length} octets`);

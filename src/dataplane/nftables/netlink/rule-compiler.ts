@@ -1,4 +1,5 @@
 import type { Family } from '../../../net/address.ts';
+import { classNumber } from '../classid.ts';
 import { tableFamily } from '../layout.ts';
 import { protocolFamily } from './constants.ts';
 import {
@@ -333,10 +334,4 @@ class RuleCompiler implements CompiledRule {
 function interfaceName(word: string): Uint8Array {
   const name = word.slice(1, -1);
   return name.endsWith('*') ? Buffer.from(name.slice(0, -1)) : Buffer.concat([Buffer.from(name)], 16);
-}
-
-/** "5:0" as the number that the kernel has. */
-export function classNumber(text: string): number {
-  const [major = '', minor = ''] = text.split(':');
-  return ((Number.parseInt(major, 16) << 16) | Number.parseInt(minor, 16)) >>> 0;
 }
