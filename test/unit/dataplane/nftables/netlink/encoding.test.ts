@@ -176,6 +176,27 @@ describe('the skeleton', () => {
     );
   });
 
+  // What "nft --debug=netlink" shows of the same rule: jhash(reg 2, 8, 0x68657261) % mod 1021 into reg 1, and so on.
+  test.each([
+    [4, 'ip saddr . th sport', 8],
+    [4, 'ip saddr', 4],
+    [6, 'ip6 saddr . th sport', 20],
+    [6, 'ip6 saddr', 16],
+  ] as const)('IPv%i: the hash of %s is of %i octets, from register 2 to register 1', (family, source, length) => {
+    const compiled = compileRule(`meta priority set jhash ${source} mod 1021 seed 0x68657261`, family, () => 1);
+    const [load, ...rest] = compiled.expressions;
+    expect(load).toMatchObject({ name: 'payload', attributes: expect.arrayContaining([[1, 2]]) as unknown });
+    expect(rest.find(({ name }) => name === 'hash')?.attributes.slice(0, 5)).toEqual([
+      [1, 2],
+      [2, 1],
+      [3, length],
+      [4, 1021],
+      [5, 0x68657261],
+    ]);
+    const port = rest.find(({ name }) => name === 'payload');
+    expect(port?.attributes[0]).toEqual(length === 8 ? [1, 13] : length === 20 ? [1, 3] : undefined);
+  });
+
   test.each(['counter', 'ip saddr 10.0.0.1 accept', 'meta priority set', 'ip6 saddr @x drop', 'limit rate 1/second', 'th dport { 80 }'])(
     'a rule that it does not know is a mistake of ours: %s',
     (rule) => {
