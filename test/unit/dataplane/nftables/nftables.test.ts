@@ -125,6 +125,35 @@ describe('batches', () => {
     for (const line of sent) expect(keys(line).toSorted()).toEqual(moved.toSorted());
   });
 
+  test('many elements are several transactions, each with whole frontends; a table that is replaced is one', async () => {
+    const many = Array.from({ length: 150 }, (_, index) => index + 1);
+    const services = new Map(
+      many.map((n) => [
+        `s${n}`,
+        service(
+          frontend(
+            `172.30.0.${n}`,
+            80,
+            Array.from({ length: 100 }, (_, pod) => pod * 2 + 2),
+          ),
+        ),
+      ]),
+    );
+    const { kernel, dataplane } = setup();
+    await dataplane.replace(node, services);
+    const created = kernel.transactions.length;
+    expect(created).toBe(2);
+    for (const n of many) {
+      const parts = kernel.transactions.filter((lines) => lines.some((line) => line.includes(` 172.30.0.${n} . tcp . 80 `)));
+      expect(parts).toHaveLength(1);
+    }
+    const contents = kernel.contents();
+    kernel.tables.get('ip')?.chains.delete('services');
+    await setup(kernel).dataplane.replace(node, services);
+    expect(kernel.transactions.length).toBe(created + 1);
+    expect(kernel.contents()).toEqual(contents);
+  });
+
   test('an element that two frontends share goes with the last of them', async () => {
     const { kernel, dataplane } = setup();
     await dataplane.replace(node, new Map([['a', service(frontend('172.30.0.1', 80, [1]), frontend('172.30.0.1', 443, [1]))]]));
