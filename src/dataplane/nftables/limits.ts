@@ -27,6 +27,16 @@ export const maximumAttempts = 5;
 /** Milliseconds after the first such attempt; after the second it is twice as long, and so on. */
 export const attemptPause = 20;
 
+/** Elements of a set above which the kernel is asked for those that are wanted, as far as it tells their number (Linux 6.16). */
+export const maximumListedElements = 131_072;
+
+/** Keys in one such request, and requests in one datagram: the answers have to fit into the socket's buffer. */
+export const keysPerRequest = 1_000;
+export const requestsAtOnce = 16;
+
+/** Keys that the kernel does not have, after which the set is listed after all. */
+export const maximumMissingKeys = 1_000;
+
 /** Attempts to read a list that changes while it is read. */
 export const dumpAttempts = 20;
 

@@ -52,6 +52,8 @@ export const setAttributes = {
   id: 10,
   timeout: 11,
   userData: 13,
+  /** From Linux 6.16 on. */
+  count: 20,
 } as const;
 export const setFlags = { anonymous: 1, constant: 2, interval: 4, map: 8, timeout: 0x10, dynamic: 0x20, concatenation: 0x80 } as const;
 export const descriptionAttributes = { size: 1, fields: 2 } as const;

@@ -33,6 +33,11 @@ export interface Question {
   readonly attributes: Attributes;
 }
 
+export interface Answer {
+  readonly payloads: readonly Uint8Array[];
+  readonly errno: number;
+}
+
 /**
  * Requests and answers over one socket, one request after the other. The kernel does its work while a request is handed over, so
  * that the answers are there when `send` resolves; of a list, each datagram is made when the one before has been read.
@@ -80,6 +85,39 @@ export class Conversation {
         if (!interrupted) return payloads;
         if (attempt === dumpAttempts) throw new NetlinkError('the list changes all the time', EINTR);
       }
+    });
+  }
+
+  /**
+   * The payloads that answer each request, after the family's header, and the number of the error that ended it (0: none). The requests are one
+   * datagram, and all answers have to fit into the socket's buffer.
+   */
+  ask(type: number, family: Family, requests: readonly ((writer: MessageWriter) => void)[]): Promise<readonly Answer[]> {
+    return this.#enqueue(async () => {
+      const first = this.#sequence;
+      this.#sequence += requests.length;
+      const writer = new MessageWriter();
+      for (const [index, write] of requests.entries()) {
+        const start = writer.beginMessage({ type, flags: messageFlags.request | messageFlags.ack, sequence: first + index });
+        writer.raw(netfilterHeader(protocolFamily[tableFamily(family)]));
+        write(writer);
+        writer.endMessage(start);
+      }
+      await this.#socket.send(writer.bytes());
+      const payloads = requests.map((): Uint8Array[] => []);
+      const errors = requests.map((): number | undefined => undefined);
+      const turn = new Turn(this.#clock);
+      for (const message of this.#waiting()) {
+        const index = message.sequence - first;
+        if (message.type === messageTypes.error) errors[index] = readAcknowledgement(message).errno;
+        else payloads[index]?.push(message.payload.subarray(netfilterHeaderBytes));
+        if (turn.isOver) await turn.end();
+      }
+      return payloads.map((each, index) => {
+        const errno = errors[index];
+        if (errno === undefined) throw new NetlinkError('no answer from the kernel', ENODATA);
+        return { payloads: each, errno };
+      });
     });
   }
 

@@ -2,6 +2,7 @@ import { sleep, type Clock } from '../../../system/clock.ts';
 import { MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
 import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../../system/netlink/socket.ts';
 import { DataplaneError } from '../../dataplane.ts';
+import type { ElementList } from '../element-list.ts';
 import type { Monitor, MonitorEvents, NftExecutor, Transaction } from '../executor.ts';
 import { families, revisionSet, tableName } from '../layout.ts';
 import { attemptPause, maximumAttempts, maximumBatchBytes, maximumHeardElements } from '../limits.ts';
@@ -82,8 +83,8 @@ class NetlinkExecutor implements NftExecutor {
     if (refusal !== undefined) throw dataplaneErrorOf(refusal);
   }
 
-  async readTable(skeleton: Skeleton): Promise<TableListing | undefined> {
-    const listing = await this.#attempts(() => readTable(this.#conversation, skeleton, new Turn(this.#clock)));
+  async readTable(skeleton: Skeleton, likely?: () => Promise<ElementList>): Promise<TableListing | undefined> {
+    const listing = await this.#attempts(() => readTable(this.#conversation, skeleton, new Turn(this.#clock), likely));
     if (listing === undefined || this.#flags === 0) return listing;
     const refusal = await this.#transact((batch) => writeTable(batch, skeleton.family, this.#flags));
     // Not supported: a kernel without ownership, or a table that was made without.
