@@ -308,6 +308,22 @@ describe('changes', () => {
     expect((await connection.end()).failure).toBe('');
   });
 
+  test.each(families)('IPv%i: a table of an older layout is replaced at the start, without a gap', async (family) => {
+    const table = `${family === 4 ? 'ip' : 'ip6'} herald`;
+    const staying = await lab.connection('client', external(family, 10), 80);
+    await dataplane.close();
+    inside('node', `nft delete chain ${table} ${markerChain(14)}`, `nft add chain ${table} layout_1_bit_14`);
+    const request = lab.request('client', { protocol: 'TCP', address: external(family, 10), port: 80, count: 400 });
+    await restart();
+    const listed = inside('node', `nft list table ${table}`);
+    expect(listed).toContain(markerChain(14));
+    expect(listed).not.toContain('layout_1_bit_14');
+    expect(Object.keys((await request).counts).filter((name) => !name.startsWith('pod'))).toEqual([]);
+    const ended = await staying.end();
+    expect(ended.failure).toBe('');
+    expect(ended.answers).toBeGreaterThan(0);
+  });
+
   test.each(families)('IPv%i: endpoints are replaced under connections without an error', async (family) => {
     const staying = await lab.connection('client', external(family, 10), 80);
     const request = lab.request('client', { protocol: 'TCP', address: external(family, 10), port: 80, count: 400 });
