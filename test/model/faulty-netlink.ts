@@ -109,6 +109,10 @@ class FaultySocket implements NetlinkSocket {
     }
   }
 
+  listen(group: number, listening: boolean): boolean {
+    return this.#socket.listen(group, listening);
+  }
+
   close(): void {
     this.#socket.close();
   }

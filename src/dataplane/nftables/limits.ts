@@ -27,6 +27,9 @@ export const attemptPause = 20;
 /** Milliseconds of work on many elements, after which the event loop has its turn. */
 export const turnMilliseconds = 8;
 
+/** Elements of a transaction of ours whose events are listened to; of a larger one the number is compared. */
+export const maximumHeardElements = 10_000;
+
 /** Bytes of output taken from one command; a listing of 300,000 elements is about 40 MB. */
 export const maximumOutputBytes = 512 * 1024 * 1024;
 

@@ -12,6 +12,12 @@ export interface Request {
   readonly write: (writer: MessageWriter) => void;
 }
 
+interface Outgoing {
+  readonly datagram: Uint8Array;
+  /** The sequence number after its last. */
+  readonly next: number;
+}
+
 /**
  * Requests and answers over one socket, one request after the other. The kernel does its work while a request is handed over, so
  * that the answers are there when `send` resolves; of a list, each datagram is made when the one before has been read.
@@ -51,14 +57,14 @@ export class NetlinkConversation {
   }
 
   /** Hands over a datagram, which is made from the first sequence number that is free; the acknowledgements to it. */
-  exchange(build: (sequence: number) => { readonly datagram: Uint8Array; readonly next: number }): Promise<Message[]> {
+  exchange(build: (sequence: number) => Outgoing | Promise<Outgoing>): Promise<Message[]> {
     return this.#enqueue(async () => {
       const first = this.#sequence;
-      const { datagram, next } = build(first);
+      const { datagram, next } = await build(first);
       this.#sequence = next % 0x8000_0000;
       await this.#socket.send(datagram);
       try {
-        return this.#answers((sequence) => sequence >= first && sequence < next);
+        return this.#waiting().filter(({ type, sequence }) => type === messageTypes.error && sequence >= first && sequence < next);
       } catch (error) {
         if (!(error instanceof NetlinkError || error instanceof MalformedNetlink)) throw error;
         throw new AnswerLost(error.message, { cause: error });
@@ -66,12 +72,25 @@ export class NetlinkConversation {
     });
   }
 
-  #answers(isOurs: (sequence: number) => boolean): Message[] {
-    const answers: Message[] = [];
+  /** What a request for one thing is answered with: its payload. */
+  ask(request: Request): Promise<Uint8Array> {
+    return this.#enqueue(async () => {
+      const sequence = this.#sequence++;
+      const writer = new MessageWriter();
+      writeRequest(writer, request, 0, sequence);
+      await this.#socket.send(writer.bytes());
+      const answer = this.#waiting().find((message) => message.sequence === sequence);
+      if (answer === undefined) throw new NetlinkError('no answer from the kernel', ENODATA);
+      if (answer.type === messageTypes.error) throw new NetlinkError('asking the kernel', readAcknowledgement(answer).errno);
+      return answer.payload;
+    });
+  }
+
+  #waiting(): Message[] {
+    const messages: Message[] = [];
     for (let datagram = this.#socket.receive(); datagram !== undefined; datagram = this.#socket.receive())
-      for (const message of readMessages(datagram))
-        if (message.type === messageTypes.error && isOurs(message.sequence)) answers.push(message);
-    return answers;
+      for (const message of readMessages(datagram)) messages.push(message);
+    return messages;
   }
 
   /** A list, as `read` reads each payload and without those of which it makes nothing; one that changed while it was read is read again. */

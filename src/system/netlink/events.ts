@@ -16,6 +16,8 @@ export interface EventHandlers {
 export interface Events {
   /** What happens from now on is reported. Otherwise `onEnd` follows. */
   readonly subscribed: boolean;
+  /** Ends or begins again to hear what happens. What came before is still reported. */
+  hear(hearing: boolean): void;
   /** Nothing is called afterwards. */
   stop(): void;
 }
@@ -63,6 +65,12 @@ export function followEvents(options: NetlinkOptions, clock: Clock, handlers: Ev
   }
   return {
     subscribed: socket !== undefined,
+    hear(hearing) {
+      const listening = socket;
+      if (stopped || listening === undefined || (options.groups ?? []).every((group) => listening.listen(group, hearing))) return;
+      cancel();
+      end('the kernel refuses its events');
+    },
     stop() {
       stopped = true;
       cancel();

@@ -1,13 +1,14 @@
 import type { Family } from '../../../net/address.ts';
 import type { Clock } from '../../../system/clock.ts';
+import { readAttributes, readNumber } from '../../../system/netlink/attributes.ts';
 import { NetlinkConversation } from '../../../system/netlink/conversation.ts';
-import { AnswerLost, NetlinkError } from '../../../system/netlink/error.ts';
+import { AnswerLost, MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
 import type { MessageWriter } from '../../../system/netlink/message-writer.ts';
 import { readAcknowledgement, type Acknowledgement } from '../../../system/netlink/message.ts';
 import type { NetlinkSocket } from '../../../system/netlink/socket.ts';
 import { tableFamily } from '../layout.ts';
 import { Batch, netfilterHeader, netfilterHeaderBytes } from './batch.ts';
-import { protocolFamily } from './constants.ts';
+import { generationAttributes, messages, protocolFamily } from './constants.ts';
 import { writeAttributes, type Attributes } from './expressions.ts';
 
 /** What the kernel refused of a transaction. */
@@ -33,11 +34,11 @@ export class Conversation {
   }
 
   /** Undefined: the kernel has done all of it. Otherwise nothing has changed, unless it rejects with AnswerLost: then nobody knows. */
-  async transact(fill: (batch: Batch) => void): Promise<Refusal | undefined> {
+  async transact(fill: (batch: Batch) => void | Promise<void>): Promise<Refusal | undefined> {
     let made: { readonly batch: Batch; readonly last: number } | undefined;
-    const answers = await this.#conversation.exchange((sequence) => {
+    const answers = await this.#conversation.exchange(async (sequence) => {
       const batch = new Batch(sequence);
-      fill(batch);
+      await fill(batch);
       const { datagram, last, next } = batch.end();
       made = { batch, last };
       return { datagram, next };
@@ -59,6 +60,15 @@ export class Conversation {
       writeAttributes(writer, attributes);
     };
     return this.#conversation.list({ type, write }, (payload) => payload.subarray(netfilterHeaderBytes));
+  }
+
+  /** The number of the latest transaction in this network namespace, by whomever. */
+  async generation(): Promise<number> {
+    const write = (writer: MessageWriter): void => writer.raw(netfilterHeader(0));
+    const payload = await this.#conversation.ask({ type: messages.getGeneration, write });
+    const number = readAttributes(payload.subarray(netfilterHeaderBytes)).get(generationAttributes.number);
+    if (number === undefined) throw new MalformedNetlink('a generation without its number');
+    return readNumber(number);
   }
 }
 
