@@ -13,8 +13,10 @@ import { DesiredFrontends } from './desired.ts';
 import { frontendProblem, nodeElements } from './elements.ts';
 import type { NftExecutor } from './executor.ts';
 import { KernelTable, nodeOwner, type CommitResult } from './kernel-table.ts';
+import { markerChain, type PodInterfaces } from './layout.ts';
 import { maximumConntrackQueue, repairDelay, repairInterval, repairRetry, retriesPerBatch } from './limits.ts';
 import { nftCommand } from './nft-command.ts';
+import { skeleton } from './skeleton.ts';
 import type { Target } from './target.ts';
 import { Turn } from './turn.ts';
 import { watchRuleset } from './watch.ts';
@@ -140,8 +142,7 @@ export class NftablesDataplane implements Dataplane {
   }
 
   #setNode(node: NodeForwarding): void {
-    // Another bit is another skeleton.
-    if (this.#node?.masqueradeBit !== node.masqueradeBit) this.#synchronised = false;
+    if (this.#node === undefined || markerOf(this.#node) !== markerOf(node)) this.#synchronised = false;
     this.#node = node;
     this.#nodeTouched = true;
   }
@@ -208,7 +209,9 @@ export class NftablesDataplane implements Dataplane {
       const targets = new Map<string, Target>([[nodeOwner, this.#nodeTarget()]]);
       this.#refused.clear();
       await this.#addTargets(this.#desired.keys(), targets);
-      const result = await this.#kernel.synchronise(this.#node.masqueradeBit, targets);
+      const { masqueradeBit } = this.#node;
+      const pods = podInterfacesOf(this.#node);
+      const result = await this.#kernel.synchronise((family) => skeleton(family, masqueradeBit, pods), targets);
       this.#flowsUnknown = true;
       this.#finish([], result);
       return result;
@@ -331,4 +334,13 @@ export class NftablesDataplane implements Dataplane {
     this.#tail = result.catch(() => undefined);
     return result;
   }
+}
+
+function podInterfacesOf({ podInterfaces, masqueradeAll }: NodeForwarding): PodInterfaces {
+  return { names: podInterfaces ?? [], masqueraded: masqueradeAll === true };
+}
+
+/** What is the same for the same skeleton. */
+function markerOf(node: NodeForwarding): string {
+  return markerChain(node.masqueradeBit, podInterfacesOf(node));
 }
