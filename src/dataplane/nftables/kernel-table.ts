@@ -7,7 +7,7 @@ import { DataplaneError } from '../dataplane.ts';
 import { divideFound } from './adoption.ts';
 import { Difference, SharedElements } from './diff.ts';
 import { ElementList } from './element-list.ts';
-import type { NftExecutor } from './executor.ts';
+import { OutcomeUnknown, type NftExecutor } from './executor.ts';
 import { families } from './layout.ts';
 import { elementsPerTransaction } from './limits.ts';
 import type { Skeleton } from './skeleton.ts';
@@ -176,7 +176,7 @@ export class KernelTable {
       try {
         await this.#transaction(creation, difference);
       } catch (error) {
-        if (!(error instanceof DataplaneError) || error.code !== 'failed') throw error;
+        if (!(error instanceof DataplaneError) || error.code !== 'failed' || error instanceof OutcomeUnknown) throw error;
         run.error = error.message;
         return false;
       }

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
 import type { Flow, StaleFlows } from '../../../../src/dataplane/conntrack/conntrack-cleaner.ts';
+import { OutcomeUnknown } from '../../../../src/dataplane/nftables/executor.ts';
 import { NftablesDataplane } from '../../../../src/dataplane/nftables/nftables.ts';
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import { frontendKey, type Frontend, type NodeForwarding, type Protocol, type ServiceForwarding } from '../../../../src/net/frontend.ts';
@@ -43,13 +44,18 @@ function setup(kernel = new FakeKernel(), tracked: readonly Flow[] = []) {
     executor: kernel,
     clock,
     log: silentLog,
-    conntrack: { delete: (flows) => Promise.resolve(void deleted.push(flows)), list: () => Promise.resolve(tracked) },
+    conntrack: {
+      delete: (flows) => Promise.resolve(void deleted.push(...flows)),
+      each: (see) => Promise.resolve(tracked.forEach(see)),
+      close: () => undefined,
+    },
     routes: {
       list: () => Promise.resolve({ prefixes: routes.present }),
       change: (add, remove) => {
         routes.writes.push(...add.map((each) => `+${formatPrefix(each)}`), ...remove.map((each) => `-${formatPrefix(each)}`));
         return Promise.resolve();
       },
+      close: () => undefined,
     },
   });
   dataplane.onRepair((what) => repairs.push(what));
@@ -321,6 +327,25 @@ describe('faults', () => {
     expect(kernel.contents().filter((line) => line.startsWith('ip backends 172.30.0.2 '))).toHaveLength(1);
   });
 
+  test('when nobody heard what became of a transaction the tables are read, in the middle of halving, too', async () => {
+    const { kernel, dataplane } = setup();
+    await dataplane.replace(node, new Map());
+    const run = kernel.run.bind(kernel);
+    // The first is refused; the empty one that tells whether anything works is not; of the next nothing is heard.
+    const outcomes = ['refused', 'done', 'unheard'];
+    kernel.run = async (transaction) => {
+      const outcome = outcomes.shift();
+      if (outcome === 'refused') throw failed();
+      await run(transaction);
+      if (outcome === 'unheard') throw new OutcomeUnknown('no answer');
+    };
+    const result = await dataplane.apply(new Map([1, 2, 3, 4].map((n) => [`s${n}`, service(frontend(`172.30.0.${n}`, 80, [2]))])));
+    expect([...result.quarantined]).toEqual([]);
+    const scratch = setup();
+    await scratch.dataplane.replace(node, new Map([1, 2, 3, 4].map((n) => [`s${n}`, service(frontend(`172.30.0.${n}`, 80, [2]))])));
+    expect(kernel.contents()).toEqual(scratch.kernel.contents());
+  });
+
   test('what cannot be expressed is quarantined with its reason', async () => {
     const { dataplane } = setup();
     const result = await dataplane.replace(
@@ -476,13 +501,20 @@ describe('flows of UDP', () => {
     expect(await step(udp([]))).toEqual(['172.30.0.1:53 10.244.0.2:8080']);
     expect(await step(udp([3]))).toEqual(['172.30.0.1:53 172.30.0.1:*']);
     expect(await step(undefined)).toEqual(['172.30.0.1:53 10.244.0.3:8080']);
-    expect(await step(service(frontend('172.30.0.1', 53, [1])))).toEqual([]);
+    expect(await step(service(frontend('172.30.0.1', 53, [1])))).toEqual(['172.30.0.1:53 172.30.0.1:*']);
     expect(await step(undefined)).toEqual([]);
   });
 
   test('that an agent finds when it starts are compared with its frontends', async () => {
     const flow = (replySource: string): Flow => {
-      return { protocol: 'UDP', destination: address('172.30.0.1'), port: 53, replySource: address(replySource), replyPort: 8080 };
+      return {
+        protocol: 'UDP',
+        destination: address('172.30.0.1'),
+        port: 53,
+        replySource: address(replySource),
+        replyPort: 8080,
+        replied: true,
+      };
     };
     const { dataplane, deleted } = setup(new FakeKernel(), ['10.244.0.1', '10.244.0.9'].map(flow));
     await dataplane.replace(node, new Map([['dns', udp([1])]]));
