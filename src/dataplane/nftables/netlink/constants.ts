@@ -21,6 +21,7 @@ export const messages = {
   getElement: type(13),
   delElement: type(14),
   newGeneration: type(15),
+  getGeneration: type(16),
 } as const;
 
 /** `res_id` of the messages that begin and end a batch. */
@@ -34,7 +35,9 @@ export const protocolFamily = { ip: 2, ip6: 10 } as const;
 
 export const tableAttributes = { name: 1, flags: 2 } as const;
 export const tableFlags = { owner: 2, persist: 4 } as const;
-export const chainAttributes = { table: 1, name: 3, hook: 4, type: 7 } as const;
+export const chainAttributes = { table: 1, name: 3, hook: 4, policy: 5, type: 7 } as const;
+/** NF_ACCEPT, of packets that no rule of a chain decides. */
+export const acceptPolicy = 1;
 export const hookAttributes = { number: 1, priority: 2 } as const;
 export const ruleAttributes = { table: 1, chain: 2, expressions: 4 } as const;
 export const setAttributes = {
@@ -58,6 +61,7 @@ export const elementListAttributes = { table: 1, set: 2, elements: 3, setId: 4 }
 export const elementAttributes = { key: 1, data: 2, flags: 3, keyEnd: 10 } as const;
 export const elementFlags = { intervalEnd: 1 } as const;
 export const dataAttributes = { value: 1, verdict: 2 } as const;
+export const generationAttributes = { number: 1 } as const;
 export const verdictAttributes = { code: 1, chain: 2 } as const;
 export const expressionAttributes = { name: 1, data: 2 } as const;
 

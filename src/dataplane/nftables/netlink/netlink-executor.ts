@@ -1,12 +1,13 @@
 import { sleep, type Clock } from '../../../system/clock.ts';
-import { MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
+import { AnswerLost, MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
 import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../../system/netlink/socket.ts';
 import { DataplaneError } from '../../dataplane.ts';
-import type { Monitor, MonitorEvents, NftExecutor, Transaction } from '../executor.ts';
+import { OutcomeUnknown, type Monitor, type MonitorEvents, type NftExecutor, type Transaction } from '../executor.ts';
 import { families, revisionSet, tableName } from '../layout.ts';
-import { attemptPause, maximumAttempts, maximumBatchBytes } from '../limits.ts';
+import { attemptPause, maximumAttempts, maximumBatchBytes, maximumHeardElements } from '../limits.ts';
 import type { TableListing } from '../listing.ts';
 import type { Skeleton } from '../skeleton.ts';
+import { Turn } from '../turn.ts';
 import type { Batch } from './batch.ts';
 import { elementAttributes, listElement, messages, tableFlags } from './constants.ts';
 import { Conversation, type Refusal } from './conversation.ts';
@@ -15,6 +16,7 @@ import { hostNumber } from './expressions.ts';
 import { followChanges } from './follow-changes.ts';
 import { readTable } from './read-table.ts';
 import { tableText, writeRemoval, writeSkeleton, writeTable } from './skeleton-messages.ts';
+import { unheard, type Listener } from './unheard.ts';
 
 /** Reasons that pass: memory, another program's transaction, a change between two looks. */
 const passing = new Set(['EAGAIN', 'EBUSY', 'EINTR', 'ENOBUFS', 'ENOMEM', 'ERESTART']);
@@ -30,11 +32,15 @@ export interface NetlinkExecutorOptions {
   readonly own: boolean;
 }
 
-/** Drives the kernel by netlink. Undefined where this machine has no FFI, or refuses the socket. */
-export function netlinkExecutor(clock: Clock, { networkNamespace, own }: NetlinkExecutorOptions): NftExecutor | undefined {
+/** Drives the kernel by netlink. Undefined where this machine has no FFI, or refuses the socket. `open`: for tests that let requests fail. */
+export function netlinkExecutor(
+  clock: Clock,
+  { networkNamespace, own }: NetlinkExecutorOptions,
+  open = openNetlink,
+): NftExecutor | undefined {
   const options = { protocol: netfilterProtocol, ...(networkNamespace === undefined ? {} : { networkNamespace }) };
   try {
-    const socket = openNetlink(options);
+    const socket = open(options);
     return socket === undefined ? undefined : new NetlinkExecutor(socket, options, clock, own);
   } catch (error) {
     if (error instanceof NetlinkError) return undefined;
@@ -47,6 +53,7 @@ class NetlinkExecutor implements NftExecutor {
   readonly #options: NetlinkOptions;
   readonly #clock: Clock;
   readonly #conversation: Conversation;
+  #listener: Listener | undefined;
   /** Of the tables that are made. */
   #flags: number;
 
@@ -59,7 +66,13 @@ class NetlinkExecutor implements NftExecutor {
   }
 
   async run(transaction: Transaction): Promise<void> {
-    const refusal = await this.#transact((batch) => writeTransaction(batch, transaction, this.#flags));
+    const { deletes, adds, revision } = transaction;
+    const turn = new Turn(this.#clock);
+    const work = (): Promise<Refusal | undefined> => this.#transact((batch) => writeTransaction(batch, transaction, this.#flags, turn));
+    const refusal =
+      this.#listener === undefined || deletes.size + adds.size <= maximumHeardElements
+        ? await work()
+        : await unheard(this.#listener, () => this.#conversation.generation(), revision.add, work);
     if (refusal === undefined) return;
     const lacksOwnership = refusal.error.code === 'ENOTSUP' || refusal.error.code === 'EINVAL';
     if (this.#flags === 0 || !lacksOwnership || !transaction.create.some(({ family }) => refusal.text.startsWith(tableText(family))))
@@ -74,7 +87,7 @@ class NetlinkExecutor implements NftExecutor {
   }
 
   async readTable(skeleton: Skeleton): Promise<TableListing | undefined> {
-    const listing = await this.#attempts(() => readTable(this.#conversation, skeleton));
+    const listing = await this.#attempts(() => readTable(this.#conversation, skeleton, new Turn(this.#clock)));
     if (listing === undefined || this.#flags === 0) return listing;
     const refusal = await this.#transact((batch) => writeTable(batch, skeleton.family, this.#flags));
     // Not supported: a kernel without ownership, or a table that was made without.
@@ -85,14 +98,16 @@ class NetlinkExecutor implements NftExecutor {
   }
 
   monitor(events: MonitorEvents): Monitor {
-    return followChanges(this.#options, this.#clock, events);
+    const follower = followChanges(this.#options, this.#clock, events);
+    this.#listener = { follower, events };
+    return follower;
   }
 
   close(): void {
     this.#socket.close();
   }
 
-  #transact(fill: (batch: Batch) => void): Promise<Refusal | undefined> {
+  #transact(fill: (batch: Batch) => void | Promise<void>): Promise<Refusal | undefined> {
     return this.#attempts(async () => {
       const refusal = await this.#conversation.transact(fill);
       if (refusal !== undefined && passing.has(refusal.error.code)) throw refusal.error;
@@ -114,11 +129,12 @@ class NetlinkExecutor implements NftExecutor {
   }
 }
 
-function writeTransaction(batch: Batch, { create, deletes, adds, revision }: Transaction, flags: number): void {
+async function writeTransaction(batch: Batch, transaction: Transaction, flags: number, turn: Turn): Promise<void> {
+  const { create, deletes, adds, revision } = transaction;
   let id = 0;
   for (const skeleton of create) writeSkeleton(batch, skeleton, flags, () => ++id);
-  writeElements(batch, 'delete', deletes);
-  writeElements(batch, 'add', adds);
+  await writeElements(batch, 'delete', deletes, turn);
+  await writeElements(batch, 'add', adds, turn);
   writeRevisions(batch, messages.delElement, revision.remove);
   writeRevisions(batch, messages.newElement, [revision.add]);
   if (batch.length > maximumBatchBytes) throw new DataplaneError('failed', `a transaction of ${batch.length} octets`);
@@ -149,6 +165,7 @@ function dataplaneErrorOf({ error, text }: Refusal): DataplaneError {
 
 function translated(error: unknown): unknown {
   if (error instanceof NetlinkError) return new DataplaneError(codeOf(error), error.message, { cause: error });
+  if (error instanceof AnswerLost) return new OutcomeUnknown(error.message, { cause: error });
   if (error instanceof MalformedNetlink) return new DataplaneError('failed', error.message, { cause: error });
   return error;
 }
