@@ -24,6 +24,8 @@ export class FakeApiServer {
   /** Every request in order: "list", "more" (a further page), "stream" (WatchList), "watch RESOURCEVERSION". */
   readonly requests: string[] = [];
   readonly authorizations: (string | undefined)[] = [];
+  /** That were ever made. */
+  connections = 0;
   streamsLists = true;
   pageItems = 2;
   compresses = false;
@@ -42,6 +44,7 @@ export class FakeApiServer {
   private constructor() {
     this.#server = createServer((request, response) => this.#answer(request, response));
     this.#server.on('connection', (socket: Socket) => {
+      this.connections++;
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
     });
