@@ -19,7 +19,7 @@ export interface HostCheckComponents {
   readonly log: Log;
 }
 
-type SharedFacts = Pick<HostFacts, 'families' | 'peerInterfaces' | 'podPrefixes'>;
+type SharedFacts = Pick<HostFacts, 'families' | 'peerInterfaces' | 'podPrefixes' | 'podInterfaces'>;
 
 export interface HostCheckOptions {
   /** report: nothing is set, what is wrong is only said. */
@@ -150,12 +150,12 @@ export class HostCheck {
 /** What the objects say of a node's network. */
 export function hostFacts(snapshot: Snapshot, node: string): SharedFacts {
   const peerInterfaces = [...snapshot.peers.values()].flatMap((peer) => peer.interface ?? []);
-  const { podPrefixes } = nodeForwarding(snapshot, node);
+  const { podPrefixes, podInterfaces = [] } = nodeForwarding(snapshot, node);
   const addresses = [...(snapshot.nodes.get(node)?.internalIPs ?? []), ...podPrefixes.map(({ address }) => address)];
   const families = new Set(addresses.map(({ family }) => family));
   for (const { ipFamilies } of snapshot.services.values()) {
     if (families.size === 2) break;
     for (const family of ipFamilies) families.add(family);
   }
-  return { peerInterfaces, podPrefixes, families: [...families] };
+  return { peerInterfaces, podPrefixes, podInterfaces, families: [...families] };
 }

@@ -15,6 +15,8 @@ export const defaultConfig: HeraldConfig = {
   },
   services: 'all',
   podCIDRs: [],
+  podInterfaces: [],
+  masqueradeAll: false,
   serviceCIDRs: [],
   nodePortAddresses: [],
   sourceRangesEverywhere: false,

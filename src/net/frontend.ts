@@ -88,8 +88,15 @@ export interface ServiceForwarding {
 export interface NodeForwarding {
   /** Those of the node's own addresses that are inside take NodePort traffic; never a loopback address. */
   readonly nodePortAddresses: readonly Prefix[];
-  /** Sources inside are pods (the local detector): their ClusterIP traffic is not masqueraded. Empty: nothing is a pod. */
+  /**
+   * Sources inside are pods (the local detector): their ClusterIP traffic is not masqueraded. Of a family without any, and without
+   * `podInterfaces`, nothing is a pod, and no ClusterIP traffic is masqueraded.
+   */
   readonly podPrefixes: readonly Prefix[];
+  /** What comes in by one of these is from a pod as well. Names of interfaces, or with a "*" at the end how they begin. Absent: none. */
+  readonly podInterfaces?: readonly string[];
+  /** ClusterIP traffic is masqueraded whoever sent it. */
+  readonly masqueradeAll?: boolean;
   /** Service CIDRs: packets to addresses inside that no service owns are dropped. */
   readonly servicePrefixes: readonly Prefix[];
   /** Bit of the packet mark that requests masquerade, 0..31; kube-proxy's and our default is 14 (0x4000). */

@@ -46,6 +46,7 @@ const change = ({ create, deletes = [], adds = [] }: Work): Transaction => ({
   revision: { remove: revision === 0 || create !== undefined ? [] : [revision], add: ++revision },
 });
 const tables = families.map((family) => skeleton(family, bit));
+const pods = { names: ['cni0', 'cali*', 'abcdefghijklmno'], masqueraded: false };
 
 async function both(transaction: Transaction): Promise<void> {
   for (const name of ['netlink', 'command'] as const) await executors[name].run(transaction);
@@ -83,6 +84,14 @@ describe('the same by netlink and by the nft command', () => {
   test('the skeleton lists the same', () => {
     expect(listing('netlink')).toEqual(listing('command'));
     expect(inside('netlink', 'nft', 'list', 'ruleset')).toContain(markerChain(bit));
+  });
+
+  test('the skeleton with interfaces of pods lists the same, and is another one', async () => {
+    await both(change({ create: families.map((family) => skeleton(family, bit, pods)) }));
+    expect(listing('netlink')).toEqual(listing('command'));
+    expect(inside('netlink', 'nft', 'list', 'ruleset')).toContain(markerChain(bit, pods));
+    expect(inside('netlink', 'nft', 'list', 'ruleset')).toContain('iifname "cali*" return');
+    expect(await executors.netlink.readTable(skeleton(4, bit))).toMatchObject({ intact: false });
   });
 
   test('elements of every set list the same, added, changed and deleted', async () => {

@@ -58,7 +58,7 @@ export function backendIds(backends: readonly string[]): ReadonlyMap<string, str
   for (const backend of backends) {
     if (ids.has(backend)) continue;
     // 0xffffffff is TC_H_ROOT, which nft prints as a word.
-    let id = hash(backend);
+    let id = (fnv(backend) | 0x8000_0000) >>> 0;
     while (taken.has(id) || id === 0xffff_ffff) id = (id + 1) % 0x1_0000_0000 || 0x8000_0000;
     taken.add(id);
     ids.set(backend, `${(id >>> 16).toString(16)}:${(id & 0xffff).toString(16)}`);
@@ -66,8 +66,9 @@ export function backendIds(backends: readonly string[]): ReadonlyMap<string, str
   return ids;
 }
 
-function hash(text: string): number {
+/** FNV-1a, 32 bits. */
+export function fnv(text: string): number {
   let value = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
-  return (value | 0x8000_0000) >>> 0;
+  return value >>> 0;
 }

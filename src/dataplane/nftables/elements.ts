@@ -97,9 +97,19 @@ export function nodeElements(node: NodeForwarding): readonly Element[] {
   for (const family of [4, 6] as const) {
     for (const prefix of disjointPrefixes(nodePorts, family)) add({ family, set: 'nodeport_ips', key: rangeOctets(prefix) });
     for (const prefix of disjointPrefixes(node.podPrefixes, family)) add({ family, set: 'pod_prefixes', key: rangeOctets(prefix) });
+    for (const prefix of disjointPrefixes(unmasqueraded(node, family), family))
+      add({ family, set: 'unmasqueraded', key: rangeOctets(prefix) });
     for (const prefix of disjointPrefixes(node.servicePrefixes, family)) add({ family, set: 'service_prefixes', key: rangeOctets(prefix) });
   }
   return [...elements.values()];
+}
+
+const everything = [prefix('0.0.0.0/0'), prefix('::/0')];
+
+function unmasqueraded({ podPrefixes, podInterfaces = [], masqueradeAll = false }: NodeForwarding, family: Family): readonly Prefix[] {
+  if (masqueradeAll) return [];
+  const known = podInterfaces.length > 0 || podPrefixes.some(({ address }) => address.family === family);
+  return known ? podPrefixes : everything;
 }
 
 /** The number of seconds a client is remembered: the first on the ladder that is not below what is asked. */

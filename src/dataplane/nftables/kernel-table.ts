@@ -1,4 +1,5 @@
 import { ok as assert } from 'node:assert';
+import type { Family } from '../../net/address.ts';
 import type { Frontend } from '../../net/frontend.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
@@ -8,7 +9,7 @@ import { Difference, SharedElements } from './diff.ts';
 import { ElementList } from './element-list.ts';
 import type { NftExecutor } from './executor.ts';
 import { families } from './layout.ts';
-import { skeleton, type Skeleton } from './skeleton.ts';
+import type { Skeleton } from './skeleton.ts';
 import { elementsOf, frontendOf, type Target } from './target.ts';
 import { Turn } from './turn.ts';
 
@@ -73,13 +74,13 @@ export class KernelTable {
   }
 
   /** Reads the kernel and brings it to exactly `targets`: an intact table is changed element by element, another one replaced. */
-  async synchronise(masqueradeBit: number, targets: ReadonlyMap<string, Target>): Promise<CommitResult> {
+  async synchronise(skeletonOf: (family: Family) => Skeleton, targets: ReadonlyMap<string, Target>): Promise<CommitResult> {
     const found = new ElementList();
     const creation: Skeleton[] = [];
     const revisions: number[] = [];
     let existed = true;
     for (const family of families) {
-      const wanted = skeleton(family, masqueradeBit);
+      const wanted = skeletonOf(family);
       const listing = await this.#executor.readTable(wanted);
       existed &&= listing !== undefined;
       if (listing?.intact === true) {

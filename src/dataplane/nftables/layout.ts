@@ -1,4 +1,5 @@
 import type { Family } from '../../net/address.ts';
+import { fnv } from './classid.ts';
 
 /** The names and shapes of everything in our two tables, `ip herald` and `ip6 herald`. */
 export const tableName = 'herald';
@@ -6,11 +7,23 @@ export const families: readonly Family[] = [4, 6];
 export const tableFamily = (family: Family): 'ip' | 'ip6' => (family === 4 ? 'ip' : 'ip6');
 
 /** Raised with every change of the skeleton: a table of another version is replaced, one of this version adopted. */
-export const layoutVersion = 3;
+export const layoutVersion = 4;
+
+/** Interfaces of pods; they are in rules, as a set cannot hold the beginning of a name. */
+export interface PodInterfaces {
+  /** Names, or with a "*" at the end how they begin. */
+  readonly names: readonly string[];
+  /** ClusterIP traffic that comes in by them is masqueraded nevertheless. */
+  readonly masqueraded: boolean;
+}
+
+export const noPodInterfaces: PodInterfaces = { names: [], masqueraded: false };
 
 /** An empty chain whose name says what the constant part was generated from. */
-export function markerChain(masqueradeBit: number): string {
-  return `layout_${layoutVersion}_bit_${masqueradeBit}`;
+export function markerChain(masqueradeBit: number, { names, masqueraded }: PodInterfaces = noPodInterfaces): string {
+  // A name of a chain has no characters like "*", and an end.
+  const pods = names.length === 0 ? '' : `_pods_${fnv(`${masqueraded} ${names.join(' ')}`).toString(16)}`;
+  return `layout_${layoutVersion}_bit_${masqueradeBit}${pods}`;
 }
 
 /** One part of a key or of a value. `address` is of the table's family, `source` is an address or prefix. */
@@ -68,6 +81,8 @@ export const setShapes = {
   nodeport_ips: { key: ['source'], interval: true },
   service_prefixes: { key: ['source'], interval: true },
   pod_prefixes: { key: ['source'], interval: true },
+  /** Sources whose ClusterIP traffic is not masqueraded. */
+  unmasqueraded: { key: ['source'], interval: true },
   /** A local backend as source and destination: a connection of a pod to itself. */
   hairpins: { key: ['address', 'address', 'protocol', 'port'] },
   /** Frontends with source ranges, and who may use them. */

@@ -1,4 +1,5 @@
 import { slotTableSizes, type SlotTableSize } from '../../net/frontend.ts';
+import { parseInterfacePattern } from '../../net/interface-pattern.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { directReturnModes, type HeraldConfig } from '../configuration.ts';
 import { defaultConfig } from '../default-config.ts';
@@ -19,6 +20,8 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
   const serviceProxyName = spec.text('serviceProxyName');
   const config = {
     podCIDRs: spec.parsedList('podCIDRs', limits.cidrs, parsePrefix),
+    podInterfaces: spec.parsedList('podInterfaces', limits.podInterfaces, parseInterfacePattern),
+    masqueradeAll: spec.boolean('masqueradeAll') ?? defaultConfig.masqueradeAll,
     serviceCIDRs: spec.parsedList('serviceCIDRs', limits.cidrs, parsePrefix),
     nodePortAddresses: spec.parsedList('nodePortAddresses', limits.cidrs, parsePrefix),
     ...(serviceProxyName === undefined ? {} : { serviceProxyName }),

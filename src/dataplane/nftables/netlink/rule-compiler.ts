@@ -43,7 +43,7 @@ export function compileRule(rule: string, family: Family, nextId: () => number):
 /** What a term loads: its octets, and how a constant that it is compared with is written. */
 interface Term {
   readonly length: number;
-  readonly kind: 'address' | 'protocol' | 'port' | 'number' | 'class' | 'state' | 'status' | 'addressType';
+  readonly kind: 'address' | 'protocol' | 'port' | 'number' | 'class' | 'state' | 'status' | 'addressType' | 'interface';
 }
 
 const protocols: Readonly<Record<string, number>> = { tcp: 6, udp: 17, sctp: 132 };
@@ -201,6 +201,9 @@ class RuleCompiler implements CompiledRule {
         this.#emit(expressions.bitwise(this.#named(kind === 'state' ? states : statuses, word), 0));
         this.#emit(expressions.compare(false, hostNumber(0)));
         return;
+      case 'interface':
+        this.#emit(expressions.compare(true, interfaceName(word)));
+        return;
       case 'address':
       case 'port':
       case 'number':
@@ -231,6 +234,9 @@ class RuleCompiler implements CompiledRule {
         this.#emit(expressions.payload(payloadBases.network, offset, length, octet));
         return { length, kind: 'address' };
       }
+      case 'iifname':
+        this.#emit(expressions.metaLoad(metaKeys.iifname, octet));
+        return { length: 16, kind: 'interface' };
       case 'th':
         this.#emit(expressions.payload(payloadBases.transport, this.#choose({ sport: 0, dport: 2 }), 2, octet));
         return { length: 2, kind: 'port' };
@@ -322,4 +328,10 @@ class RuleCompiler implements CompiledRule {
   #fail(why: string): never {
     throw new Error(`the rule "${this.#rule}" has no translation, at word ${this.#at}: ${why}`);
   }
+}
+
+/** What the name of an interface, in quotes, is compared with: all sixteen octets (IFNAMSIZ), or with a "*" those before it. */
+function interfaceName(word: string): Uint8Array {
+  const name = word.slice(1, -1);
+  return name.endsWith('*') ? Buffer.from(name.slice(0, -1)) : Buffer.concat([Buffer.from(name)], 16);
 }

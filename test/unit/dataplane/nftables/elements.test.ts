@@ -3,7 +3,7 @@ import { backendIds, slotsFor } from '../../../../src/dataplane/nftables/classid
 import { keyText, valueText } from '../../../../src/dataplane/nftables/element-text.ts';
 import { affinityTimeout, frontendElements, nodeElements, type Element } from '../../../../src/dataplane/nftables/elements.ts';
 import { address } from '../../../../src/net/address.ts';
-import type { Backend, Frontend } from '../../../../src/net/frontend.ts';
+import type { Backend, Frontend, NodeForwarding } from '../../../../src/net/frontend.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
 
 const backends = (...texts: string[]): Backend[] =>
@@ -173,7 +173,8 @@ test.each([
   ['::1/128', []],
 ])('NodePorts on %s leave out loopback addresses', (text, expected) => {
   const elements = nodeElements({ nodePortAddresses: [prefix(text)], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14 });
-  expect(elements.map(elementText)).toEqual(expected.map((key) => `nodeport_ips ${key}`));
+  const ports = elements.map(elementText).filter((each) => each.startsWith('nodeport_ips'));
+  expect(ports).toEqual(expected.map((key) => `nodeport_ips ${key}`));
 });
 
 test('the elements of the node hold each family apart and no overlapping prefixes', () => {
@@ -187,7 +188,20 @@ test('the elements of the node hold each family apart and no overlapping prefixe
     '4 nodeport_ips 10.0.0.1',
     '4 pod_prefixes 10.244.0.0/16',
     '4 service_prefixes 172.30.0.0/16',
+    '4 unmasqueraded 10.244.0.0/16',
     '6 nodeport_ips fd00::1',
     '6 pod_prefixes fd01::/64',
+    '6 unmasqueraded fd01::/64',
   ]);
+});
+
+test.each<[string, Partial<NodeForwarding>, readonly string[]]>([
+  ['everything where nothing is known of pods', {}, ['0.0.0.0/0', '::/0']],
+  ['everything of a family of which nothing is known', { podPrefixes: [prefix('fd01::/64')] }, ['0.0.0.0/0', 'fd01::/64']],
+  ['nothing by its address where pods are known by their interface', { podInterfaces: ['cni0'] }, []],
+  ['nothing under masqueradeAll', { podPrefixes: [prefix('10.244.0.0/16')], masqueradeAll: true }, []],
+])('ClusterIP traffic is not masqueraded from: %s', (_, more, expected) => {
+  const elements = nodeElements({ nodePortAddresses: [], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14, ...more });
+  const sources = elements.map(elementText).filter((each) => each.startsWith('unmasqueraded'));
+  expect(sources).toEqual(expected.map((key) => `unmasqueraded ${key}`));
 });

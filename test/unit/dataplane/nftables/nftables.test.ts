@@ -475,3 +475,13 @@ test('another masquerade bit is another table', async () => {
   expect(kernel.transactions.at(-1)?.join('\n')).toContain('meta mark or 0x8');
   expect(kernel.contents()).toEqual(before);
 });
+
+test('other interfaces of pods are another table', async () => {
+  const { kernel, dataplane } = setup();
+  await dataplane.replace(node, new Map([['a', service(frontend('172.30.0.1', 80, [2]))]]));
+  await dataplane.setNode({ ...node, podInterfaces: ['cni0'] });
+  expect(kernel.transactions.at(-1)?.join('\n')).toContain('masquerade_unless_pod iifname "cni0" return');
+  await dataplane.setNode({ ...node, podInterfaces: ['cni0'], masqueradeAll: true });
+  expect(kernel.transactions.at(-1)?.join('\n')).not.toContain('masquerade_unless_pod iifname');
+  expect(kernel.transactions.at(-1)?.join('\n')).toContain('nothing_local iifname "cni0" return');
+});
