@@ -2,6 +2,7 @@ import { nodeForwarding } from '../decisions/forwarding/node.ts';
 import { judgeForwardFilters } from '../decisions/host/forward-filters.ts';
 import { requiredSettings, sysctlName, type HostFacts, type KernelSetting } from '../decisions/host/kernel-settings.ts';
 import { reason, type Reason } from '../model/reasons.ts';
+import type { ServicesScope } from '../model/configuration.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import type { ForwardFilter } from '../net/forward-filter.ts';
 import type { Cancel, Clock } from '../system/clock.ts';
@@ -25,6 +26,8 @@ export interface HostCheckOptions {
   /** report: nothing is set, what is wrong is only said. */
   readonly kernelSettings: 'set' | 'report';
   readonly facts: () => SharedFacts;
+  /** Where Herald forwards nothing, the host is as the program that forwards wants it. */
+  readonly services: () => ServicesScope;
   /** Called at every look after the start: addresses come and go as well. */
   readonly looked: () => void;
   /** Called when `problems` say something else. */
@@ -43,6 +46,8 @@ export class HostCheck {
   #cancel: Cancel | undefined;
   #looking: Promise<void> = Promise.resolve();
   #stopped = false;
+  /** That of the last look; undefined: it was not started. */
+  #scope: ServicesScope | undefined;
 
   constructor(components: HostCheckComponents, options: HostCheckOptions) {
     this.#components = components;
@@ -56,6 +61,10 @@ export class HostCheck {
   /** Before anything is forwarded or announced. */
   async checkSettings(): Promise<void> {
     const { host } = this.#components;
+    if (this.#options.services() === 'none') {
+      this.#say(() => (this.#settings = []));
+      return;
+    }
     const { interfaces, advertised } = { interfaces: host.interfaces(), advertised: await host.advertisedDefault() };
     const required = requiredSettings({ interfaces, advertisedDefault: advertised, ...this.#options.facts() }).slice(
       0,
@@ -77,7 +86,14 @@ export class HostCheck {
 
   /** A look at everything now, and from now on every minute or so. */
   start(): void {
-    this.#looking = this.#lookAtAll();
+    this.#scope = this.#options.services();
+    this.#cancel?.();
+    this.#looking = this.#looking.then(() => this.#lookAtAll());
+  }
+
+  /** A look now, if it was started and other things matter in this scope. */
+  follow(services: ServicesScope): void {
+    if (this.#scope !== undefined && this.#scope !== services) this.start();
   }
 
   async stop(): Promise<void> {
@@ -92,13 +108,14 @@ export class HostCheck {
     await this.#checkFilters();
     if (this.#stopped) return;
     this.#options.looked();
+    this.#cancel?.();
     this.#cancel = clock.after(limits.hostCheckMilliseconds * (0.75 + 0.25 * random()), () => this.start());
   }
 
   async #checkFilters(): Promise<void> {
     const { forwardFilters, log } = this.#components;
     try {
-      const reasons = judgeForwardFilters(await forwardFilters());
+      const reasons = this.#options.services() === 'none' ? [] : judgeForwardFilters(await forwardFilters());
       this.#say(() => (this.#filters = reasons));
     } catch (error) {
       // What was found last is the best that is known.

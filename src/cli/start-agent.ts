@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Agent } from '../agent/agent.ts';
 import { Speaker } from '../bgp/index.ts';
 import { listForwardFilters } from '../dataplane/host/filter-commands.ts';
+import { KubeProxyForwarding } from '../dataplane/kube-proxy/kube-proxy.ts';
 import { NftablesDataplane } from '../dataplane/nftables/nftables.ts';
 import { machinePorts } from '../dataplane/nftables/ports.ts';
 import { DirectoryRecords } from '../sources/directory/records.ts';
@@ -30,10 +31,12 @@ export async function startAgent(
   const lock = await lockOrExplain(join(directory, '.herald/nodes', `${node}.lock`));
   const records = new DirectoryRecords(directory, { clock });
   const dataplane = new NftablesDataplane(machinePorts(clock, log, { own: true }));
+  const host = systemHost();
+  const foreign = new KubeProxyForwarding(clock, { legacyTables: (family) => host.legacyTables(family) });
   // Asked when a session begins, which is after the data plane has looked into the kernel.
   const listen = bgpListen === undefined ? {} : { listen: bgpListen };
-  const speaker = new Speaker({ clock, random, log, ...listen, restarted: () => dataplane.adopted });
-  const host = systemHost();
+  const foreignKept = (): boolean => source.snapshot.config.services !== 'all' && foreign.view.seen;
+  const speaker = new Speaker({ clock, random, log, ...listen, restarted: () => dataplane.adopted || foreignKept() });
   const agent = new Agent(
     {
       source,
@@ -42,6 +45,7 @@ export async function startAgent(
       writeNodeState: (state) => records.writeNodeState(state),
       listenHttp,
       host,
+      foreign,
       forwardFilters: () => listForwardFilters((family) => host.legacyTables(family)),
       clock,
       random,

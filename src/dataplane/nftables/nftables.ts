@@ -61,6 +61,8 @@ export class NftablesDataplane implements Dataplane {
   #repairedAt = Number.NEGATIVE_INFINITY;
   #cleaning: Promise<void> | undefined;
   #closed = false;
+  /** There is nothing of ours, and nothing is wanted. */
+  #cleared = false;
 
   constructor(ports: NftablesPorts) {
     this.#ports = ports;
@@ -73,6 +75,7 @@ export class NftablesDataplane implements Dataplane {
   }
 
   replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult> {
+    this.#cleared = false;
     this.#setNode(node);
     for (const service of this.#desired.services()) if (!services.has(service)) this.#setService(service, undefined);
     for (const [service, forwarding] of services) this.#setService(service, forwarding);
@@ -93,6 +96,19 @@ export class NftablesDataplane implements Dataplane {
   apply(changes: ForwardingChanges): Promise<ApplyResult> {
     for (const [service, forwarding] of changes) this.#setService(service, forwarding);
     return this.#flush();
+  }
+
+  async clear(): Promise<void> {
+    if (this.#cleared) return;
+    for (const service of this.#desired.services()) this.#desired.set(service, undefined);
+    await this.#enqueue(async () => {
+      await this.#stopWatching();
+      this.#touched.clear();
+      this.#refused.clear();
+      this.#synchronised = false;
+      await this.#kernel.remove();
+      this.#cleared = true;
+    });
   }
 
   setUnreachable(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
@@ -120,10 +136,17 @@ export class NftablesDataplane implements Dataplane {
     this.#synchronised = false;
   }
 
+  async #stopWatching(): Promise<void> {
+    this.#cancelRepair?.();
+    this.#cancelRepair = undefined;
+    const watch = this.#watch;
+    this.#watch = undefined;
+    await watch?.stop();
+  }
+
   async #stop(): Promise<void> {
     this.#closed = true;
-    this.#cancelRepair?.();
-    await this.#watch?.stop();
+    await this.#stopWatching();
     await this.#tail.catch(() => undefined);
     await this.#unreachable.close();
     await this.#cleaning;

@@ -1,6 +1,6 @@
 import { parsePrefix } from '../../net/prefix.ts';
-import type { HeraldConfig } from '../configuration.ts';
-import { defaultConfig } from '../default-config.ts';
+import type { HeraldConfig, ServicesScope } from '../configuration.ts';
+import { besideKubeProxyBit, defaultConfig } from '../default-config.ts';
 import { limits } from '../limits.ts';
 import { readMetadata } from './metadata.ts';
 import type { Fields } from './fields.ts';
@@ -13,8 +13,7 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
     fields.problem(['metadata', 'name'], `is "${metadata.name}", and only HeraldConfig/default is read`, 'set metadata.name: default');
   }
   const spec = fields.object('spec');
-  const services = spec.oneOf('services', ['all', 'external', 'none']) ?? 'all';
-  if (services !== 'all') spec.problem('services', `${services} is not supported yet`, 'write all, or remove it');
+  const services: ServicesScope = spec.oneOf('services', ['all', 'external', 'none']) ?? 'all';
   const serviceProxyName = spec.text('serviceProxyName');
   const config = {
     podCIDRs: spec.parsedList('podCIDRs', limits.cidrs, parsePrefix),
@@ -22,7 +21,7 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
     nodePortAddresses: spec.parsedList('nodePortAddresses', limits.cidrs, parsePrefix),
     ...(serviceProxyName === undefined ? {} : { serviceProxyName }),
     sourceRangesEverywhere: spec.boolean('sourceRangesEverywhere') ?? defaultConfig.sourceRangesEverywhere,
-    masqueradeBit: spec.integer('masqueradeBit', 0, 31) ?? defaultConfig.masqueradeBit,
+    masqueradeBit: spec.integer('masqueradeBit', 0, 31) ?? (services === 'all' ? defaultConfig.masqueradeBit : besideKubeProxyBit),
     loadBalancerClass: spec.text('loadBalancerClass') ?? defaultConfig.loadBalancerClass,
     defaultClass: spec.boolean('defaultClass') ?? defaultConfig.defaultClass,
     drainSeconds: spec.integer('drainSeconds', 0, 3600) ?? defaultConfig.drainSeconds,
@@ -31,5 +30,5 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
     spec.problem('loadBalancerClass', 'is not a class', 'write a name with a prefix, for example herald.dev/herald');
   }
   fields.raw('status');
-  return metadata === undefined ? {} : { object: { kind: 'HeraldConfig', metadata, services: 'all', ...config } };
+  return metadata === undefined ? {} : { object: { kind: 'HeraldConfig', metadata, services, ...config } };
 }
