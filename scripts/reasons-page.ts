@@ -1,6 +1,7 @@
 import { allocationReasons } from '../src/model/reasons/allocation.ts';
 import { announcementReasons } from '../src/model/reasons/announcement.ts';
 import { configurationReasons } from '../src/model/reasons/configuration.ts';
+import { directReturnReasons } from '../src/model/reasons/direct-return.ts';
 import { forwardingReasons } from '../src/model/reasons/forwarding.ts';
 import { hostReasons } from '../src/model/reasons/host.ts';
 import type { ReasonEntry } from '../src/model/reasons/entry.ts';
@@ -9,6 +10,11 @@ const chapters: readonly (readonly [string, string, Readonly<Record<string, Reas
   ['Addresses', 'Why a Service has no address, has not the one it asks for, or why a pool did not give one.', allocationReasons],
   ['Announcement', 'Why a node does not announce an address, to anybody or to one peer.', announcementReasons],
   ['Forwarding', 'Why a node forwards nothing for a Service, or not yet.', forwardingReasons],
+  [
+    'Direct server return',
+    'Why packets are translated, with the address of a node as their source, although direct server return was asked for; or what is wrong with it.',
+    directReturnReasons,
+  ],
   ['Host', 'What is wrong with a host, or missing on it. Services may work all the same.', hostReasons],
   ['Configuration', 'Why an object is left out although each of its fields is valid.', configurationReasons],
 ];

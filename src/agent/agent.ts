@@ -26,7 +26,7 @@ import { passBarrier, planService, routesOfPlan, type ServicePlan } from './serv
 import { Sessions, type SessionsOptions } from './sessions.ts';
 import { WorkToDo } from './work-to-do.ts';
 
-export interface AgentComponents extends Pick<HostCheckComponents, 'host' | 'forwardFilters'>, Pick<ElsewhereComponents, 'foreign'> {
+export interface AgentComponents extends Pick<HostCheckComponents, 'host' | 'hostFilters'>, Pick<ElsewhereComponents, 'foreign'> {
   readonly source: Source;
   readonly dataplane: Dataplane;
   readonly speaker: Speaker;
@@ -100,6 +100,7 @@ export class Agent {
       kernelSettings: options.kernelSettings ?? 'set',
       facts: () => hostFacts(components.source.snapshot, options.node),
       services: () => components.source.snapshot.config.services,
+      servedPorts: () => new Map([...this.#health.ports(), ...this.#sessions.passivePorts()]),
       looked: () => this.#health.nodeChanged(),
       news: () => this.#report.news(),
     });

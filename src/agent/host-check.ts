@@ -1,10 +1,10 @@
 import { nodeForwarding } from '../decisions/forwarding/node.ts';
-import { judgeForwardFilters } from '../decisions/host/forward-filters.ts';
+import { judgeFilters, type ServedPorts } from '../decisions/host/filters.ts';
 import { requiredSettings, sysctlName, type HostFacts, type KernelSetting } from '../decisions/host/kernel-settings.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { ServicesScope } from '../model/configuration.ts';
 import type { Snapshot } from '../model/snapshot.ts';
-import type { ForwardFilter } from '../net/forward-filter.ts';
+import type { HostFilter } from '../net/host-filter.ts';
 import type { Cancel, Clock } from '../system/clock.ts';
 import type { Host } from '../system/host.ts';
 import type { Log } from '../system/log.ts';
@@ -14,13 +14,13 @@ import { limits } from './limits.ts';
 export interface HostCheckComponents {
   readonly host: Host;
   /** Rejects where it cannot be told. */
-  readonly forwardFilters: () => Promise<readonly ForwardFilter[]>;
+  readonly hostFilters: () => Promise<readonly HostFilter[]>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
 }
 
-type SharedFacts = Pick<HostFacts, 'families' | 'peerInterfaces' | 'podPrefixes'>;
+type SharedFacts = Pick<HostFacts, 'families' | 'peerInterfaces' | 'podPrefixes' | 'podInterfaces'>;
 
 export interface HostCheckOptions {
   /** report: nothing is set, what is wrong is only said. */
@@ -28,6 +28,7 @@ export interface HostCheckOptions {
   readonly facts: () => SharedFacts;
   /** Where Herald forwards nothing, the host is as the program that forwards wants it. */
   readonly services: () => ServicesScope;
+  readonly servedPorts: () => ServedPorts;
   /** Called at every look after the start: addresses come and go as well. */
   readonly looked: () => void;
   /** Called when `problems` say something else. */
@@ -113,9 +114,11 @@ export class HostCheck {
   }
 
   async #checkFilters(): Promise<void> {
-    const { forwardFilters, log } = this.#components;
+    const { hostFilters, log } = this.#components;
     try {
-      const reasons = this.#options.services() === 'none' ? [] : judgeForwardFilters(await forwardFilters());
+      const forwards = this.#options.services() !== 'none';
+      const filters = (await hostFilters()).filter(({ hook }) => forwards || hook !== 'forward');
+      const reasons = judgeFilters(filters, this.#options.servedPorts());
       this.#say(() => (this.#filters = reasons));
     } catch (error) {
       // What was found last is the best that is known.
@@ -166,12 +169,12 @@ export class HostCheck {
 /** What the objects say of a node's network. */
 export function hostFacts(snapshot: Snapshot, node: string): SharedFacts {
   const peerInterfaces = [...snapshot.peers.values()].flatMap((peer) => peer.interface ?? []);
-  const { podPrefixes } = nodeForwarding(snapshot, node);
+  const { podPrefixes, podInterfaces = [] } = nodeForwarding(snapshot, node);
   const addresses = [...(snapshot.nodes.get(node)?.internalIPs ?? []), ...podPrefixes.map(({ address }) => address)];
   const families = new Set(addresses.map(({ family }) => family));
   for (const { ipFamilies } of snapshot.services.values()) {
     if (families.size === 2) break;
     for (const family of ipFamilies) families.add(family);
   }
-  return { peerInterfaces, podPrefixes, families: [...families] };
+  return { peerInterfaces, podPrefixes, podInterfaces, families: [...families] };
 }

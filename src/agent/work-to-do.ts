@@ -1,3 +1,4 @@
+import { reachesBackendsAt } from '../decisions/forwarding/balancing.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import type { Change, HeraldObject, Kind, Snapshot } from '../model/snapshot.ts';
 
@@ -69,8 +70,11 @@ export class WorkToDo {
       for (const service of change.services ?? []) this.#services.add(service);
       if (kind === 'Service') this.#services.add(key as ServiceKey);
       if (kind === 'Namespace') this.#addNamespace(key, snapshot);
-      // Of another node only its podCIDRs matter; of our own its labels and conditions, to everything.
-      if (kind === 'Node') this.#nodeToo = true;
+      // Of another node only its podCIDRs matter, and its address where its pods are behind slots; of our own its labels and conditions, to everything.
+      if (kind === 'Node') {
+        this.#nodeToo = true;
+        this.#addServicesWithSlotsAt(key, snapshot);
+      }
       if (shared.has(kind) || (kind === 'Node' && key === this.#node)) this.addEverything(snapshot);
       if (kind === 'Service') this.#saw(snapshot.services.get(key as ServiceKey));
     }
@@ -106,6 +110,10 @@ export class WorkToDo {
 
   #addNamespace(namespace: string, snapshot: Snapshot): void {
     for (const [key, service] of snapshot.services) if (service.metadata.namespace === namespace) this.#services.add(key);
+  }
+
+  #addServicesWithSlotsAt(node: string, snapshot: Snapshot): void {
+    for (const [key, service] of snapshot.services) if (reachesBackendsAt(snapshot, service, node)) this.#services.add(key);
   }
 
   #saw(object: HeraldObject | undefined): void {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Agent } from '../agent/agent.ts';
 import { Speaker } from '../bgp/index.ts';
-import { listForwardFilters } from '../dataplane/host/filter-commands.ts';
+import { listHostFilters } from '../dataplane/host/filter-commands.ts';
 import { KubeProxyForwarding } from '../dataplane/kube-proxy/kube-proxy.ts';
 import { NftablesDataplane } from '../dataplane/nftables/nftables.ts';
 import { machinePorts } from '../dataplane/nftables/ports.ts';
@@ -46,7 +46,7 @@ export async function startAgent(
       listenHttp,
       host,
       foreign,
-      forwardFilters: () => listForwardFilters((family) => host.legacyTables(family)),
+      hostFilters: () => listHostFilters((family) => host.legacyTables(family)),
       clock,
       random,
       log,

@@ -6,7 +6,16 @@ export const annotations = {
   loadBalancerIPs: 'herald.dev/load-balancer-ips',
   /** Services with the same text here may share an address, where their ports differ. */
   allowSharedIP: 'herald.dev/allow-shared-ip',
+  /** consistent: every node gives a connection to the same backend; random. Without it HeraldConfig decides. */
+  loadBalancing: 'herald.dev/load-balancing',
+  /** How many slots consistent hashing divides among the backends, at least. */
+  hashSlots: 'herald.dev/hash-slots',
+  /** "true" or "false": answers go straight from the node of the backend to the client, which the backend sees. Without it HeraldConfig decides. */
+  directReturn: 'herald.dev/direct-return',
 } as const;
+
+/** Of an EndpointSlice: the weight of each of its endpoints where consistent hashing is used. */
+export const weightAnnotation = 'herald.dev/weight';
 
 export const labels = {
   /** Another proxy serves the Service. */

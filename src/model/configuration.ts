@@ -1,4 +1,6 @@
 import type { Address } from '../net/address.ts';
+import type { SlotTableSize } from '../net/frontend.ts';
+import { passingWays } from '../net/direct-return.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { AddressRange } from '../net/range.ts';
 import type { Metadata, NamespacedName } from './metadata.ts';
@@ -107,8 +109,12 @@ export interface HeraldConfig {
   readonly kind: 'HeraldConfig';
   readonly metadata: Metadata;
   readonly services: ServicesScope;
-  /** Sources inside are pods. Empty: the union of the Nodes' podCIDRs. */
+  /** Sources inside are pods. Empty, and without podInterfaces: the union of the Nodes' podCIDRs. */
   readonly podCIDRs: readonly Prefix[];
+  /** What comes in by one of these is from a pod: names of interfaces, or with a "*" at the end how they begin. */
+  readonly podInterfaces: readonly string[];
+  /** ClusterIP traffic is masqueraded whoever sent it. */
+  readonly masqueradeAll: boolean;
   /** Packets to addresses inside that no Service owns are dropped. */
   readonly serviceCIDRs: readonly Prefix[];
   /** Addresses of nodes inside take NodePort traffic. Empty: the primary address of each family. */
@@ -119,10 +125,21 @@ export interface HeraldConfig {
   readonly sourceRangesEverywhere: boolean;
   /** Not kube-proxy's where Herald forwards beside it. */
   readonly masqueradeBit: number;
+  /** Services with externalTrafficPolicy Cluster that do not say otherwise use consistent hashing. */
+  readonly consistentHashing: boolean;
+  /** Slots of Services that do not say otherwise. */
+  readonly hashSlots: SlotTableSize;
   /** Services of this class are ours. */
   readonly loadBalancerClass: string;
   /** Whether Services without a class are ours too. Standalone: true, as there is nobody else. */
   readonly defaultClass: boolean;
   /** How long rules stay after the route that led to them was withdrawn. */
   readonly drainSeconds: number;
+  /** Services with consistent hashing that do not say otherwise use direct server return. */
+  readonly directReturn: boolean;
+  readonly directReturnMode: DirectReturnMode;
 }
+
+/** auto: l2, else route, for nodes on the same link; vxlan for the others. */
+export const directReturnModes = ['auto', ...passingWays] as const;
+export type DirectReturnMode = (typeof directReturnModes)[number];

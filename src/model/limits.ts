@@ -20,6 +20,8 @@ export const limits = {
   endpointsPerSlice: 1000,
   portsPerSlice: 100,
   addressesPerEndpoint: 100,
+  /** So that the least of two weights still gets a slot of a small table. */
+  endpointWeight: 100,
   /** Subsets of one Endpoints object that are mirrored. */
   subsets: 100,
   nodeAddresses: 100,
@@ -31,6 +33,8 @@ export const limits = {
   communities: 63,
   aliases: 1000,
   cidrs: 1000,
+  /** Each is a rule that packets to Services pass. */
+  podInterfaces: 16,
   asPathPrepend: 32,
   /** RFC 9003 section 2: octets of the shutdown communication. */
   shutdownMessageBytes: 255,

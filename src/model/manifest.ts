@@ -1,4 +1,5 @@
 import { formatAddress } from '../net/address.ts';
+import { formatPrefix } from '../net/prefix.ts';
 import type { NodeState } from './node-state.ts';
 import { says, type Reason } from './reasons.ts';
 import type { Ingress } from './service.ts';
@@ -6,7 +7,7 @@ import type { Ingress } from './service.ts';
 /** The reverse of parsing, for the objects that Herald itself writes: plain data in the shape of the API. */
 
 export function nodeStateManifest(state: NodeState): object {
-  const { metadata, updated, consumed, sessions, differing, truncated, problem, host } = state;
+  const { metadata, updated, consumed, sessions, differing, truncated, problem, host, directReturn } = state;
   return {
     apiVersion: 'herald.dev/v1alpha1',
     kind: 'NodeState',
@@ -23,6 +24,7 @@ export function nodeStateManifest(state: NodeState): object {
       ...(truncated === undefined ? {} : { truncated }),
       ...(problem === undefined ? {} : { problem: reasonManifest(problem) }),
       ...(host === undefined ? {} : { host: host.map(reasonManifest) }),
+      ...(directReturn === undefined ? {} : { directReturn: { ...directReturn, networks: directReturn.networks.map(formatPrefix) } }),
     },
   };
 }

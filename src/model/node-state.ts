@@ -1,3 +1,5 @@
+import type { PassingWay } from '../net/direct-return.ts';
+import type { Prefix } from '../net/prefix.ts';
 import type { Reason } from './reasons.ts';
 import type { Metadata, ServiceKey } from './metadata.ts';
 
@@ -17,6 +19,21 @@ export interface NodeState {
   readonly problem?: Reason;
   /** What is wrong with the host, or missing on it: Services may work all the same. */
   readonly host?: readonly Reason[];
+  /** Absent: no Service asked for direct server return when it was written. */
+  readonly directReturn?: DirectReturnReport;
+}
+
+/** What a node can do for direct server return: the other nodes decide by it what they pass on to it. Rules outlive the agent, so does this. */
+export interface DirectReturnReport {
+  /** From nodes on its link; through the tunnel. Empty: nothing must be passed on to it. */
+  readonly receives: readonly ('link' | 'vxlan')[];
+  readonly passes: readonly PassingWay[];
+  /** The networks of its InternalIPs, as far as they are links with other nodes. */
+  readonly networks: readonly Prefix[];
+  /** By which its packets are known on a link. */
+  readonly linkAddresses: readonly string[];
+  /** Of its InternalIPs. */
+  readonly interfaces: readonly string[];
 }
 
 /** An agent that has missed three of its reports is taken for dead: what it said last no longer counts. */

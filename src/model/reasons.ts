@@ -1,6 +1,7 @@
 import { allocationReasons } from './reasons/allocation.ts';
 import { announcementReasons } from './reasons/announcement.ts';
 import { configurationReasons } from './reasons/configuration.ts';
+import { directReturnReasons } from './reasons/direct-return.ts';
 import { forwardingReasons } from './reasons/forwarding.ts';
 import { hostReasons } from './reasons/host.ts';
 
@@ -8,7 +9,14 @@ import { hostReasons } from './reasons/host.ts';
  * The catalogue of every "no" that Herald says. A code is stable and appears in conditions, Events and metrics; its
  * `brief` carries no counts, so that a condition does not change while it waits. `says` and `fix` are for `explain`.
  */
-export const catalogue = { ...allocationReasons, ...announcementReasons, ...configurationReasons, ...forwardingReasons, ...hostReasons };
+export const catalogue = {
+  ...allocationReasons,
+  ...announcementReasons,
+  ...configurationReasons,
+  ...forwardingReasons,
+  ...directReturnReasons,
+  ...hostReasons,
+};
 
 export type ReasonCode = keyof typeof catalogue;
 

@@ -1,5 +1,5 @@
 import type { Address, Family } from '../net/address.ts';
-import type { Protocol } from '../net/frontend.ts';
+import type { Protocol, SlotTableSize } from '../net/frontend.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { Metadata } from './metadata.ts';
 
@@ -30,6 +30,12 @@ export interface Service {
   readonly requestedPool?: string;
   /** Annotation herald.dev/allow-shared-ip. */
   readonly sharingKey?: string;
+  /** Annotation herald.dev/load-balancing. Absent: as HeraldConfig says. */
+  readonly loadBalancing?: LoadBalancing;
+  /** Annotation herald.dev/hash-slots. Absent: as HeraldConfig says. */
+  readonly hashSlots?: SlotTableSize;
+  /** Annotation herald.dev/direct-return. Absent: as HeraldConfig says. */
+  readonly directReturn?: boolean;
   /** The request itself cannot be understood: no address is given until it is corrected. Nothing else is affected. */
   readonly invalidRequest?: { readonly field: string; readonly problem: string };
   /** Only a restriction where not empty; 0.0.0.0/0 and ::/0 have been resolved to "no restriction". */
@@ -42,6 +48,9 @@ export interface Service {
   /** status.loadBalancer.ingress: the record of what was assigned. */
   readonly ingress: readonly Ingress[];
 }
+
+export const loadBalancings = ['consistent', 'random'] as const;
+export type LoadBalancing = (typeof loadBalancings)[number];
 
 export interface ServicePort {
   /** "" where the only port has no name. */

@@ -1,5 +1,6 @@
 import { formatAddress, type Address, type Family } from './address.ts';
 import type { Hashed } from './connection-hash.ts';
+import type { DirectReturnNode, Passing } from './direct-return.ts';
 import type { Prefix } from './prefix.ts';
 
 /**
@@ -20,6 +21,8 @@ export interface Backend {
    * a frontend with `slots`; absent there too where it runs on no node of the cluster.
    */
   readonly node?: Address;
+  /** Packets for it are passed on to its node, unchanged. Only beside `directReturn` of its frontend, and with `node`. */
+  readonly passing?: Passing;
 }
 
 /** The numbers of slots that a table may have: primes, each a quarter of the next. */
@@ -60,6 +63,8 @@ export interface Frontend {
   readonly backends: readonly Backend[];
   /** How one of `backends` is chosen. Absent: at random. Only with external scope, policy Cluster and a backend. */
   readonly slots?: SlotTable;
+  /** Backends on this node see the client's address. Only with `slots`, and never of a NodePort. */
+  readonly directReturn?: true;
   /** The backends on this node that policy Local may use. Sorted; empty under policy Cluster. */
   readonly localBackends: readonly Backend[];
   /**
@@ -83,12 +88,21 @@ export interface ServiceForwarding {
 export interface NodeForwarding {
   /** Those of the node's own addresses that are inside take NodePort traffic; never a loopback address. */
   readonly nodePortAddresses: readonly Prefix[];
-  /** Sources inside are pods (the local detector): their ClusterIP traffic is not masqueraded. Empty: nothing is a pod. */
+  /**
+   * Sources inside are pods (the local detector): their ClusterIP traffic is not masqueraded. Of a family without any, and without
+   * `podInterfaces`, nothing is a pod, and no ClusterIP traffic is masqueraded.
+   */
   readonly podPrefixes: readonly Prefix[];
+  /** What comes in by one of these is from a pod as well. Names of interfaces, or with a "*" at the end how they begin. Absent: none. */
+  readonly podInterfaces?: readonly string[];
+  /** ClusterIP traffic is masqueraded whoever sent it. */
+  readonly masqueradeAll?: boolean;
   /** Service CIDRs: packets to addresses inside that no service owns are dropped. */
   readonly servicePrefixes: readonly Prefix[];
   /** Bit of the packet mark that requests masquerade, 0..31; kube-proxy's and our default is 14 (0x4000). */
   readonly masqueradeBit: number;
+  /** Absent: no service uses direct server return, or this node can neither pass on nor receive. */
+  readonly directReturn?: DirectReturnNode;
 }
 
 /** Text that identifies a frontend on a node: "192.0.2.1 TCP 80", "NodePort IPv4 UDP 30053". */

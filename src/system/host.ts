@@ -7,6 +7,8 @@ export interface HostInterface {
   readonly address: string;
   /** Of the network that the address is in, in bits. */
   readonly length: number;
+  /** Its own on the link: "02:00:00:00:00:01". */
+  readonly linkAddress?: string;
 }
 
 /** The settings of this host's kernel, and what of its network they depend on. */
@@ -37,9 +39,9 @@ export function systemHost(root = '/proc'): Host {
   return {
     interfaces: () =>
       Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
-        addresses.flatMap(({ address, cidr, internal }): HostInterface[] => {
+        addresses.flatMap(({ address, cidr, internal, mac }): HostInterface[] => {
           const length = Number(cidr?.split('/')[1] ?? Number.NaN);
-          return internal || Number.isNaN(length) ? [] : [{ name, address, length }];
+          return internal || Number.isNaN(length) ? [] : [{ name, address, length, linkAddress: mac }];
         }),
       ),
     uptimeMilliseconds: () => uptime() * 1000,

@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ElementList } from '../../src/dataplane/nftables/element-list.ts';
+import { elementFromText, keyText } from '../../src/dataplane/nftables/element-text.ts';
 import type { Element } from '../../src/dataplane/nftables/elements.ts';
 import type { MonitorEvents, NftExecutor, TableChange, Transaction } from '../../src/dataplane/nftables/executor.ts';
 import { markerChain } from '../../src/dataplane/nftables/layout.ts';
@@ -8,7 +10,7 @@ import { nftCommand } from '../../src/dataplane/nftables/nft-command.ts';
 import { skeleton } from '../../src/dataplane/nftables/skeleton.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { netfilterProtocol, openNetlink } from '../../src/system/netlink/socket.ts';
-import { randomElements } from '../unit/dataplane/nftables/netlink/random-elements.ts';
+import { elementTexts, randomElements } from '../unit/dataplane/nftables/netlink/random-elements.ts';
 
 /** Two empty network namespaces, the same done in both: in one by netlink, in the other by the nft command. */
 const names = { netlink: `hn-${process.pid}-netlink`, command: `hn-${process.pid}-command` } as const;
@@ -32,14 +34,19 @@ const byCommand = (name: Name): NftExecutor => nftCommand(['ip', 'netns', 'exec'
 const executors: Record<Name, NftExecutor> = {} as Record<Name, NftExecutor>;
 
 let revision = 0;
-const change = (more: Partial<Transaction>): Transaction => ({
-  create: [],
-  deletes: [],
-  adds: [],
-  ...more,
-  revision: { remove: revision === 0 || more.create !== undefined ? [] : [revision], add: ++revision },
+interface Work {
+  readonly create?: Transaction['create'];
+  readonly deletes?: readonly Element[];
+  readonly adds?: readonly Element[];
+}
+const change = ({ create, deletes = [], adds = [] }: Work): Transaction => ({
+  create: create ?? [],
+  deletes: ElementList.of(deletes),
+  adds: ElementList.of(adds),
+  revision: { remove: revision === 0 || create !== undefined ? [] : [revision], add: ++revision },
 });
 const tables = families.map((family) => skeleton(family, bit));
+const pods = { names: ['cni0', 'cali*', 'abcdefghijklmno'], masqueraded: false };
 
 async function both(transaction: Transaction): Promise<void> {
   for (const name of ['netlink', 'command'] as const) await executors[name].run(transaction);
@@ -57,7 +64,7 @@ function listing(name: Name): unknown[] {
   });
 }
 
-const texts = (elements: readonly Element[] | undefined): string[] => (elements ?? []).map((element) => JSON.stringify(element)).sort();
+const texts = (elements: Iterable<Element> | undefined): string[] => elementTexts(elements ?? []);
 
 beforeAll(() => {
   for (const name of Object.values(names)) execFileSync('ip', ['netns', 'add', name]);
@@ -79,6 +86,14 @@ describe('the same by netlink and by the nft command', () => {
     expect(inside('netlink', 'nft', 'list', 'ruleset')).toContain(markerChain(bit));
   });
 
+  test('the skeleton with interfaces of pods lists the same, and is another one', async () => {
+    await both(change({ create: families.map((family) => skeleton(family, bit, pods)) }));
+    expect(listing('netlink')).toEqual(listing('command'));
+    expect(inside('netlink', 'nft', 'list', 'ruleset')).toContain(markerChain(bit, pods));
+    expect(inside('netlink', 'nft', 'list', 'ruleset')).toContain('iifname "cali*" return');
+    expect(await executors.netlink.readTable(skeleton(4, bit))).toMatchObject({ intact: false });
+  });
+
   test('elements of every set list the same, added, changed and deleted', async () => {
     const elements = families.flatMap((family) => randomElements(family, 60));
     await both(change({ adds: elements }));
@@ -95,7 +110,7 @@ describe('the same by netlink and by the nft command', () => {
 
   test('prefixes that touch each other, up to the last address', async () => {
     const prefixes = { 4: ['0.0.0.0/2', '64.0.0.0/3', '96.0.0.0/4', '128.0.0.0/1'], 6: ['100::/8', '200::/7', '8000::/1'] };
-    const adds = families.flatMap((family) => prefixes[family].map((key): Element => ({ family, set: 'pod_prefixes', key })));
+    const adds = families.flatMap((family) => prefixes[family].map((key) => elementFromText(family, 'pod_prefixes', key)));
     await both(change({ adds }));
     expect(listing('netlink')).toEqual(listing('command'));
     for (const table of tables)
@@ -130,7 +145,7 @@ describe('the same by netlink and by the nft command', () => {
 });
 
 describe.each(['netlink', 'command'] as const)('by %s', (name) => {
-  const frontend = (host: number, value = '1:1'): Element => ({ family: 4, set: 'frontends', key: `192.0.2.${host} . tcp . 80`, value });
+  const frontend = (host: number, value = '1:1'): Element => elementFromText(4, 'frontends', `192.0.2.${host} . tcp . 80`, value);
 
   test('a transaction that the kernel refuses changes nothing', async () => {
     await executors[name].run(change({ adds: [frontend(1)] }));
@@ -189,15 +204,16 @@ describe('netlink alone', () => {
     await executors.netlink.run(change({ adds: elements }));
     await executors.netlink.run(change({ deletes: [victim] }));
     const refused = executors.netlink.run(change({ deletes: elements }));
-    await expect(refused).rejects.toThrow(`element ${victim.key} of ip6 herald hairpins: no such file or directory`);
+    await expect(refused).rejects.toThrow(`element ${keyText(victim)} of ip6 herald hairpins: no such file or directory`);
   });
 
   test('without the right to it nothing can be applied, and the error says so', () => {
     const program = `
       const { netlinkExecutor } = await import(${JSON.stringify(new URL('../../src/dataplane/nftables/netlink/netlink-executor.ts', import.meta.url).href)});
+      const { ElementList } = await import(${JSON.stringify(new URL('../../src/dataplane/nftables/element-list.ts', import.meta.url).href)});
       const { systemClock } = await import(${JSON.stringify(new URL('../../src/system/clock.ts', import.meta.url).href)});
       const executor = netlinkExecutor(systemClock, { own: true });
-      await executor.run({ create: [], deletes: [], adds: [], revision: { remove: [], add: 1 } }).catch((error) => console.log(error.name, error.code));
+      await executor.run({ create: [], deletes: new ElementList(), adds: new ElementList(), revision: { remove: [], add: 1 } }).catch((error) => console.log(error.name, error.code));
       process.exit(0);`;
     // The capability alone goes: another user could not read these files.
     const words = ['setpriv', '--bounding-set=-net_admin', process.execPath, '--input-type=module', '-e', program];
@@ -232,7 +248,7 @@ describe('tables that belong to us (Linux 6.9)', () => {
       return 'refused';
     }
   };
-  const element: Element = { family: 4, set: 'cluster_ips', key: '10.0.0.7' };
+  const element = elementFromText(4, 'cluster_ips', '10.0.0.7');
 
   test('other programs cannot change them; the next process takes them over as they are', async () => {
     await executors.netlink.removeTables();
@@ -241,13 +257,13 @@ describe('tables that belong to us (Linux 6.9)', () => {
     expect(nft('delete', 'table', 'ip', 'herald')).toBe('refused');
     expect(nft('flush', 'chain', 'ip', 'herald', 'services')).toBe('refused');
     nft('flush', 'ruleset');
-    expect((await first.readTable(skeleton(4, bit)))?.elements).toEqual([element]);
+    expect(texts((await first.readTable(skeleton(4, bit)))?.elements)).toEqual(texts([element]));
 
     const second = byNetlink('netlink', true);
     await expect(second.readTable(skeleton(4, bit))).rejects.toMatchObject({ code: 'permission' });
     first.close();
     // Nobody's now: anybody may change them, which is what the fall-back needs.
-    expect((await second.readTable(skeleton(4, bit)))?.elements).toEqual([element]);
+    expect(texts((await second.readTable(skeleton(4, bit)))?.elements)).toEqual(texts([element]));
     expect((await second.readTable(skeleton(6, bit)))?.intact).toBe(true);
     expect(nft('delete', 'table', 'ip6', 'herald')).toBe('refused');
     await second.run(change({ deletes: [element] }));
@@ -259,7 +275,7 @@ describe('tables that belong to us (Linux 6.9)', () => {
   test('tables that were made without it are used as they are', async () => {
     await executors.netlink.run(change({ adds: [element] }));
     const owner = byNetlink('netlink', true);
-    expect((await owner.readTable(table ?? skeleton(4, bit)))?.elements).toEqual([element]);
+    expect(texts((await owner.readTable(table ?? skeleton(4, bit)))?.elements)).toEqual(texts([element]));
     await owner.run(change({ deletes: [element] }));
     expect(nft('delete', 'table', 'ip6', 'herald')).toBe('');
     owner.close();

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DataplaneError, type ApplyResult } from '../../src/dataplane/dataplane.ts';
+import { ElementList } from '../../src/dataplane/nftables/element-list.ts';
+import { elementFromText, keyText } from '../../src/dataplane/nftables/element-text.ts';
 import { routeCheckInterval } from '../../src/dataplane/nftables/limits.ts';
 import { commandPorts, NftablesDataplane, type NftablesPorts } from '../../src/dataplane/nftables/nftables.ts';
 import type { NftExecutor, Transaction } from '../../src/dataplane/nftables/executor.ts';
@@ -368,10 +370,10 @@ describe('faults', () => {
     const faulty: NftablesPorts = {
       ...own,
       executor: withRun(own.executor, (transaction) =>
-        poison !== undefined && transaction.adds.some(({ key }) => key.startsWith(`${poison} .`))
+        poison !== undefined && [...transaction.adds].some((element) => keyText(element).startsWith(`${poison} .`))
           ? own.executor.run({
               ...transaction,
-              deletes: [...transaction.deletes, { family: 4, set: 'cluster_ips', key: '203.0.113.99' }],
+              deletes: ElementList.of([...transaction.deletes, elementFromText(4, 'cluster_ips', '203.0.113.99')]),
             })
           : own.executor.run(transaction),
       ),

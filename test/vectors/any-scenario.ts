@@ -24,15 +24,16 @@ const service = (number: 1 | 2): fc.Arbitrary<ServiceLiteral> =>
       internalTrafficPolicy: policy,
       sourceRanges: fc.subarray(['$onlyclient', '$onlynode', '$pods'], { maxLength: 2 }),
       external: fc.boolean(),
+      loadBalancing: fc.constantFrom('random', 'consistent'),
     })
-    .map(({ type, external, sourceRanges, ...policies }) => ({
+    .map(({ type, external, sourceRanges, ...rest }) => ({
       name: `web${number}`,
       type,
       clusterIPs: [`$cluster${number}`],
       ports: [type === 'ClusterIP' ? '80/%' : `80/%@3000${number}`],
       ...(type === 'LoadBalancer' ? { assigned: [`$external${number}`], sourceRanges } : {}),
       ...(external && number === 1 ? { externalIPs: ['$external3'] } : {}),
-      ...policies,
+      ...rest,
     }));
 
 /** Packets of pod3 begin on another node. */
@@ -62,6 +63,8 @@ export const anyScenario: fc.Arbitrary<Scenario> = fc.record({
     nodePortAddresses: fc.constantFrom([], ['$onlynode2'], ['$everyone']),
     sourceRangesEverywhere: fc.boolean(),
     podCIDRs: fc.constantFrom(['$pods'], ['$pods'], []),
+    podInterfaces: fc.constantFrom([], [], ['pod1'], ['po*', 'nothing']),
+    masqueradeAll: fc.constantFrom(false, false, true),
   }),
   packets: fc.subarray(packets, { minLength: 20, maxLength: 20 }),
 });

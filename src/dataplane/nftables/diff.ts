@@ -1,72 +1,107 @@
+import { ElementList } from './element-list.ts';
 import { elementIdentity, type Element } from './elements.ts';
-
-/** What is in the kernel. Elements may be shared (the address of a Service with two ports): each is counted by its users. */
-export class ElementStore {
-  readonly #entries = new Map<string, { readonly element: Element; readonly users: number }>();
-
-  get size(): number {
-    return this.#entries.size;
-  }
-
-  elements(): Element[] {
-    return [...this.#entries.values()].map((entry) => entry.element);
-  }
-
-  get(identity: string): { readonly element: Element; readonly users: number } | undefined {
-    return this.#entries.get(identity);
-  }
-
-  /** Records a planned difference, after the kernel has committed it. */
-  record(difference: Difference): void {
-    for (const [identity, { element, users }] of difference.entries) {
-      if (users > 0) this.#entries.set(identity, { element, users });
-      else this.#entries.delete(identity);
-    }
-  }
-}
+import { isOfOneFrontend } from './layout.ts';
 
 /** The elements that one owner has and is to have. */
 export interface ElementChange {
-  readonly before: readonly Element[];
-  readonly after: readonly Element[];
+  readonly before: Iterable<Element>;
+  readonly after: Iterable<Element>;
 }
 
-export interface Difference {
-  /** To be deleted first; a map element whose value changes is in both lists. */
-  readonly deletes: readonly Element[];
-  readonly adds: readonly Element[];
-  /** For `ElementStore.record`. */
-  readonly entries: ReadonlyMap<string, { readonly element: Element; readonly users: number }>;
-}
+/** Elements by identity, with the number of owners that use each. */
+export type Users = ReadonlyMap<string, { readonly element: Element; readonly users: number }>;
 
-/** The least work that brings the changes into the store. Its cost follows the changes, not the store. */
-export function planDifference(store: ElementStore, changes: Iterable<ElementChange>): Difference {
-  const touched = new Map<string, { element: Element; users: number }>();
-  const touch = (element: Element): { element: Element; users: number } => {
+/**
+ * The elements in the kernel that owners may share, such as the address of a Service with two ports, each counted by its
+ * users. All others belong to the frontend that their key names, and nobody needs to remember them.
+ */
+export class SharedElements {
+  readonly #users = new Map<string, { readonly element: Element; readonly users: number }>();
+
+  get(identity: string): { readonly element: Element; readonly users: number } | undefined {
+    return this.#users.get(identity);
+  }
+
+  /** One more owner has these. Those of one frontend alone are not remembered. */
+  use(element: Element): void {
+    if (isOfOneFrontend(element.set)) return;
     const identity = elementIdentity(element);
-    let entry = touched.get(identity);
+    this.#users.set(identity, { element, users: (this.#users.get(identity)?.users ?? 0) + 1 });
+  }
+
+  /** Records a planned difference, after the kernel has committed it. */
+  record({ shared }: Pick<Difference, 'shared'>): void {
+    for (const [identity, entry] of shared) {
+      if (entry.users > 0) this.#users.set(identity, entry);
+      else this.#users.delete(identity);
+    }
+  }
+}
+
+/** The least work that brings some changes into the kernel. Its cost follows the changes, not what is there. */
+export class Difference {
+  /** To be deleted first; a map element whose value changes is in both lists. */
+  readonly deletes = new ElementList();
+  readonly adds = new ElementList();
+  readonly #known: SharedElements;
+  readonly #shared = new Map<string, { element: Element; users: number }>();
+
+  constructor(known: SharedElements) {
+    this.#known = known;
+  }
+
+  /** Of the elements that changes touched: for `SharedElements.record`. */
+  get shared(): Users {
+    return this.#shared;
+  }
+
+  include({ before, after }: ElementChange): void {
+    const own = new Map<string, Element>();
+    for (const element of before) {
+      if (isOfOneFrontend(element.set)) own.set(elementIdentity(element), element);
+      else this.#touch(element).users--;
+    }
+    for (const element of after) {
+      if (!isOfOneFrontend(element.set)) {
+        const entry = this.#touch(element);
+        entry.users++;
+        entry.element = element;
+        continue;
+      }
+      const identity = own.size === 0 ? '' : elementIdentity(element);
+      const known = own.get(identity);
+      if (known !== undefined) own.delete(identity);
+      this.#replace(known, element);
+    }
+    for (const element of own.values()) this.deletes.push(element);
+  }
+
+  /** After the last change: what is shared goes with its last user and comes with its first. */
+  complete(): this {
+    for (const [identity, { element, users }] of this.#shared) {
+      const known = this.#known.get(identity)?.element;
+      if (users > 0) this.#replace(known, element);
+      else if (known !== undefined) this.deletes.push(known);
+    }
+    return this;
+  }
+
+  #replace(known: Element | undefined, element: Element): void {
+    if (known !== undefined) {
+      if (known.value === element.value) return;
+      this.deletes.push(known);
+    }
+    this.adds.push(element);
+  }
+
+  #touch(element: Element): { element: Element; users: number } {
+    const identity = elementIdentity(element);
+    let entry = this.#shared.get(identity);
     if (entry === undefined) {
-      const known = store.get(identity);
+      const known = this.#known.get(identity);
       entry = known === undefined ? { element, users: 0 } : { ...known };
-      touched.set(identity, entry);
+      this.#shared.set(identity, entry);
     }
     return entry;
-  };
-  for (const { before, after } of changes) {
-    for (const element of before) touch(element).users--;
-    for (const element of after) {
-      const entry = touch(element);
-      entry.users++;
-      entry.element = element;
-    }
   }
-  const deletes: Element[] = [];
-  const adds: Element[] = [];
-  for (const [identity, { element, users }] of touched) {
-    const known = store.get(identity);
-    const stays = users > 0;
-    if (known !== undefined && (!stays || known.element.value !== element.value)) deletes.push(known.element);
-    if (stays && (known === undefined || known.element.value !== element.value)) adds.push(element);
-  }
-  return { deletes, adds, entries: touched };
 }

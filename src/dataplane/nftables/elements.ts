@@ -1,18 +1,27 @@
 import { formatAddress, type Family } from '../../net/address.ts';
-import { frontendFamily, type Backend, type Frontend, type FrontendMatch, type NodeForwarding } from '../../net/frontend.ts';
-import { comparePrefixes, formatPrefix, isHostPrefix, prefix, prefixContains, withoutPrefix, type Prefix } from '../../net/prefix.ts';
-import { backendIds, classOf, rejectClass, slotsFor, slotText, type Kind } from './classid.ts';
+import {
+  frontendFamily,
+  slotTableSizes,
+  type Backend,
+  type Frontend,
+  type FrontendMatch,
+  type NodeForwarding,
+  type SlotTable,
+} from '../../net/frontend.ts';
+import { comparePrefixes, prefix, prefixContains, withoutPrefix, type Prefix } from '../../net/prefix.ts';
+import { backendIds, classOf, hashedClass, rejectClass, slotsFor, slotText, type Kind } from './classid.ts';
 import { affinityLadder, type AffinitySeconds, type SetName } from './layout.ts';
 import { maximumSlots } from './limits.ts';
+import { addressOctets, classOctets, portOctets, protocolOctets, rangeOctets, type Octets } from './octets.ts';
 
-/** One element of a set or map, in nft's words; equal elements have equal text. */
+/** One element of a set or map, as the kernel has it; element-text.ts has the words of nft for it. */
 export interface Element {
   readonly family: Family;
   readonly set: SetName;
-  /** "192.0.2.1 . tcp . 80" */
-  readonly key: string;
+  /** "192.0.2.1 . tcp . 80"; in a set of ranges the first and the last key. */
+  readonly key: Octets;
   /** Of a map: "3:2", "10.0.0.1 . 8080". */
-  readonly value?: string;
+  readonly value?: Octets;
 }
 
 /** Identifies an element among all: two with the same identity cannot both be in the kernel. */
@@ -27,7 +36,7 @@ export type FrontendElements =
 
 /** The elements that make the constant rules treat packets as the frontend says. Pure: equal frontends, equal elements. */
 export function frontendElements(frontend: Frontend): FrontendElements {
-  const problem = problemOf(frontend);
+  const problem = frontendProblem(frontend);
   if (problem !== undefined) return { ok: false, problem };
   const { match } = frontend;
   const family = frontendFamily(match);
@@ -35,40 +44,41 @@ export function frontendElements(frontend: Frontend): FrontendElements {
   const view = match.kind === 'address' ? addressSets : nodePortSets;
   const seconds = frontend.affinitySeconds === undefined ? undefined : affinityTimeout(frontend.affinitySeconds);
   const elements: Element[] = [];
-  const add = (set: SetName, key: string, value?: string): void => {
+  const add = (set: SetName, key: Octets, value?: Octets): void => {
     elements.push(value === undefined ? { family, set, key } : { family, set, key, value });
   };
 
-  if (match.kind === 'address' && frontend.scope === 'internal') add('cluster_ips', formatAddress(match.address));
+  if (match.kind === 'address' && frontend.scope === 'internal') add('cluster_ips', addressOctets(match.address));
   if (frontend.sourceRanges !== undefined) {
     const ranges = disjointPrefixes(frontend.sourceRanges, family);
     if (!ranges.some((range) => range.length === 0)) {
       add(view.restricted, key);
-      for (const range of ranges) add(view.allowedSources, `${key} . ${prefixText(range)}`);
+      for (const range of ranges) add(view.allowedSources, rangeOctets(range, key));
     }
   }
   if (frontend.backends.length === 0) {
-    add(view.frontends, key, rejectClass);
+    add(view.frontends, key, classOctets(rejectClass));
     return { ok: true, elements };
   }
 
-  const protocol = match.protocol.toLowerCase();
-  const usable = frontend.backends.slice(0, maximumSlots);
+  const { slots } = frontend;
+  const usable = slots === undefined ? frontend.backends.slice(0, maximumSlots) : frontend.backends;
   const local = frontend.policy === 'Local' ? frontend.localBackends.slice(0, maximumSlots) : [];
-  add(view.frontends, key, classOf(kindOf(frontend), seconds !== undefined, slotsFor(usable.length)));
+  add(view.frontends, key, classOctets(classOfFrontend(frontend, slotsFor(usable.length))));
   if (seconds !== undefined) add(`${view.sticky}${seconds}`, key);
   // One numbering for both views, so that a client keeps its backend when the policy changes.
-  const ids = seconds === undefined ? undefined : backendIds([...usable, ...local].map(backendText));
-  addBackends(add, { backends: view.backends, picks: view.picks }, key, usable, ids);
+  const ids = seconds === undefined ? undefined : idsOf([...usable, ...local]);
+  if (slots === undefined) addBackends(add, { backends: view.backends, picks: view.picks }, key, usable, ids);
+  else addSlots(add, view.backends, key, usable, slots);
   if (local.length > 0) {
-    add(view.frontendsLocal, key, slotText(slotsFor(local.length)));
+    add(view.frontendsLocal, key, classOctets(slotText(slotsFor(local.length))));
     addBackends(add, { backends: view.backendsLocal, picks: view.picksLocal }, key, local, ids);
   }
-  const hairpins = new Set<string>();
+  const hairpins = new Set<Octets>();
   for (const backend of [...usable, ...local]) {
     if (!backend.local) continue;
-    const address = formatAddress(backend.address);
-    hairpins.add(`${address} . ${address} . ${protocol} . ${backend.port}`);
+    const address = addressOctets(backend.address);
+    hairpins.add(address + address + protocolOctets(match.protocol) + portOctets(backend.port));
   }
   for (const hairpin of hairpins) add('hairpins', hairpin);
   return { ok: true, elements };
@@ -85,11 +95,21 @@ export function nodeElements(node: NodeForwarding): readonly Element[] {
     loopbacks.reduce((rest, hole) => rest.flatMap((one) => withoutPrefix(one, hole)), [each]),
   );
   for (const family of [4, 6] as const) {
-    for (const prefix of disjointPrefixes(nodePorts, family)) add({ family, set: 'nodeport_ips', key: prefixText(prefix) });
-    for (const prefix of disjointPrefixes(node.podPrefixes, family)) add({ family, set: 'pod_prefixes', key: prefixText(prefix) });
-    for (const prefix of disjointPrefixes(node.servicePrefixes, family)) add({ family, set: 'service_prefixes', key: prefixText(prefix) });
+    for (const prefix of disjointPrefixes(nodePorts, family)) add({ family, set: 'nodeport_ips', key: rangeOctets(prefix) });
+    for (const prefix of disjointPrefixes(node.podPrefixes, family)) add({ family, set: 'pod_prefixes', key: rangeOctets(prefix) });
+    for (const prefix of disjointPrefixes(unmasqueraded(node, family), family))
+      add({ family, set: 'unmasqueraded', key: rangeOctets(prefix) });
+    for (const prefix of disjointPrefixes(node.servicePrefixes, family)) add({ family, set: 'service_prefixes', key: rangeOctets(prefix) });
   }
   return [...elements.values()];
+}
+
+const everything = [prefix('0.0.0.0/0'), prefix('::/0')];
+
+function unmasqueraded({ podPrefixes, podInterfaces = [], masqueradeAll = false }: NodeForwarding, family: Family): readonly Prefix[] {
+  if (masqueradeAll) return [];
+  const known = podInterfaces.length > 0 || podPrefixes.some(({ address }) => address.family === family);
+  return known ? podPrefixes : everything;
 }
 
 /** The number of seconds a client is remembered: the first on the ladder that is not below what is asked. */
@@ -97,7 +117,7 @@ export function affinityTimeout(seconds: number): AffinitySeconds {
   return affinityLadder.find((step) => step >= seconds) ?? 86_400;
 }
 
-type Add = (set: SetName, key: string, value?: string) => void;
+type Add = (set: SetName, key: Octets, value?: Octets) => void;
 type BackendSets = 'backends' | 'backends_local' | 'nodeport_backends' | 'nodeport_backends_local';
 type PickSets = 'picks' | 'picks_local' | 'nodeport_picks' | 'nodeport_picks_local';
 
@@ -129,18 +149,38 @@ const nodePortSets = {
 function addBackends(
   add: Add,
   sets: { readonly backends: BackendSets; readonly picks: PickSets },
-  key: string,
+  key: Octets,
   backends: readonly Backend[],
-  ids: ReadonlyMap<string, string> | undefined,
+  ids: ReadonlyMap<Octets, Octets> | undefined,
 ): void {
-  const texts = [...new Set(backends.map(backendText))];
+  const distinct = [...new Set(backends.map(backendOctets))];
   const slots = slotsFor(backends.length);
   for (let slot = 0; slot < slots; slot++) {
-    const text = texts[slot % texts.length] ?? '';
-    if (ids === undefined) add(sets.backends, `${key} . ${slotText(slot)}`, text);
-    else add(sets.picks, `${key} . ${slotText(slot)}`, ids.get(text) ?? '');
+    const backend = distinct[slot % distinct.length] ?? '';
+    if (ids === undefined) add(sets.backends, key + slotOctets(slot), backend);
+    else add(sets.picks, key + slotOctets(slot), ids.get(backend) ?? '');
   }
-  if (ids !== undefined) for (const text of texts) add(sets.backends, `${key} . ${ids.get(text) ?? ''}`, text);
+  if (ids !== undefined) for (const backend of distinct) add(sets.backends, key + (ids.get(backend) ?? ''), backend);
+}
+
+function addSlots(add: Add, set: BackendSets, key: Octets, backends: readonly Backend[], { backendOf }: SlotTable): void {
+  const octets = backends.map(backendOctets);
+  for (const [slot, backend] of backendOf.entries()) add(set, key + slotOctets(slot), octets[backend] ?? '');
+}
+
+/** Backend to id. */
+function idsOf(backends: readonly Backend[]): ReadonlyMap<Octets, Octets> {
+  const ids = backendIds(backends.map(backendText));
+  return new Map(backends.map((backend) => [backendOctets(backend), classOctets(ids.get(backendText(backend)) ?? '')]));
+}
+
+const slots: Octets[] = [];
+const slotOctets = (slot: number): Octets => (slots[slot] ??= classOctets(slotText(slot)));
+
+function classOfFrontend(frontend: Frontend, drawn: number): string {
+  const { slots, affinitySeconds } = frontend;
+  if (slots !== undefined) return hashedClass(slots.hashed, slots.backendOf.length);
+  return classOf(kindOf(frontend), affinitySeconds !== undefined, drawn);
 }
 
 function kindOf(frontend: Frontend): Kind {
@@ -149,21 +189,28 @@ function kindOf(frontend: Frontend): Kind {
   return local ? 'external_local' : 'external';
 }
 
-function matchKey(match: FrontendMatch): string {
-  const port = `${match.protocol.toLowerCase()} . ${match.port}`;
-  return match.kind === 'address' ? `${formatAddress(match.address)} . ${port}` : port;
+function matchKey(match: FrontendMatch): Octets {
+  const port = protocolOctets(match.protocol) + portOctets(match.port);
+  return match.kind === 'address' ? addressOctets(match.address) + port : port;
 }
 
+function backendOctets(backend: Backend): Octets {
+  return addressOctets(backend.address) + portOctets(backend.port);
+}
+
+/** What the id of a backend is made from. */
 function backendText(backend: Backend): string {
   return `${formatAddress(backend.address)} . ${backend.port}`;
 }
 
 /** The planner never produces these; a frontend that cannot be expressed is reported, not guessed at. */
-function problemOf(frontend: Frontend): string | undefined {
+export function frontendProblem(frontend: Frontend): string | undefined {
   const { match } = frontend;
   const family = frontendFamily(match);
   if (!isPort(match.port)) return `port ${match.port} is outside 1..65535`;
   if (match.kind === 'nodePort' && frontend.scope === 'internal') return 'a NodePort is external';
+  const problem = frontend.slots === undefined ? undefined : slotsProblem(frontend, frontend.slots);
+  if (problem !== undefined) return problem;
   for (const backend of [...frontend.backends, ...frontend.localBackends]) {
     if (backend.address.family !== family) return `backend ${formatAddress(backend.address)} is of the other address family`;
     if (!isPort(backend.port)) return `backend port ${backend.port} is outside 1..65535`;
@@ -171,12 +218,14 @@ function problemOf(frontend: Frontend): string | undefined {
   return undefined;
 }
 
-const isPort = (port: number): boolean => Number.isInteger(port) && port >= 1 && port <= 65_535;
-
-/** nft lists a host prefix as an address. */
-function prefixText(prefix: Prefix): string {
-  return isHostPrefix(prefix) ? formatAddress(prefix.address) : formatPrefix(prefix);
+function slotsProblem({ match, scope, policy, backends, affinitySeconds }: Frontend, { backendOf }: SlotTable): string | undefined {
+  if (match.kind === 'nodePort' || scope === 'internal' || policy === 'Local' || affinitySeconds !== undefined)
+    return 'slots are for an external address under policy Cluster without session affinity';
+  if (!slotTableSizes.some((size) => size === backendOf.length)) return `there is no table of ${backendOf.length} slots`;
+  return backendOf.every((backend) => backend < backends.length) ? undefined : 'a slot has no backend';
 }
+
+const isPort = (port: number): boolean => Number.isInteger(port) && port >= 1 && port <= 65_535;
 
 /** Interval sets refuse overlaps: keeps the widest prefixes of the family. */
 function disjointPrefixes(prefixes: readonly Prefix[], family: Family): Prefix[] {

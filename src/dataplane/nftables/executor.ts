@@ -1,4 +1,4 @@
-import type { Element } from './elements.ts';
+import type { ElementList } from './element-list.ts';
 import type { TableListing } from './listing.ts';
 import type { Skeleton } from './skeleton.ts';
 
@@ -7,8 +7,8 @@ export interface Transaction {
   /** Tables that are made anew, whatever there was under their name. */
   readonly create: readonly Skeleton[];
   /** Before the additions, so that an element may change its value and a prefix its length. */
-  readonly deletes: readonly Element[];
-  readonly adds: readonly Element[];
+  readonly deletes: ElementList;
+  readonly adds: ElementList;
   /** What the transaction does to the revision set of the IPv4 table. */
   readonly revision: { readonly remove: readonly number[]; readonly add: number };
 }

@@ -1,19 +1,17 @@
 import { ok as assert } from 'node:assert';
+import type { Family } from '../../net/address.ts';
 import type { Frontend } from '../../net/frontend.ts';
+import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { divideFound } from './adoption.ts';
-import { ElementStore, planDifference, type Difference, type ElementChange } from './diff.ts';
-import type { Element } from './elements.ts';
+import { Difference, SharedElements } from './diff.ts';
+import { ElementList } from './element-list.ts';
 import type { NftExecutor } from './executor.ts';
 import { families } from './layout.ts';
-import { skeleton, type Skeleton } from './skeleton.ts';
-
-/** What one owner of elements is to have in the kernel: a frontend by its key, or the node. */
-export interface Target {
-  readonly elements: readonly Element[];
-  readonly frontend?: Frontend;
-}
+import type { Skeleton } from './skeleton.ts';
+import { elementsOf, frontendOf, type Target } from './target.ts';
+import { Turn } from './turn.ts';
 
 /** The owner of the elements that are not a frontend's. */
 export const nodeOwner = 'node';
@@ -32,12 +30,11 @@ export interface CommitResult {
   readonly transactions: number;
 }
 
-interface Record extends ElementChange {
+interface Change {
   readonly owner: string;
+  /** Undefined: it is to go. */
   readonly target: Target | undefined;
 }
-
-const nothing = { deletes: [], adds: [] } as const;
 
 /** Owns what a predecessor left and nobody has any more. */
 const adoptedOwner = 'adopted';
@@ -50,16 +47,19 @@ const adoptedOwner = 'adopted';
  */
 export class KernelTable {
   readonly #executor: NftExecutor;
+  readonly #clock: Clock;
   readonly #log: Log;
-  #store = new ElementStore();
-  #targets = new Map<string, Target>();
+  #shared = new SharedElements();
+  /** By owner: what it has in the kernel. */
+  #present = new Map<string, Target>();
   /** The numbers in the revision set, as far as known. */
   #revisions: readonly number[] = [];
   readonly #expected = new Set<number>();
   #adopted: boolean | undefined;
 
-  constructor(executor: NftExecutor, log: Log) {
+  constructor(executor: NftExecutor, clock: Clock, log: Log) {
     this.#executor = executor;
+    this.#clock = clock;
     this.#log = log;
   }
 
@@ -73,23 +73,17 @@ export class KernelTable {
     return this.#adopted === true;
   }
 
-  /** Elements that are known to be in the kernel. */
-  get size(): number {
-    return this.#store.size;
-  }
-
   /** Reads the kernel and brings it to exactly `targets`: an intact table is changed element by element, another one replaced. */
-  async synchronise(masqueradeBit: number, targets: ReadonlyMap<string, Target>): Promise<CommitResult> {
-    const found: Element[] = [];
+  async synchronise(skeletonOf: (family: Family) => Skeleton, targets: ReadonlyMap<string, Target>): Promise<CommitResult> {
+    const found = new ElementList();
     const creation: Skeleton[] = [];
     const revisions: number[] = [];
     let existed = true;
     for (const family of families) {
-      const wanted = skeleton(family, masqueradeBit);
+      const wanted = skeletonOf(family);
       const listing = await this.#executor.readTable(wanted);
       existed &&= listing !== undefined;
       if (listing?.intact === true) {
-        // One by one: hundreds of thousands are too many arguments of a call.
         for (const element of listing.elements) found.push(element);
         revisions.push(...listing.revisions);
       } else {
@@ -98,54 +92,50 @@ export class KernelTable {
       }
     }
     this.#adopted ??= existed;
-    const { owned, rest } = divideFound(found, targets);
-    const previous = this.#targets;
-    this.#targets = new Map([...owned, [adoptedOwner, rest] as const].map(([owner, elements]) => [owner, { elements }]));
-    this.#store = new ElementStore();
-    const present = [...this.#targets.values()].map(({ elements }) => ({ before: [], after: elements }));
-    this.#store.record(planDifference(this.#store, present));
+    const shared = new SharedElements();
+    const { owned, rest } = await divideFound(found, targets, shared, new Turn(this.#clock));
+    const previous = this.#present;
+    this.#present = new Map(targets);
+    for (const [owner, elements] of owned) this.#present.set(owner, { elements });
+    this.#present.set(adoptedOwner, { elements: rest });
+    for (const element of rest) shared.use(element);
+    this.#shared = shared;
     this.#revisions = revisions;
-    const result = await this.commit(new Map<string, Target | undefined>([[adoptedOwner, undefined], ...targets]), creation);
+    const changes = new Map<string, Target | undefined>([[adoptedOwner, undefined]]);
+    for (const owner of owned.keys()) changes.set(owner, targets.get(owner));
+    const result = await this.commit(changes, creation);
     // What the frontends were before the table was read again is what their flows were made with.
-    const committed = [...previous].flatMap(([owner, { frontend }]) =>
-      frontend === undefined || result.refused.has(owner) ? [] : [{ before: frontend, after: targets.get(owner)?.frontend }],
-    );
+    const committed = [...previous].flatMap(([owner, target]) => {
+      const before = frontendOf(target);
+      return before === undefined || result.refused.has(owner) ? [] : [{ before, after: frontendOf(targets.get(owner)) }];
+    });
     return { ...result, committed };
   }
 
   /** Changes some owners; undefined: it is gone. `creation`: tables to make before, in the same transaction. */
   async commit(targets: ReadonlyMap<string, Target | undefined>, creation: readonly Skeleton[] = []): Promise<CommitResult> {
-    const records: Record[] = [...targets].map(([owner, target]) => ({
-      owner,
-      target,
-      before: this.#targets.get(owner)?.elements ?? [],
-      after: target?.elements ?? [],
-    }));
+    const changes = [...targets].map(([owner, target]): Change => ({ owner, target }));
     const run = new Run();
-    if (await this.#attempt(records, creation, run)) return run;
-    if (creation.length > 0) {
-      await this.#transaction(creation, nothing);
-      run.transactions++;
-    } else {
-      await this.#transaction([], nothing);
-    }
-    await this.#bisect(records, run);
+    if (await this.#attempt(changes, creation, run)) return run;
+    await this.#transaction(creation, new Difference(this.#shared));
+    if (creation.length > 0) run.transactions++;
+    await this.#bisect(changes, run);
     return run;
   }
 
   /** Removes both tables, whatever is in them. */
   async remove(): Promise<void> {
     await this.#executor.removeTables();
-    this.#store = new ElementStore();
-    this.#targets = new Map();
+    this.#shared = new SharedElements();
+    this.#present = new Map();
     this.#revisions = [];
   }
 
-  async #bisect(records: readonly Record[], run: Run): Promise<void> {
-    const [only] = records;
+  async #bisect(changes: readonly Change[], run: Run): Promise<void> {
+    const [only] = changes;
     if (only === undefined) return;
-    const half = Math.ceil(records.length / 2);
-    for (const part of records.length === 1 ? [records] : [records.slice(0, half), records.slice(half)]) {
+    const half = Math.ceil(changes.length / 2);
+    for (const part of changes.length === 1 ? [changes] : [changes.slice(0, half), changes.slice(half)]) {
       if (await this.#attempt(part, [], run)) continue;
       const [alone, ...others] = part;
       if (alone === undefined || others.length > 0) {
@@ -159,9 +149,9 @@ export class KernelTable {
   }
 
   /** One transaction; false: the kernel refuses it, and nothing has changed. */
-  async #attempt(records: readonly Record[], creation: readonly Skeleton[], run: Run): Promise<boolean> {
-    const difference = planDifference(this.#store, records);
-    if (creation.length + difference.deletes.length + difference.adds.length > 0) {
+  async #attempt(changes: readonly Change[], creation: readonly Skeleton[], run: Run): Promise<boolean> {
+    const difference = await this.#difference(changes);
+    if (creation.length + difference.deletes.size + difference.adds.size > 0) {
       try {
         await this.#transaction(creation, difference);
       } catch (error) {
@@ -171,14 +161,29 @@ export class KernelTable {
       }
       run.transactions++;
     }
-    this.#store.record(difference);
-    for (const { owner, target } of records) {
-      const before = this.#targets.get(owner)?.frontend;
-      if (before !== undefined || target?.frontend !== undefined) run.committed.push({ before, after: target?.frontend });
-      if (target === undefined) this.#targets.delete(owner);
-      else this.#targets.set(owner, target);
+    this.#shared.record(difference);
+    for (const { owner, target } of changes) {
+      const before = frontendOf(this.#present.get(owner));
+      const after = frontendOf(target);
+      if (before !== undefined || after !== undefined) run.committed.push({ before, after });
+      if (target === undefined) this.#present.delete(owner);
+      else this.#present.set(owner, target);
     }
     return true;
+  }
+
+  async #difference(changes: readonly Change[]): Promise<Difference> {
+    const turn = new Turn(this.#clock);
+    const difference = new Difference(this.#shared);
+    for (const { owner, target } of changes) {
+      const before = this.#present.get(owner);
+      difference.include({
+        before: before === undefined ? [] : elementsOf(before),
+        after: target === undefined ? [] : elementsOf(target),
+      });
+      if (turn.isOver) await turn.end();
+    }
+    return difference.complete();
   }
 
   /** One transaction with a revision of its own. Creating the IPv4 table empties the revision set. */

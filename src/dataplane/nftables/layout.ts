@@ -1,4 +1,5 @@
 import type { Family } from '../../net/address.ts';
+import { fnv } from './classid.ts';
 
 /** The names and shapes of everything in our two tables, `ip herald` and `ip6 herald`. */
 export const tableName = 'herald';
@@ -6,15 +7,36 @@ export const families: readonly Family[] = [4, 6];
 export const tableFamily = (family: Family): 'ip' | 'ip6' => (family === 4 ? 'ip' : 'ip6');
 
 /** Raised with every change of the skeleton: a table of another version is replaced, one of this version adopted. */
-export const layoutVersion = 3;
+export const layoutVersion = 5;
+
+/** Interfaces of pods; they are in rules, as a set cannot hold the beginning of a name. */
+export interface PodInterfaces {
+  /** Names, or with a "*" at the end how they begin. */
+  readonly names: readonly string[];
+  /** ClusterIP traffic that comes in by them is masqueraded nevertheless. */
+  readonly masqueraded: boolean;
+}
+
+export const noPodInterfaces: PodInterfaces = { names: [], masqueraded: false };
 
 /** An empty chain whose name says what the constant part was generated from. */
-export function markerChain(masqueradeBit: number): string {
-  return `layout_${layoutVersion}_bit_${masqueradeBit}`;
+export function markerChain(masqueradeBit: number, { names, masqueraded }: PodInterfaces = noPodInterfaces): string {
+  // A name of a chain has no characters like "*", and an end.
+  const pods = names.length === 0 ? '' : `_pods_${fnv(`${masqueraded} ${names.join(' ')}`).toString(16)}`;
+  return `layout_${layoutVersion}_bit_${masqueradeBit}${pods}`;
 }
 
 /** One part of a key or of a value. `address` is of the table's family, `source` is an address or prefix. */
 export type Field = 'address' | 'source' | 'protocol' | 'port' | 'class';
+
+/** Octets of a field in a key or value of several: a multiple of four. No set of ours has a protocol or a port by itself. */
+export function fieldLength(family: Family, field: Field): number {
+  return (field === 'address' || field === 'source') && family === 6 ? 16 : 4;
+}
+
+export function fieldsLength(family: Family, fields: readonly Field[]): number {
+  return fields.reduce((sum, field) => sum + fieldLength(family, field), 0);
+}
 
 export interface SetShape {
   readonly key: readonly Field[];
@@ -59,6 +81,8 @@ export const setShapes = {
   nodeport_ips: { key: ['source'], interval: true },
   service_prefixes: { key: ['source'], interval: true },
   pod_prefixes: { key: ['source'], interval: true },
+  /** Sources whose ClusterIP traffic is not masqueraded. */
+  unmasqueraded: { key: ['source'], interval: true },
   /** A local backend as source and destination: a connection of a pod to itself. */
   hairpins: { key: ['address', 'address', 'protocol', 'port'] },
   /** Frontends with source ranges, and who may use them. */
@@ -77,6 +101,20 @@ export const allSets: ReadonlyMap<SetName, SetShape> = new Map<SetName, SetShape
   ...affinityLadder.map((seconds): [SetName, SetShape] => [`sticky_${seconds}`, { key: frontend }]),
   ...affinityLadder.map((seconds): [SetName, SetShape] => [`nodeport_sticky_${seconds}`, { key: nodePort }]),
 ]);
+
+/** Sets whose keys begin with the fields of a frontend, with the number of these fields: their elements are of that frontend alone. */
+const frontendFields: ReadonlyMap<SetName, number> = new Map(
+  [...allSets].flatMap(([set, { key }]) =>
+    [frontend, nodePort].flatMap((fields) => (fields.every((field, index) => key[index] === field) ? [[set, fields.length] as const] : [])),
+  ),
+);
+
+export const isOfOneFrontend = (set: SetName): boolean => frontendFields.has(set);
+
+/** Octets with which the keys of a set name their frontend. */
+export function frontendLength(family: Family, set: SetName): number {
+  return fieldsLength(family, (allSets.get(set)?.key ?? []).slice(0, frontendFields.get(set)));
+}
 
 /** The map that the kernel itself fills: frontend and client to backend id. */
 export const affinityMap = 'affinity';

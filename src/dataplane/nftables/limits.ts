@@ -3,7 +3,7 @@
 /** Up to this many backends every backend has one slot of its own. */
 export const exactSlots = 64;
 
-/** The most slots of a frontend. Of more backends than this, the first ones (in the order of the frontend) are used. */
+/** The most slots of a frontend whose backends are drawn at random. Of more backends than this, the first ones (in the order of the frontend) are used. */
 export const maximumSlots = 1024;
 
 /** Clients remembered for session affinity, per address family; beyond that, further clients are balanced afresh. */
@@ -29,6 +29,12 @@ export const dumpAttempts = 20;
 
 /** Datagrams of a list, or of events, that are read in one turn of the event loop. */
 export const datagramsPerTurn = 32;
+
+/** Milliseconds of work on many elements, after which the event loop has its turn. */
+export const turnMilliseconds = 8;
+
+/** Elements of a transaction of ours whose events are listened to; of a larger one the number is compared. */
+export const maximumHeardElements = 10_000;
 
 /** Milliseconds between two looks for events on the netlink socket. */
 export const monitorPoll = 100;

@@ -1,4 +1,6 @@
 import { formatAddress, parseAddress, type Family } from '../../net/address.ts';
+import { ElementList } from './element-list.ts';
+import { elementFromText } from './element-text.ts';
 import type { Element } from './elements.ts';
 import { affinityMap, allSets, revisionSet, type Field, type SetName } from './layout.ts';
 import type { Skeleton } from './skeleton.ts';
@@ -8,7 +10,7 @@ export interface TableListing {
   /** Every chain with its number of rules and every set is as the skeleton has it. */
   readonly intact: boolean;
   /** The churning elements; empty unless intact. */
-  readonly elements: readonly Element[];
+  readonly elements: ElementList;
   /** The numbers in the revision set. */
   readonly revisions: readonly number[];
 }
@@ -19,11 +21,11 @@ export interface TableListing {
  */
 export function readListing(json: unknown, skeleton: Skeleton): TableListing {
   const objects = (json as { nftables?: unknown } | null)?.nftables;
-  const broken: TableListing = { intact: false, elements: [], revisions: [] };
+  const broken: TableListing = { intact: false, elements: new ElementList(), revisions: [] };
   if (!Array.isArray(objects)) return broken;
   const rules = new Map<string, number>();
   const sets = new Set<string>();
-  const elements: Element[] = [];
+  const elements = new ElementList();
   const revisions: number[] = [];
   for (const object of objects as Record<string, Listed | undefined>[]) {
     if (object['chain'] !== undefined) rules.set(object['chain'].name, rules.get(object['chain'].name) ?? 0);
@@ -67,14 +69,11 @@ const isSetName = (name: string): name is SetName => (allSets as ReadonlyMap<str
 function readElement(family: Family, set: SetName, listed: unknown): Element | undefined {
   const shape = allSets.get(set);
   if (shape === undefined) return undefined;
-  if (shape.value === undefined) {
-    const key = readFields(listed, shape.key);
-    return key === undefined ? undefined : { family, set, key };
-  }
-  if (!Array.isArray(listed)) return undefined;
-  const key = readFields(listed[0], shape.key);
-  const value = readFields(listed[1], shape.value);
-  return key === undefined || value === undefined ? undefined : { family, set, key, value };
+  const [listedKey, listedValue] = shape.value === undefined ? [listed] : Array.isArray(listed) ? (listed as readonly unknown[]) : [];
+  const key = readFields(listedKey, shape.key);
+  const value = shape.value === undefined ? undefined : readFields(listedValue, shape.value);
+  if (key === undefined || (value === undefined && shape.value !== undefined)) return undefined;
+  return elementFromText(family, set, key, value);
 }
 
 function readFields(listed: unknown, fields: readonly Field[]): string | undefined {
@@ -108,7 +107,7 @@ function readField(part: unknown, field: Field): string | undefined {
       return address.ok ? formatAddress(address.value) : undefined;
     }
     case 'protocol':
-      return typeof part === 'string' ? part : protocolNumbers[String(part)];
+      return protocols[String(part)];
     case 'port':
       return typeof part === 'number' ? String(part) : undefined;
     case 'class':
@@ -117,7 +116,8 @@ function readField(part: unknown, field: Field): string | undefined {
   }
 }
 
-const protocolNumbers: Readonly<Record<string, string>> = { '6': 'tcp', '17': 'udp', '132': 'sctp' };
+/** By number too: nft knows names only from a file that may be missing. */
+const protocols: Readonly<Record<string, string>> = { '6': 'tcp', '17': 'udp', '132': 'sctp', tcp: 'tcp', udp: 'udp', sctp: 'sctp' };
 
 /** nft leaves out a zero major or minor: ":1" is 0:1, "1:" is 1:0. */
 function classText(text: string): string | undefined {

@@ -10,11 +10,15 @@ import { ipCommand } from '../routes/ip-command.ts';
 import type { RouteTable } from '../routes/unreachable-routes.ts';
 import { UnreachableSet } from '../routes/unreachable-set.ts';
 import { DesiredFrontends } from './desired.ts';
-import { frontendElements, nodeElements } from './elements.ts';
+import { frontendProblem, nodeElements } from './elements.ts';
 import type { NftExecutor } from './executor.ts';
-import { KernelTable, nodeOwner, type CommitResult, type Target } from './kernel-table.ts';
+import { KernelTable, nodeOwner, type CommitResult } from './kernel-table.ts';
+import { markerChain, type PodInterfaces } from './layout.ts';
 import { maximumConntrackQueue, repairDelay, repairInterval, repairRetry, retriesPerBatch } from './limits.ts';
 import { nftCommand } from './nft-command.ts';
+import { skeleton } from './skeleton.ts';
+import type { Target } from './target.ts';
+import { Turn } from './turn.ts';
 import { watchRuleset } from './watch.ts';
 
 export interface NftablesPorts {
@@ -42,7 +46,10 @@ export class NftablesDataplane implements Dataplane {
   readonly #kernel: KernelTable;
   readonly #unreachable: UnreachableSet;
   readonly #desired = new DesiredFrontends();
-  readonly #touched = new Set<string>();
+  /** What was asked for since the latest batch began. */
+  #incoming = new Map<string, ServiceForwarding | undefined>();
+  /** Services that are not among them are gone. */
+  #incomingIsAll = false;
   readonly #refused = new Map<string, string>();
   readonly #repairListeners: ((what: string) => void)[] = [];
   readonly #failureListeners: ((error: DataplaneError) => void)[] = [];
@@ -66,7 +73,7 @@ export class NftablesDataplane implements Dataplane {
 
   constructor(ports: NftablesPorts) {
     this.#ports = ports;
-    this.#kernel = new KernelTable(ports.executor, ports.log);
+    this.#kernel = new KernelTable(ports.executor, ports.clock, ports.log);
     this.#unreachable = new UnreachableSet(ports, (what) => this.#wasRepaired(what));
   }
 
@@ -77,8 +84,8 @@ export class NftablesDataplane implements Dataplane {
   replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult> {
     this.#cleared = false;
     this.#setNode(node);
-    for (const service of this.#desired.services()) if (!services.has(service)) this.#setService(service, undefined);
-    for (const [service, forwarding] of services) this.#setService(service, forwarding);
+    this.#incoming = new Map(services);
+    this.#incomingIsAll = true;
     this.#synchronised = false;
     const { executor, clock, log } = this.#ports;
     this.#watch ??= watchRuleset(executor, clock, log, {
@@ -94,16 +101,17 @@ export class NftablesDataplane implements Dataplane {
   }
 
   apply(changes: ForwardingChanges): Promise<ApplyResult> {
-    for (const [service, forwarding] of changes) this.#setService(service, forwarding);
+    for (const [service, forwarding] of changes) this.#incoming.set(service, forwarding);
     return this.#flush();
   }
 
   async clear(): Promise<void> {
     if (this.#cleared) return;
-    for (const service of this.#desired.services()) this.#desired.set(service, undefined);
+    this.#incoming = new Map();
+    this.#incomingIsAll = true;
     await this.#enqueue(async () => {
       await this.#stopWatching();
-      this.#touched.clear();
+      await this.#takeIncoming();
       this.#refused.clear();
       this.#synchronised = false;
       await this.#kernel.remove();
@@ -153,14 +161,9 @@ export class NftablesDataplane implements Dataplane {
   }
 
   #setNode(node: NodeForwarding): void {
-    // Another bit is another skeleton.
-    if (this.#node?.masqueradeBit !== node.masqueradeBit) this.#synchronised = false;
+    if (this.#node === undefined || markerOf(this.#node) !== markerOf(node)) this.#synchronised = false;
     this.#node = node;
     this.#nodeTouched = true;
-  }
-
-  #setService(service: string, forwarding: ServiceForwarding | undefined): void {
-    for (const key of this.#desired.set(service, forwarding)) this.#touched.add(key);
   }
 
   /** One batch for everything that is called before it begins, which is when the batch before has ended. */
@@ -177,20 +180,19 @@ export class NftablesDataplane implements Dataplane {
   }
 
   async #commit(): Promise<void> {
-    const touched = [...this.#touched];
     const nodeTouched = this.#nodeTouched;
-    this.#touched.clear();
     this.#nodeTouched = false;
+    const touched = await this.#takeIncoming();
     if (!this.#synchronised) {
       await this.#synchronise();
       return;
     }
-    const retries = [...this.#refused.keys()].filter((key) => !touched.includes(key)).slice(0, retriesPerBatch);
+    const retries = [...this.#refused.keys()].filter((key) => !touched.has(key)).slice(0, retriesPerBatch);
     const targets = new Map<string, Target | undefined>();
     if (nodeTouched) targets.set(nodeOwner, this.#nodeTarget());
-    this.#addTargets(touched, targets);
+    await this.#addTargets(touched, targets);
     const again = new Map<string, Target | undefined>();
-    this.#addTargets(retries, again);
+    await this.#addTargets(retries, again);
     try {
       this.#finish([...targets.keys()], await this.#kernel.commit(targets));
       if (again.size > 0) this.#finish([...again.keys()], await this.#kernel.commit(again));
@@ -203,30 +205,54 @@ export class NftablesDataplane implements Dataplane {
     }
   }
 
+  /** The keys of the frontends whose form may have changed. */
+  async #takeIncoming(): Promise<ReadonlySet<string>> {
+    const [incoming, isAll] = [this.#incoming, this.#incomingIsAll];
+    this.#incoming = new Map();
+    this.#incomingIsAll = false;
+    if (isAll) for (const service of this.#desired.services()) if (!incoming.has(service)) incoming.set(service, undefined);
+    const touched = new Set<string>();
+    const turn = new Turn(this.#ports.clock);
+    for (const [service, forwarding] of incoming) {
+      for (const key of this.#desired.set(service, forwarding)) touched.add(key);
+      if (turn.isOver) await turn.end();
+    }
+    return touched;
+  }
+
   async #synchronise(): Promise<CommitResult> {
     assert(this.#node !== undefined);
-    this.#synchronised = false;
-    const targets = new Map<string, Target>([[nodeOwner, this.#nodeTarget()]]);
-    this.#refused.clear();
-    this.#addTargets(this.#desired.keys(), targets);
-    const result = await this.#kernel.synchronise(this.#node.masqueradeBit, targets);
+    // From now on: who asks for another reading while this one goes on gets one.
     this.#synchronised = true;
-    this.#flowsUnknown = true;
-    this.#finish([], result);
-    return result;
+    try {
+      const targets = new Map<string, Target>([[nodeOwner, this.#nodeTarget()]]);
+      this.#refused.clear();
+      await this.#addTargets(this.#desired.keys(), targets);
+      const { masqueradeBit } = this.#node;
+      const pods = podInterfacesOf(this.#node);
+      const result = await this.#kernel.synchronise((family) => skeleton(family, masqueradeBit, pods), targets);
+      this.#flowsUnknown = true;
+      this.#finish([], result);
+      return result;
+    } catch (error) {
+      this.#synchronised = false;
+      throw error;
+    }
   }
 
   /** What cannot be expressed is refused here, and stays in the kernel as it was. */
-  #addTargets(keys: Iterable<string>, targets: Map<string, Target | undefined>): void {
+  async #addTargets(keys: Iterable<string>, targets: Map<string, Target | undefined>): Promise<void> {
+    const turn = new Turn(this.#ports.clock);
     for (const key of keys) {
+      if (turn.isOver) await turn.end();
       const frontend = this.#desired.get(key)?.frontend;
       if (frontend === undefined) {
         targets.set(key, undefined);
         continue;
       }
-      const result = frontendElements(frontend);
-      if (result.ok) targets.set(key, { elements: result.elements, frontend });
-      else this.#refused.set(key, result.problem);
+      const problem = frontendProblem(frontend);
+      if (problem === undefined) targets.set(key, { frontend });
+      else this.#refused.set(key, problem);
     }
   }
 
@@ -267,7 +293,7 @@ export class NftablesDataplane implements Dataplane {
   async #findStrays(): Promise<void> {
     try {
       const flows = await this.#ports.conntrack.list();
-      const frontends = [...this.#desired.keys()].flatMap((key) => this.#desired.get(key)?.frontend ?? []);
+      const frontends = Array.from(this.#desired.frontends(), ({ frontend }) => frontend).filter(({ match }) => match.protocol !== 'TCP');
       const strays = strayFlows(flows, frontends, this.#node?.nodePortAddresses ?? []);
       this.#staleFlows.push(...strays.slice(0, Math.max(0, maximumConntrackQueue - this.#staleFlows.length)));
     } catch (error) {
@@ -321,4 +347,13 @@ export class NftablesDataplane implements Dataplane {
     this.#tail = result.catch(() => undefined);
     return result;
   }
+}
+
+function podInterfacesOf({ podInterfaces, masqueradeAll }: NodeForwarding): PodInterfaces {
+  return { names: podInterfaces ?? [], masqueraded: masqueradeAll === true };
+}
+
+/** What is the same for the same skeleton. */
+function markerOf(node: NodeForwarding): string {
+  return markerChain(node.masqueradeBit, podInterfacesOf(node));
 }

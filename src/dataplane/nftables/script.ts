@@ -1,4 +1,5 @@
-import type { Element } from './elements.ts';
+import type { ElementList } from './element-list.ts';
+import { keyText, valueText } from './element-text.ts';
 import type { Transaction } from './executor.ts';
 import { families, revisionSet, tableFamily, tableName } from './layout.ts';
 import { elementsPerStatement } from './limits.ts';
@@ -21,19 +22,18 @@ export function removalScript(): string[] {
   return families.flatMap((family) => ['add', 'delete'].map((verb) => `${verb} table ${tableFamily(family)} ${tableName}`));
 }
 
-function statements(verb: 'add' | 'delete', elements: readonly Element[]): string[] {
-  const bySet = new Map<string, string[]>();
-  for (const element of elements) {
-    const where = `element ${tableFamily(element.family)} ${tableName} ${element.set}`;
-    const text = verb === 'add' && element.value !== undefined ? `${element.key} : ${element.value}` : element.key;
-    const texts = bySet.get(where);
-    if (texts === undefined) bySet.set(where, [text]);
-    else texts.push(text);
-  }
+function statements(verb: 'add' | 'delete', elements: ElementList): string[] {
   const lines: string[] = [];
-  for (const [where, texts] of bySet) {
-    for (let start = 0; start < texts.length; start += elementsPerStatement) {
-      lines.push(`${verb} ${where} { ${texts.slice(start, start + elementsPerStatement).join(' , ')} }`);
+  for (const packed of elements.packedSets()) {
+    const where = `element ${tableFamily(packed.family)} ${tableName} ${packed.set}`;
+    for (let start = 0; start < packed.length; start += elementsPerStatement) {
+      const length = Math.min(elementsPerStatement, packed.length - start);
+      const texts = Array.from({ length }, (_, index) => {
+        const element = packed.at(start + index);
+        const value = verb === 'add' ? valueText(element) : undefined;
+        return value === undefined ? keyText(element) : `${keyText(element)} : ${value}`;
+      });
+      lines.push(`${verb} ${where} { ${texts.join(' , ')} }`);
     }
   }
   return lines;

@@ -1,15 +1,19 @@
 import type { Family } from '../../net/address.ts';
-import { classOf, kinds, rejectClass, slotCounts, slotText, type Kind } from './classid.ts';
+import { hashSeed, type Hashed } from '../../net/connection-hash.ts';
+import { slotTableSizes } from '../../net/frontend.ts';
+import { classOf, hashedClass, kinds, rejectClass, slotCounts, slotText, type Kind } from './classid.ts';
 import {
   affinityLadder,
   affinityMap,
   allSets,
   markerChain,
+  noPodInterfaces,
   revisionSet,
   tableFamily,
   tableName,
   type AffinitySeconds,
   type Field,
+  type PodInterfaces,
 } from './layout.ts';
 import { maximumAffinityClients } from './limits.ts';
 
@@ -40,7 +44,7 @@ export interface Chain {
  *
  * `meta priority` is the scratch register: a lookup that misses ends its rule, and IPv4 forwarding overwrites it anyway.
  */
-export function skeleton(family: Family, masqueradeBit: number): Skeleton {
+export function skeleton(family: Family, masqueradeBit: number, pods = noPodInterfaces): Skeleton {
   const ip = tableFamily(family);
   const mark = `0x${(2 ** masqueradeBit).toString(16)}`;
   const sets = new Map<string, string>();
@@ -54,6 +58,7 @@ export function skeleton(family: Family, masqueradeBit: number): Skeleton {
   maps.set(affinityMap, `${affinityType(family)} ; size ${maximumAffinityClients} ; flags dynamic,timeout ; timeout 1d ;`);
   const views = [addressView(ip), nodePortView(ip)];
   const requestMasquerade = `meta mark set meta mark or ${mark}`;
+  const podMatches = [`${ip} saddr @pod_prefixes`, ...pods.names.map((name) => `iifname "${name}"`)];
   return {
     family,
     sets,
@@ -65,12 +70,14 @@ export function skeleton(family: Family, masqueradeBit: number): Skeleton {
       ['remainders', remainderVerdicts()],
     ]),
     chains: new Map<string, Chain>([
-      [markerChain(masqueradeBit), { rules: [] }],
+      [markerChain(masqueradeBit, pods), { rules: [] }],
+      [masqueradeUnlessPod, { rules: masqueradeUnlessPodRules(ip, requestMasquerade, pods) }],
       ...slotCounts.map((count): [string, Chain] => [`draw_${count}`, { rules: [`meta priority set numgen random mod ${count}`] }]),
+      ...hashedSlots.map(([hashed, slots]): [string, Chain] => [`hash_${hashed}_${slots}`, { rules: [hashRule(ip, hashed, slots)] }]),
       ...views.flatMap((view) => deliveryChains(ip, view)),
-      ...kindChains(ip, views[0] ?? addressView(ip), requestMasquerade, kinds),
-      ...kindChains(ip, views[1] ?? nodePortView(ip), requestMasquerade, ['external', 'external_local']),
-      ...hookChains(ip, mark),
+      ...kindChains(views[0] ?? addressView(ip), podMatches, requestMasquerade, kinds),
+      ...kindChains(views[1] ?? nodePortView(ip), podMatches, requestMasquerade, ['external', 'external_local']),
+      ...hookChains(ip, podMatches, mark),
     ]),
   };
 }
@@ -103,6 +110,14 @@ interface View {
 
 const addressView = (ip: 'ip' | 'ip6'): View => ({ prefix: '', frontends: 'frontends', key: `${ip} daddr . meta l4proto . th dport` });
 const nodePortView = (_ip: 'ip' | 'ip6'): View => ({ prefix: 'nodeport_', frontends: 'nodeports', key: 'meta l4proto . th dport' });
+
+const hashedSlots = (['connection', 'client'] as const).flatMap((hashed) => slotTableSizes.map((slots) => [hashed, slots] as const));
+
+/** What src/net/connection-hash.ts computes. */
+function hashRule(ip: 'ip' | 'ip6', hashed: Hashed, slots: number): string {
+  const source = hashed === 'client' ? `${ip} saddr` : `${ip} saddr . th sport`;
+  return `meta priority set jhash ${source} mod ${slots} seed 0x${hashSeed.toString(16)}`;
+}
 
 /** From the class to the backend: any or local, with and without session affinity. Undelivered packets come back. */
 function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
@@ -166,30 +181,41 @@ function affinityOrder(): AffinitySeconds[] {
   return [10_800, ...affinityLadder.filter((seconds) => seconds !== 10_800)];
 }
 
-function kindChains(ip: 'ip' | 'ip6', view: View, requestMasquerade: string, of: readonly Kind[]): [string, Chain][] {
+const masqueradeUnlessPod = 'masquerade_unless_pod';
+
+function masqueradeUnlessPodRules(ip: 'ip' | 'ip6', requestMasquerade: string, pods: PodInterfaces): string[] {
+  const interfaces = pods.masqueraded ? [] : pods.names;
+  return [`${ip} saddr @unmasqueraded return`, ...interfaces.map((name) => `iifname "${name}" return`), requestMasquerade];
+}
+
+function kindChains(view: View, podMatches: readonly string[], requestMasquerade: string, of: readonly Kind[]): [string, Chain][] {
   return of.flatMap((kind) =>
     ['', '_sticky'].map((sticky): [string, Chain] => [
       `${view.prefix}${kind}${sticky}`,
-      { rules: kindRules(ip, kind, requestMasquerade, `${view.prefix}balance${sticky}`, `${view.prefix}balance_local${sticky}`) },
+      { rules: kindRules(kind, podMatches, requestMasquerade, `${view.prefix}balance${sticky}`, `${view.prefix}balance_local${sticky}`) },
     ]),
   );
 }
 
-function kindRules(ip: 'ip' | 'ip6', kind: Kind, requestMasquerade: string, any: string, local: string): string[] {
+function kindRules(kind: Kind, podMatches: readonly string[], requestMasquerade: string, any: string, local: string): string[] {
   switch (kind) {
     case 'internal':
-      return [`${ip} saddr != @pod_prefixes ${requestMasquerade}`, `goto ${any}`];
+      return [`jump ${masqueradeUnlessPod}`, `goto ${any}`];
     case 'internal_local':
-      return [`${ip} saddr != @pod_prefixes ${requestMasquerade}`, `goto ${local}`];
+      return [`jump ${masqueradeUnlessPod}`, `goto ${local}`];
     case 'external':
       return [requestMasquerade, `goto ${any}`];
     case 'external_local':
       // Pods and the node itself get what a load balancer that sends to any node would have given them.
-      return [`${ip} saddr @pod_prefixes goto ${any}`, `fib saddr type local ${requestMasquerade} goto ${any}`, `goto ${local}`];
+      return [
+        ...podMatches.map((match) => `${match} goto ${any}`),
+        `fib saddr type local ${requestMasquerade} goto ${any}`,
+        `goto ${local}`,
+      ];
   }
 }
 
-function hookChains(ip: 'ip' | 'ip6', mark: string): [string, Chain][] {
+function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: string): [string, Chain][] {
   const views = [addressView(ip), nodePortView(ip)] as const;
   const { key } = views[0];
   const check = ['ct state new jump undelivered', 'ct state new jump unowned'];
@@ -215,7 +241,7 @@ function hookChains(ip: 'ip' | 'ip6', mark: string): [string, Chain][] {
     // ICMP errors are rate limited by the kernel: a reset is what refuses twenty connections in a row without a wait.
     ['refuse', { rules: ['meta l4proto tcp reject with tcp reset', 'reject'] }],
     // Pods and the node itself have all backends, also where the one they got is the frontend.
-    ['nothing_local', { rules: [`${ip} saddr @pod_prefixes return`, 'fib saddr type local return', 'drop'] }],
+    ['nothing_local', { rules: [...podMatches.map((match) => `${match} return`), 'fib saddr type local return', 'drop'] }],
     // Translated packets have a backend, which may itself be a frontend: that of a host network pod is an address of a node.
     // Where it is the very same frontend, conntrack counts no translation, but there is a local backend.
     [
@@ -288,10 +314,11 @@ function kindVerdicts(prefix: string, of: readonly Kind[]): ReadonlyMap<string, 
       for (const slots of slotCounts) verdicts.set(classOf(kind, sticky, slots), `goto ${prefix}${kind}${sticky ? '_sticky' : ''}`);
     }
   }
+  if (prefix === '') for (const [hashed, slots] of hashedSlots) verdicts.set(hashedClass(hashed, slots), 'goto external');
   return verdicts;
 }
 
-/** A class of any kind, or the class of a local map, to the chain that draws one of its slots and returns. */
+/** A class of any kind, or the class of a local map, to the chain that draws or computes one of its slots and returns. */
 function drawVerdicts(): ReadonlyMap<string, string> {
   const verdicts = new Map<string, string>();
   for (const slots of slotCounts) {
@@ -300,6 +327,7 @@ function drawVerdicts(): ReadonlyMap<string, string> {
       for (const sticky of [false, true]) verdicts.set(classOf(kind, sticky, slots), `jump draw_${slots}`);
     }
   }
+  for (const [hashed, slots] of hashedSlots) verdicts.set(hashedClass(hashed, slots), `jump hash_${hashed}_${slots}`);
   return verdicts;
 }
 

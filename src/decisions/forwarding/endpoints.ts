@@ -13,12 +13,16 @@ export interface NodePlace {
 /** An endpoint with the port number that one port of a Service has on it. */
 export interface Target extends Endpoint {
   readonly port: number;
+  /** Absent: 1. */
+  readonly weight?: number;
 }
 
 /** The endpoints that may get new connections. */
 export interface EndpointChoice<E extends Endpoint> {
   /** Under policy Cluster: narrowed by topology hints. Empty only where nothing at all can take traffic. */
   readonly cluster: readonly E[];
+  /** The same, whatever the hints say: on every node the same. */
+  readonly everywhere: readonly E[];
   /** Under policy Local: those on the node, whatever the hints say. */
   readonly local: readonly E[];
 }
@@ -37,8 +41,10 @@ export function placeOf(snapshot: Snapshot, nodeName: string): NodePlace {
 export function chooseEndpoints<E extends Endpoint>(endpoints: readonly E[], node: NodePlace): EndpointChoice<E> {
   const local = endpoints.filter(({ nodeName }) => nodeName === node.name);
   const ready = endpoints.filter((endpoint) => endpoint.ready);
+  const everywhere = ready.length > 0 ? ready : endpoints.filter(lastResort);
   return {
-    cluster: ready.length > 0 ? nearest(ready, node) : endpoints.filter(lastResort),
+    cluster: ready.length > 0 ? nearest(ready, node) : everywhere,
+    everywhere,
     local: local.some((endpoint) => endpoint.ready) ? local.filter((endpoint) => endpoint.ready) : local.filter(lastResort),
   };
 }
@@ -58,7 +64,9 @@ export function targetsOf(snapshot: Snapshot, service: Service, port: ServicePor
         if (endpoint.address.family !== family) continue;
         const key = `${formatAddress(endpoint.address)} ${slicePort.port}`;
         const known = targets.get(key);
-        if (known === undefined || rank(endpoint) < rank(known)) targets.set(key, { ...endpoint, port: slicePort.port });
+        if (known === undefined || rank(endpoint) < rank(known)) {
+          targets.set(key, { ...endpoint, port: slicePort.port, ...(slice.weight === undefined ? {} : { weight: slice.weight }) });
+        }
       }
     }
   }

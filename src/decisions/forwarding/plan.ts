@@ -1,4 +1,4 @@
-import { compareAddresses, type Address, type Family } from '../../net/address.ts';
+import type { Address, Family } from '../../net/address.ts';
 import {
   frontendFamily,
   frontendKey,
@@ -7,11 +7,14 @@ import {
   type FrontendMatch,
   type FrontendScope,
   type ServiceForwarding,
+  type SlotTable,
 } from '../../net/frontend.ts';
 import { familyOf, hostPrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { assignedAddresses, type Service, type ServicePort } from '../../model/service.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
+import { consistentHashing, slotTable, sortTargets, type ConsistentHashing } from './balancing.ts';
+import { planDirectReturn } from '../direct-return/plan.ts';
 import { chooseEndpoints, placeOf, targetsOf, type NodePlace, type Target } from './endpoints.ts';
 import { whyExternalIPDenied } from './external-ips.ts';
 import { isInScope } from './scope.ts';
@@ -43,9 +46,10 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
   ];
   const place = placeOf(snapshot, nodeName);
   const nodeAddresses = snapshot.nodes.get(nodeName)?.internalIPs ?? [];
+  const hashing = listeners.some(({ scope }) => scope === 'external') ? consistentHashing(snapshot.config, service) : undefined;
   const frontends = new Map<string, Frontend>();
   for (const port of service.ports) {
-    const backends = backendsByFamily(snapshot, service, port, place);
+    const backends = backendsByFamily(snapshot, service, port, place, hashing);
     for (const { match, scope, guarded } of listenersOfPort(service, port, listeners)) {
       const choice = backends.get(frontendFamily(match));
       const key = frontendKey(match);
@@ -61,7 +65,9 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
   const sorted = [...frontends].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, frontend]) => frontend);
   const { services } = snapshot.config;
   const ours = sorted.filter((frontend) => isInScope(services, frontend));
-  return { forwarding: { frontends: ours }, elsewhere: sorted.filter((frontend) => !isInScope(services, frontend)), reasons };
+  const elsewhere = sorted.filter((frontend) => !isInScope(services, frontend));
+  const direct = planDirectReturn(snapshot, service, nodeName, ours);
+  return { forwarding: { frontends: direct.frontends }, elsewhere, reasons: [...reasons, ...direct.reasons] };
 }
 
 interface Listener {
@@ -81,6 +87,14 @@ interface Backends {
   readonly cluster: readonly Backend[];
   readonly local: readonly Backend[];
   /** Serving and in neither list, of protocols whose flows the kernel does not know the end of. */
+  readonly retained: readonly Backend[];
+  /** For frontends with consistent hashing, which is the same on every node. Absent: none, or no backend. */
+  readonly hashed?: HashedBackends;
+}
+
+interface HashedBackends {
+  readonly cluster: readonly Backend[];
+  readonly slots: SlotTable;
   readonly retained: readonly Backend[];
 }
 
@@ -110,22 +124,49 @@ function listenersOfPort(service: Service, { protocol, port, nodePort }: Service
   return [...onAddresses, ...onNode];
 }
 
-function backendsByFamily(snapshot: Snapshot, service: Service, port: ServicePort, place: NodePlace): Map<Family, Backends> {
+function backendsByFamily(
+  snapshot: Snapshot,
+  service: Service,
+  port: ServicePort,
+  place: NodePlace,
+  hashing: ConsistentHashing | undefined,
+): Map<Family, Backends> {
   return new Map(
     service.ipFamilies.map((family) => {
       const targets = targetsOf(snapshot, service, port, family);
-      const { cluster, local } = chooseEndpoints(targets, place);
-      const chosen = new Set([...cluster, ...local]);
-      const retained = port.protocol === 'TCP' ? [] : targets.filter((target) => (target.ready || target.serving) && !chosen.has(target));
-      return [family, { cluster: toBackends(cluster, place), local: toBackends(local, place), retained: toBackends(retained, place) }];
+      const { cluster, everywhere, local } = chooseEndpoints(targets, place);
+      const retainedBeside = (chosen: ReadonlySet<Target>): Backend[] => {
+        const serving = port.protocol === 'TCP' ? [] : targets.filter((target) => (target.ready || target.serving) && !chosen.has(target));
+        return toBackends(serving, place);
+      };
+      const backends = {
+        cluster: toBackends(cluster, place),
+        local: toBackends(local, place),
+        retained: retainedBeside(new Set([...cluster, ...local])),
+      };
+      if (hashing === undefined || everywhere.length === 0) return [family, backends];
+      const sorted = sortTargets(everywhere);
+      const hashed = {
+        cluster: sorted.map((target) => ({ ...toBackend(target, place), ...nodeOf(snapshot, target, family) })),
+        slots: slotTable(service, sorted, hashing),
+        retained: retainedBeside(new Set(everywhere)),
+      };
+      return [family, { ...backends, hashed }];
     }),
   );
 }
 
 function toBackends(targets: readonly Target[], place: NodePlace): Backend[] {
-  return targets
-    .map(({ address, port, nodeName }) => ({ address, port, local: nodeName === place.name }))
-    .sort((a, b) => compareAddresses(a.address, b.address) || a.port - b.port);
+  return sortTargets(targets).map((target) => toBackend(target, place));
+}
+
+function toBackend({ address, port, nodeName }: Target, place: NodePlace): Backend {
+  return { address, port, local: nodeName === place.name };
+}
+
+function nodeOf(snapshot: Snapshot, { nodeName }: Target, family: Family): Pick<Backend, 'node'> {
+  const node = snapshot.nodes.get(nodeName ?? '')?.internalIPs.find((address) => address.family === family);
+  return node === undefined ? {} : { node };
 }
 
 /** Undefined: everyone. */
@@ -144,14 +185,17 @@ function frontend(
   sourceRanges: readonly Prefix[] | undefined,
 ): Frontend {
   const policy = scope === 'internal' ? service.internalTrafficPolicy : service.externalTrafficPolicy;
+  const hashed = scope === 'external' && match.kind === 'address' ? choice.hashed : undefined;
+  const { cluster, retained } = hashed ?? choice;
   return {
     match,
     scope,
     policy,
-    backends: choice.cluster,
+    backends: cluster,
+    ...(hashed === undefined ? {} : { slots: hashed.slots }),
     localBackends: policy === 'Local' ? choice.local : [],
-    ...(service.affinitySeconds === undefined ? {} : { affinitySeconds: service.affinitySeconds }),
-    ...(choice.retained.length === 0 ? {} : { retained: choice.retained }),
+    ...(service.affinitySeconds === undefined || hashed !== undefined ? {} : { affinitySeconds: service.affinitySeconds }),
+    ...(retained.length === 0 ? {} : { retained }),
     ...(sourceRanges === undefined ? {} : { sourceRanges }),
   };
 }

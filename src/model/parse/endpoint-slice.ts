@@ -1,7 +1,8 @@
 import { formatAddress, parseAddressLeniently, type Family } from '../../net/address.ts';
-import { labels } from '../annotations.ts';
+import { labels, weightAnnotation } from '../annotations.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../endpoint-slice.ts';
 import { limits } from '../limits.ts';
+import type { Labels } from '../metadata.ts';
 import { readMetadata } from './metadata.ts';
 import type { Fields } from './fields.ts';
 import type { ParseOptions, Read } from './result.ts';
@@ -21,7 +22,21 @@ export function readEndpointSlice(fields: Fields, options: ParseOptions): Read<E
   if (metadata === undefined) return {};
   const service = metadata.labels[labels.serviceName];
   const owned = service === undefined || service === '' ? {} : { service: `${metadata.namespace}/${service}` as const };
-  return { object: { kind: 'EndpointSlice', metadata, ...owned, family, ports, endpoints } };
+  return { object: { kind: 'EndpointSlice', metadata, ...owned, family, ports, endpoints, ...readWeight(fields, metadata.annotations) } };
+}
+
+/** A mistake must not take the endpoints away: the weight is left out. */
+function readWeight(fields: Fields, annotations: Labels): Pick<EndpointSlice, 'weight'> {
+  const written = annotations[weightAnnotation] ?? '';
+  if (written === '') return {};
+  const weight = Number(written);
+  if (/^\d{1,3}$/.test(written) && weight >= 1 && weight <= limits.endpointWeight) return { weight };
+  fields.partialProblem(
+    ['metadata', 'annotations', weightAnnotation],
+    `is ${JSON.stringify(written.slice(0, 60))}`,
+    `write a whole number from 1 to ${limits.endpointWeight}`,
+  );
+  return {};
 }
 
 /** A port without a number means "all ports", which no proxy can forward. */
@@ -39,7 +54,7 @@ function readEndpoint(item: Fields, family: Family): Endpoint | undefined {
   const [address] = item.parsedList('addresses', limits.addressesPerEndpoint, parseAddressLeniently);
   const conditions = item.object('conditions');
   const ready = conditions.boolean('ready') ?? true;
-  const serving = conditions.boolean('serving') ?? ready;
+  const serving = conditions.boolean('serving') ?? true;
   const terminating = conditions.boolean('terminating') ?? false;
   const nodeName = item.text('nodeName') ?? '';
   const zone = item.text('zone') ?? '';

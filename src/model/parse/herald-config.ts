@@ -1,5 +1,7 @@
+import { slotTableSizes, type SlotTableSize } from '../../net/frontend.ts';
+import { parseInterfacePattern } from '../../net/interface-pattern.ts';
 import { parsePrefix } from '../../net/prefix.ts';
-import type { HeraldConfig, ServicesScope } from '../configuration.ts';
+import { directReturnModes, type HeraldConfig, type ServicesScope } from '../configuration.ts';
 import { besideKubeProxyBit, defaultConfig } from '../default-config.ts';
 import { limits } from '../limits.ts';
 import { readMetadata } from './metadata.ts';
@@ -17,18 +19,31 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
   const serviceProxyName = spec.text('serviceProxyName');
   const config = {
     podCIDRs: spec.parsedList('podCIDRs', limits.cidrs, parsePrefix),
+    podInterfaces: spec.parsedList('podInterfaces', limits.podInterfaces, parseInterfacePattern),
+    masqueradeAll: spec.boolean('masqueradeAll') ?? defaultConfig.masqueradeAll,
     serviceCIDRs: spec.parsedList('serviceCIDRs', limits.cidrs, parsePrefix),
     nodePortAddresses: spec.parsedList('nodePortAddresses', limits.cidrs, parsePrefix),
     ...(serviceProxyName === undefined ? {} : { serviceProxyName }),
     sourceRangesEverywhere: spec.boolean('sourceRangesEverywhere') ?? defaultConfig.sourceRangesEverywhere,
     masqueradeBit: spec.integer('masqueradeBit', 0, 31) ?? (services === 'all' ? defaultConfig.masqueradeBit : besideKubeProxyBit),
+    consistentHashing: spec.boolean('consistentHashing') ?? defaultConfig.consistentHashing,
+    hashSlots: readHashSlots(spec),
     loadBalancerClass: spec.text('loadBalancerClass') ?? defaultConfig.loadBalancerClass,
     defaultClass: spec.boolean('defaultClass') ?? defaultConfig.defaultClass,
     drainSeconds: spec.integer('drainSeconds', 0, 3600) ?? defaultConfig.drainSeconds,
+    directReturn: spec.boolean('directReturn') ?? defaultConfig.directReturn,
+    directReturnMode: spec.oneOf('directReturnMode', directReturnModes) ?? defaultConfig.directReturnMode,
   };
   if (!/^[\w.-]+\/[\w.-]+$/.test(config.loadBalancerClass)) {
     spec.problem('loadBalancerClass', 'is not a class', 'write a name with a prefix, for example herald.dev/herald');
   }
   fields.raw('status');
   return metadata === undefined ? {} : { object: { kind: 'HeraldConfig', metadata, services, ...config } };
+}
+
+function readHashSlots(spec: Fields): SlotTableSize {
+  const written = spec.integer('hashSlots', 1, 65_535) ?? defaultConfig.hashSlots;
+  const size = slotTableSizes.find((size) => size === written);
+  if (size === undefined) spec.problem('hashSlots', `is ${written}`, `write one of ${slotTableSizes.join(', ')}`);
+  return size ?? defaultConfig.hashSlots;
 }

@@ -1,6 +1,8 @@
+import { passingWays } from '../../net/direct-return.ts';
+import { parsePrefix } from '../../net/prefix.ts';
 import { limits } from '../limits.ts';
 import type { ServiceKey } from '../metadata.ts';
-import type { NodeState, ServiceDifference, SessionStatus } from '../node-state.ts';
+import type { DirectReturnReport, NodeState, ServiceDifference, SessionStatus } from '../node-state.ts';
 import { catalogue, reason, says, type Reason } from '../reasons.ts';
 import { isRecord, type Fields } from './fields.ts';
 import { readMetadata } from './metadata.ts';
@@ -20,6 +22,7 @@ export function readNodeState(fields: Fields, options: ParseOptions): Read<NodeS
   const truncated = status.boolean('truncated') === true;
   const problem = status.has('problem') ? readReason(status.object('problem')) : undefined;
   const host = status.objects('host', limits.hostReasons).map(readReason);
+  const directReturn = status.has('directReturn') ? readDirectReturn(status.object('directReturn')) : undefined;
   if (metadata === undefined) return {};
   return {
     object: {
@@ -32,7 +35,22 @@ export function readNodeState(fields: Fields, options: ParseOptions): Read<NodeS
       ...(truncated ? { truncated } : {}),
       ...(problem === undefined ? {} : { problem }),
       ...(host.length === 0 ? {} : { host }),
+      ...(directReturn === undefined ? {} : { directReturn }),
     },
+  };
+}
+
+function readDirectReturn(fields: Fields): DirectReturnReport {
+  const known = <T extends string>(name: string, of: readonly T[]): T[] => {
+    const written = new Set(fields.texts(name, limits.names));
+    return of.filter((word) => written.has(word));
+  };
+  return {
+    receives: known('receives', ['link', 'vxlan']),
+    passes: known('passes', passingWays),
+    networks: fields.parsedList('networks', limits.nodeAddresses, parsePrefix),
+    linkAddresses: fields.texts('linkAddresses', limits.nodeAddresses).filter((text) => /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/.test(text)),
+    interfaces: fields.texts('interfaces', limits.nodeAddresses).filter((text) => /^[^\s/]{1,15}$/.test(text)),
   };
 }
 

@@ -7,8 +7,10 @@ import { isLabelName, readMetadata } from './metadata.ts';
 import type { Fields } from './fields.ts';
 import type { ParseOptions, Read } from './result.ts';
 import { readIngress } from './ingress.ts';
+import { readBalancing } from './service-balancing.ts';
 import { readClusterAddresses } from './service-addresses.ts';
 import { readServicePorts } from './service-ports.ts';
+import { readDirectReturn } from './service-direct-return.ts';
 import { readRequest } from './service-request.ts';
 import { specialAddress } from './special-address.ts';
 
@@ -38,6 +40,7 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
     spec.problem('healthCheckNodePort', 'is only for type LoadBalancer with externalTrafficPolicy Local', 'remove it');
   }
   const internalTrafficPolicy = spec.oneOf('internalTrafficPolicy', ['Cluster', 'Local']) ?? 'Cluster';
+  const balancing = readBalancing(fields, metadata?.annotations ?? {}, externalTrafficPolicy ?? 'Cluster');
   const ingress = readIngress(fields.object('status').object('loadBalancer'));
   if (metadata === undefined) return {};
   const proxy = metadata.labels[labels.serviceProxyName];
@@ -58,6 +61,8 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
       internalTrafficPolicy,
       ...(affinitySeconds === undefined ? {} : { affinitySeconds }),
       ...request,
+      ...balancing,
+      ...readDirectReturn(fields, metadata.annotations),
       ...loadBalancer,
       healthCheckNodePort,
       ...(proxy === undefined ? {} : { serviceProxyName: proxy }),

@@ -88,7 +88,7 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
     listenHttp: http.listen,
     host,
     foreign,
-    forwardFilters: async () => host.filters,
+    hostFilters: async () => host.filters,
     clock,
     random: () => 1,
     log: silentLog,

@@ -38,6 +38,20 @@ describe('what a change makes necessary', () => {
     expect(workAfter(change)).toEqual({ services, node });
   });
 
+  test('another node: the Services that have slots for pods there', () => {
+    const snapshot = cluster({
+      services: [{ name: 'a', loadBalancing: 'consistent' }, { name: 'b', loadBalancing: 'consistent' }, { name: 'c' }],
+      slices: [
+        { service: 'a', endpoints: ['10.1.0.1@n2'] },
+        { service: 'b', endpoints: ['10.1.0.2@n3'] },
+        { service: 'c', endpoints: ['10.1.0.3@n2'] },
+      ],
+    });
+    const work = new WorkToDo('n1');
+    work.add([{ kind: 'Node', key: 'n2' }], snapshot);
+    expect(work.take()).toMatchObject({ services: ['default/a'], node: true });
+  });
+
   test('a Service that changes often is looked at once', () => {
     const change = { kind: 'Service', key: 'default/a' } as const;
     expect(workAfter(change, change, change).services).toEqual(['default/a']);

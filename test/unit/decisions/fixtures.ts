@@ -1,3 +1,4 @@
+import { defaultConfig } from '../../../src/model/default-config.ts';
 import { address, type Family } from '../../../src/net/address.ts';
 import type { Protocol } from '../../../src/net/frontend.ts';
 import { prefix } from '../../../src/net/prefix.ts';
@@ -115,6 +116,7 @@ export interface SliceLiteral {
   readonly name?: string;
   readonly labels?: Labels;
   readonly family?: Family;
+  readonly weight?: number;
 }
 
 export function slice(literal: SliceLiteral): EndpointSlice {
@@ -130,6 +132,7 @@ export function slice(literal: SliceLiteral): EndpointSlice {
       return { name, protocol, port };
     }),
     endpoints,
+    ...(literal.weight === undefined ? {} : { weight: literal.weight }),
   };
 }
 
@@ -271,16 +274,12 @@ export interface ClusterLiteral {
 
 export function config({ podCIDRs, serviceCIDRs, nodePortAddresses, ...rest }: NonNullable<ClusterLiteral['config']> = {}): HeraldConfig {
   return {
-    kind: 'HeraldConfig',
+    ...defaultConfig,
     metadata: metadata('default'),
-    services: 'all',
     podCIDRs: (podCIDRs ?? []).map(prefix),
     serviceCIDRs: (serviceCIDRs ?? []).map(prefix),
     nodePortAddresses: (nodePortAddresses ?? []).map(prefix),
-    sourceRangesEverywhere: false,
-    masqueradeBit: 14,
-    loadBalancerClass: 'herald.dev/herald',
-    defaultClass: true,
+    hashSlots: 251,
     drainSeconds: 5,
     ...rest,
   };

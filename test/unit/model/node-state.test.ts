@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { nodeStateManifest } from '../../../src/model/manifest.ts';
 import type { NodeState } from '../../../src/model/node-state.ts';
 import { parseObject } from '../../../src/model/parse.ts';
+import { prefix } from '../../../src/net/prefix.ts';
 import { briefly, reason, says } from '../../../src/model/reasons.ts';
 
 const state: NodeState = {
@@ -42,6 +43,13 @@ const state: NodeState = {
   ],
   differing: [{ service: 'shop/web', aspect: 'Announced', reason: reason('SessionDown', { peer: 'tor1', state: 'Idle', lastError: '' }) }],
   host: [reason('HealthzNotServed', { address: '0.0.0.0:10256', why: 'the port is in use' })],
+  directReturn: {
+    receives: ['link', 'vxlan'],
+    passes: ['l2', 'vxlan'],
+    networks: [prefix('10.0.0.0/24'), prefix('fd00::/64')],
+    linkAddresses: ['02:00:00:00:00:01'],
+    interfaces: ['eth0'],
+  },
 };
 
 const read = (raw: unknown): NodeState => {

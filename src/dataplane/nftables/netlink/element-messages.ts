@@ -1,50 +1,43 @@
 import { messageFlags } from '../../../system/netlink/message.ts';
 import type { MessageWriter } from '../../../system/netlink/message-writer.ts';
-import type { Element } from '../elements.ts';
-import { allSets, tableFamily, tableName, type SetShape } from '../layout.ts';
+import type { ElementList, PackedSet } from '../element-list.ts';
+import { keyText } from '../element-text.ts';
+import { tableFamily, tableName } from '../layout.ts';
 import { elementBytesPerMessage } from '../limits.ts';
+import type { Turn } from '../turn.ts';
 import type { Batch } from './batch.ts';
 import { dataAttributes, elementAttributes, elementFlags, elementListAttributes, listElement, messages } from './constants.ts';
-import type { FieldWriter } from './fields.ts';
 
 /** Adds or deletes elements, set by set, in messages that stay below the bound. */
-export function writeElements(batch: Batch, verb: 'add' | 'delete', elements: readonly Element[], fields: FieldWriter): void {
-  const bySet = new Map<string, Element[]>();
-  for (const element of elements) {
-    const where = `${tableFamily(element.family)} ${tableName} ${element.set}`;
-    const others = bySet.get(where);
-    if (others === undefined) bySet.set(where, [element]);
-    else others.push(element);
+export async function writeElements(batch: Batch, verb: 'add' | 'delete', elements: ElementList, turn: Turn): Promise<void> {
+  for (const packed of elements.packedSets()) {
+    let next = 0;
+    while (next < packed.length) {
+      if (turn.isOver) await turn.end();
+      const first = next;
+      const type = verb === 'add' ? messages.newElement : messages.delElement;
+      const about = (entry: number | undefined): string => elementName(packed, first, entry);
+      batch.addList(type, verb === 'add' ? messageFlags.create : 0, packed.family, about, (writer) => {
+        const list = beginElements(writer, packed.set);
+        const start = writer.length;
+        while (next < packed.length && writer.length - start < elementBytesPerMessage) writeElement(writer, verb, packed, next++);
+        writer.endNested(list);
+      });
+    }
   }
-  for (const [where, list] of bySet) writeList(batch, verb, where, list, fields);
 }
 
-function writeList(batch: Batch, verb: 'add' | 'delete', where: string, elements: readonly Element[], fields: FieldWriter): void {
-  const [first] = elements;
-  if (first === undefined) return;
-  const { family, set } = first;
-  const shape = allSets.get(set);
-  if (shape === undefined) throw new RangeError(`there is no set ${set}`);
-  let next = 0;
-  while (next < elements.length) {
-    // In a prefix set an element of ours is two of the kernel's.
-    const owners: Element[] = [];
-    const about = (entry: number | undefined): string => {
-      const element = entry === undefined ? undefined : owners[entry];
-      return element === undefined ? `elements of ${where}` : `element ${element.key} of ${where}`;
-    };
-    const type = verb === 'add' ? messages.newElement : messages.delElement;
-    batch.addList(type, verb === 'add' ? messageFlags.create : 0, family, about, (writer) => {
-      const list = beginElements(writer, set);
-      const start = writer.length;
-      while (next < elements.length && writer.length - start < elementBytesPerMessage) {
-        const element = elements[next++];
-        if (element !== undefined) writeElement(writer, verb, element, shape, fields, owners);
-      }
-      writer.endNested(list);
-    });
-  }
+/** For people: what an entry of a message is that begins with the element `first`. */
+function elementName(packed: PackedSet, first: number, entry: number | undefined): string {
+  const where = `${tableFamily(packed.family)} ${tableName} ${packed.set}`;
+  if (entry === undefined) return `elements of ${where}`;
+  // Only the last prefix of all has no second entry.
+  const index = first + (isPrefixSet(packed) ? entry >> 1 : entry);
+  return index < packed.length ? `element ${keyText(packed.at(index))} of ${where}` : `elements of ${where}`;
 }
+
+/** In a set of prefixes alone, a range is two entries: its first key and, marked, the key after its last one. */
+const isPrefixSet = ({ shape }: PackedSet): boolean => shape.interval === true && shape.key.length === 1;
 
 /** The list of a message begins; `endNested` ends it. */
 export function beginElements(writer: MessageWriter, set: string, setId?: number): number {
@@ -54,29 +47,21 @@ export function beginElements(writer: MessageWriter, set: string, setId?: number
   return writer.beginNested(elementListAttributes.elements);
 }
 
-function writeElement(
-  writer: MessageWriter,
-  verb: 'add' | 'delete',
-  element: Element,
-  shape: SetShape,
-  fields: FieldWriter,
-  owners: Element[],
-): void {
-  const { family, key, value } = element;
-  const octets = fields.write(family, shape.key, key);
-  owners.push(element);
+function writeElement(writer: MessageWriter, verb: 'add' | 'delete', packed: PackedSet, index: number): void {
+  const { octets, shape, keyLength } = packed;
+  const start = index * packed.recordLength;
+  const end = start + keyLength;
+  const middle = shape.interval ? start + keyLength / 2 : end;
   const entry = writer.beginNested(listElement);
-  writeData(writer, elementAttributes.key, octets.first);
-  if (shape.interval && shape.key.length > 1) writeData(writer, elementAttributes.keyEnd, octets.last);
-  const end = shape.interval && shape.key.length === 1 ? keyAfter(octets.last) : undefined;
-  if (shape.value !== undefined && value !== undefined && verb === 'add')
-    writeData(writer, elementAttributes.data, fields.write(family, shape.value, value).first);
+  writeData(writer, elementAttributes.key, octets.subarray(start, middle));
+  if (shape.interval && !isPrefixSet(packed)) writeData(writer, elementAttributes.keyEnd, octets.subarray(middle, end));
+  if (shape.value !== undefined && verb === 'add')
+    writeData(writer, elementAttributes.data, octets.subarray(end, start + packed.recordLength));
   writer.endNested(entry);
-  if (end === undefined) return;
-  // In a set of prefixes alone, a range is its first key and, marked, the key after its last one.
-  owners.push(element);
+  const after = isPrefixSet(packed) ? keyAfter(octets.subarray(middle, end)) : undefined;
+  if (after === undefined) return;
   const marked = writer.beginNested(listElement);
-  writeData(writer, elementAttributes.key, end);
+  writeData(writer, elementAttributes.key, after);
   writer.numberAttribute(elementAttributes.flags, elementFlags.intervalEnd);
   writer.endNested(marked);
 }

@@ -27,7 +27,7 @@ export function hostNumber(value: number): Uint8Array {
   return Uint8Array.of(value & 0xff, (value >>> 8) & 0xff, (value >>> 16) & 0xff, value >>> 24);
 }
 
-export const metaKeys = { priority: 2, mark: 3, l4proto: 16 } as const;
+export const metaKeys = { priority: 2, mark: 3, iifname: 6, l4proto: 16 } as const;
 export const conntrackKeys = { state: 0, status: 2 } as const;
 export const routeFlags = { saddr: 1, daddr: 2 } as const;
 export const payloadBases = { network: 1, transport: 2 } as const;

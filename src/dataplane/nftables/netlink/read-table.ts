@@ -1,7 +1,9 @@
+import type { Family } from '../../../net/address.ts';
 import { listAttributes, readAttributes, readNumber, readText } from '../../../system/netlink/attributes.ts';
 import { NetlinkError } from '../../../system/netlink/error.ts';
-import type { Element } from '../elements.ts';
-import { allSets, revisionSet, tableName, type SetName, type SetShape } from '../layout.ts';
+import { ElementList } from '../element-list.ts';
+import type { Octets } from '../octets.ts';
+import { allSets, fieldsLength, revisionSet, tableName, type SetName } from '../layout.ts';
 import type { TableListing } from '../listing.ts';
 import type { Skeleton } from '../skeleton.ts';
 import {
@@ -17,9 +19,8 @@ import {
   tableAttributes,
 } from './constants.ts';
 import type { Conversation } from './conversation.ts';
-import { readFields } from './fields.ts';
 
-const broken: TableListing = { intact: false, elements: [], revisions: [] };
+const broken: TableListing = { intact: false, elements: new ElementList(), revisions: [] };
 
 /**
  * Our table of the skeleton's family as the kernel has it; undefined: there is none. It is intact when every chain with its number of rules
@@ -54,12 +55,8 @@ export async function readTable(conversation: Conversation, skeleton: Skeleton):
 
   for (const [name, verdicts] of skeleton.verdicts)
     if ((await readEntries(conversation, skeleton, name)).length !== verdicts.size) return broken;
-  const elements: Element[] = [];
-  for (const [set, shape] of allSets) {
-    const read = readElements(skeleton, set, shape, await readEntries(conversation, skeleton, set));
-    if (read === undefined) return broken;
-    for (const element of read) elements.push(element);
-  }
+  const elements = new ElementList();
+  for (const set of allSets.keys()) if (!readElements(family, set, await readEntries(conversation, skeleton, set), elements)) return broken;
   const revisions = skeleton.sets.has(revisionSet) ? await readEntries(conversation, skeleton, revisionSet) : [];
   return { intact: true, elements, revisions: revisions.flatMap(({ key }) => revisionOf(key)) };
 }
@@ -67,8 +64,8 @@ export async function readTable(conversation: Conversation, skeleton: Skeleton):
 /** An element as the kernel lists it. */
 export interface Entry {
   readonly key: Uint8Array;
-  readonly keyEnd: Uint8Array | undefined;
-  readonly value: Uint8Array | undefined;
+  readonly keyEnd?: Uint8Array | undefined;
+  readonly value?: Uint8Array | undefined;
   readonly flags: number;
 }
 
@@ -116,27 +113,27 @@ export function entriesOf(attributes: Uint8Array): Entry[] {
   });
 }
 
-/** Undefined when one is not as we write them. */
-export function readElements(
-  { family }: Pick<Skeleton, 'family'>,
-  set: SetName,
-  shape: SetShape,
-  entries: readonly Entry[],
-): Element[] | undefined {
+/** Adds what the kernel lists of a set to `elements`; false when one is not as the set's are. */
+export function readElements(family: Family, set: SetName, entries: readonly Entry[], elements: ElementList): boolean {
+  const shape = allSets.get(set);
+  if (shape === undefined) return false;
+  const keyLength = fieldsLength(family, shape.key);
+  const valueLength = shape.value === undefined ? 0 : fieldsLength(family, shape.value);
   const ranged = shape.interval && shape.key.length === 1 ? joinRanges(entries) : entries;
-  const elements: Element[] = [];
-  for (const { key: first, keyEnd, value: octets } of ranged) {
-    const key = readFields(family, shape.key, first, keyEnd ?? first);
-    if (key === undefined) return undefined;
-    if (shape.value === undefined) {
-      elements.push({ family, set, key });
-      continue;
-    }
-    const value = octets === undefined ? undefined : readFields(family, shape.value, octets, octets);
-    if (value === undefined) return undefined;
-    elements.push({ family, set, key, value });
+  for (const { key, keyEnd = key, value } of ranged) {
+    if (key.length !== keyLength || keyEnd.length !== keyLength || (value?.length ?? 0) !== valueLength) return false;
+    elements.push({
+      family,
+      set,
+      key: shape.interval ? octetsOf(key) + octetsOf(keyEnd) : octetsOf(key),
+      ...(value === undefined ? {} : { value: octetsOf(value) }),
+    });
   }
-  return elements;
+  return true;
+}
+
+function octetsOf(bytes: Uint8Array): Octets {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }
 
 /** In a set of prefixes alone the kernel lists where ranges begin and, marked, where they have ended. */

@@ -1,4 +1,5 @@
 import type { Family } from '../../../net/address.ts';
+import { classNumber } from '../classid.ts';
 import { tableFamily } from '../layout.ts';
 import { protocolFamily } from './constants.ts';
 import {
@@ -42,7 +43,7 @@ export function compileRule(rule: string, family: Family, nextId: () => number):
 /** What a term loads: its octets, and how a constant that it is compared with is written. */
 interface Term {
   readonly length: number;
-  readonly kind: 'address' | 'protocol' | 'port' | 'number' | 'class' | 'state' | 'status' | 'addressType';
+  readonly kind: 'address' | 'protocol' | 'port' | 'number' | 'class' | 'state' | 'status' | 'addressType' | 'interface';
 }
 
 const protocols: Readonly<Record<string, number>> = { tcp: 6, udp: 17, sctp: 132 };
@@ -200,6 +201,9 @@ class RuleCompiler implements CompiledRule {
         this.#emit(expressions.bitwise(this.#named(kind === 'state' ? states : statuses, word), 0));
         this.#emit(expressions.compare(false, hostNumber(0)));
         return;
+      case 'interface':
+        this.#emit(expressions.compare(true, interfaceName(word)));
+        return;
       case 'address':
       case 'port':
       case 'number':
@@ -230,6 +234,9 @@ class RuleCompiler implements CompiledRule {
         this.#emit(expressions.payload(payloadBases.network, offset, length, octet));
         return { length, kind: 'address' };
       }
+      case 'iifname':
+        this.#emit(expressions.metaLoad(metaKeys.iifname, octet));
+        return { length: 16, kind: 'interface' };
       case 'th':
         this.#emit(expressions.payload(payloadBases.transport, this.#choose({ sport: 0, dport: 2 }), 2, octet));
         return { length: 2, kind: 'port' };
@@ -323,8 +330,8 @@ class RuleCompiler implements CompiledRule {
   }
 }
 
-/** "5:0" as the number that the kernel has. */
-export function classNumber(text: string): number {
-  const [major = '', minor = ''] = text.split(':');
-  return ((Number.parseInt(major, 16) << 16) | Number.parseInt(minor, 16)) >>> 0;
+/** What the name of an interface, in quotes, is compared with: all sixteen octets (IFNAMSIZ), or with a "*" those before it. */
+function interfaceName(word: string): Uint8Array {
+  const name = word.slice(1, -1);
+  return name.endsWith('*') ? Buffer.from(name.slice(0, -1)) : Buffer.concat([Buffer.from(name)], 16);
 }

@@ -1,5 +1,6 @@
 import type { Family } from '../../../net/address.ts';
 import { messageFlags } from '../../../system/netlink/message.ts';
+import { classNumber } from '../classid.ts';
 import { tableFamily, tableName } from '../layout.ts';
 import type { Chain, Skeleton } from '../skeleton.ts';
 import type { Batch } from './batch.ts';
@@ -22,7 +23,7 @@ import {
 } from './constants.ts';
 import { beginElements, writeData } from './element-messages.ts';
 import { expressionList, hostNumber, verdictData, writeAttributes, type Attributes, type Verdict } from './expressions.ts';
-import { anonymousName, classNumber, compileRule, type AnonymousSet } from './rule-compiler.ts';
+import { anonymousName, compileRule, type AnonymousSet } from './rule-compiler.ts';
 import { readDeclaration, typeLength, typeNumber, type SetDeclaration } from './set-declaration.ts';
 
 const { create, append } = messageFlags;

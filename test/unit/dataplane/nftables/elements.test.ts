@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { backendIds, slotsFor } from '../../../../src/dataplane/nftables/classid.ts';
-import { affinityTimeout, frontendElements, nodeElements } from '../../../../src/dataplane/nftables/elements.ts';
+import { keyText, valueText } from '../../../../src/dataplane/nftables/element-text.ts';
+import { affinityTimeout, frontendElements, nodeElements, type Element } from '../../../../src/dataplane/nftables/elements.ts';
 import { address } from '../../../../src/net/address.ts';
-import type { Backend, Frontend } from '../../../../src/net/frontend.ts';
+import type { Backend, Frontend, NodeForwarding } from '../../../../src/net/frontend.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
 
 const backends = (...texts: string[]): Backend[] =>
@@ -20,7 +21,12 @@ const frontend = (overrides: Partial<Frontend>): Frontend => ({
 function texts(of: Frontend): string[] {
   const result = frontendElements(of);
   if (!result.ok) throw new Error(result.problem);
-  return result.elements.map(({ set, key, value }) => `${set} ${key}${value === undefined ? '' : ` = ${value}`}`);
+  return result.elements.map(elementText);
+}
+
+function elementText(element: Element): string {
+  const value = valueText(element);
+  return `${element.set} ${keyText(element)}${value === undefined ? '' : ` = ${value}`}`;
 }
 
 describe('the elements of a frontend', () => {
@@ -87,7 +93,29 @@ describe('the elements of a frontend', () => {
     expect(byId(three)).toEqual(expect.arrayContaining(byId(of('10.0.0.1', '10.0.0.3'))));
   });
 
+  test.each([
+    ['connection', 251, '23:fb'],
+    ['client', 16_381, '33:3ffd'],
+  ] as const)('slots by hash of the %s: one element for each of %i', (hashed, size, kind) => {
+    const backendOf = Uint16Array.from({ length: size }, (_, slot) => slot % 2);
+    const [first, ...rest] = texts(frontend({ slots: { hashed, backendOf } }));
+    expect(first).toBe(`frontends 192.0.2.1 . tcp . 80 = ${kind}`);
+    expect(rest.at(-1)).toBe(hairpin);
+    expect(rest).toHaveLength(size + 1);
+    expect(rest[size - 1]).toBe(`backends 192.0.2.1 . tcp . 80 . 0:${(size - 1).toString(16)} = 10.0.0.1 . 8080`);
+  });
+
+  const slotsOf = (length: number, backend: number): Partial<Frontend> => ({
+    slots: { hashed: 'connection', backendOf: new Uint16Array(length).fill(backend) },
+  });
+
   test.each<[string, Partial<Frontend>]>([
+    ['a table of another size', slotsOf(256, 0)],
+    ['a slot without a backend', slotsOf(251, 2)],
+    ['slots under policy Local', { ...slotsOf(251, 0), policy: 'Local' }],
+    ['slots of a ClusterIP', { ...slotsOf(251, 0), scope: 'internal' }],
+    ['slots of a NodePort', { ...slotsOf(251, 0), match: { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_000 } }],
+    ['slots beside session affinity', { ...slotsOf(251, 0), affinitySeconds: 60 }],
     ['a backend of the other family', { backends: backends('fd00::1') }],
     ['port 0', { match: { kind: 'address', address: address('192.0.2.1'), protocol: 'TCP', port: 0 } }],
     ['an internal NodePort', { match: { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_000 }, scope: 'internal' }],
@@ -145,7 +173,8 @@ test.each([
   ['::1/128', []],
 ])('NodePorts on %s leave out loopback addresses', (text, expected) => {
   const elements = nodeElements({ nodePortAddresses: [prefix(text)], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14 });
-  expect(elements.map(({ set, key }) => `${set} ${key}`)).toEqual(expected.map((key) => `nodeport_ips ${key}`));
+  const ports = elements.map(elementText).filter((each) => each.startsWith('nodeport_ips'));
+  expect(ports).toEqual(expected.map((key) => `nodeport_ips ${key}`));
 });
 
 test('the elements of the node hold each family apart and no overlapping prefixes', () => {
@@ -155,11 +184,24 @@ test('the elements of the node hold each family apart and no overlapping prefixe
     servicePrefixes: [prefix('172.30.0.0/16')],
     masqueradeBit: 14,
   });
-  expect(elements.map(({ family, set, key }) => `${family} ${set} ${key}`).sort()).toEqual([
+  expect(elements.map((element) => `${element.family} ${elementText(element)}`).sort()).toEqual([
     '4 nodeport_ips 10.0.0.1',
     '4 pod_prefixes 10.244.0.0/16',
     '4 service_prefixes 172.30.0.0/16',
+    '4 unmasqueraded 10.244.0.0/16',
     '6 nodeport_ips fd00::1',
     '6 pod_prefixes fd01::/64',
+    '6 unmasqueraded fd01::/64',
   ]);
+});
+
+test.each<[string, Partial<NodeForwarding>, readonly string[]]>([
+  ['everything where nothing is known of pods', {}, ['0.0.0.0/0', '::/0']],
+  ['everything of a family of which nothing is known', { podPrefixes: [prefix('fd01::/64')] }, ['0.0.0.0/0', 'fd01::/64']],
+  ['nothing by its address where pods are known by their interface', { podInterfaces: ['cni0'] }, []],
+  ['nothing under masqueradeAll', { podPrefixes: [prefix('10.244.0.0/16')], masqueradeAll: true }, []],
+])('ClusterIP traffic is not masqueraded from: %s', (_, more, expected) => {
+  const elements = nodeElements({ nodePortAddresses: [], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14, ...more });
+  const sources = elements.map(elementText).filter((each) => each.startsWith('unmasqueraded'));
+  expect(sources).toEqual(expected.map((key) => `unmasqueraded ${key}`));
 });

@@ -104,6 +104,27 @@ describe('batches', () => {
     ]);
   });
 
+  test('of a slot table, only the slots that changed hands are sent', async () => {
+    const { kernel, dataplane } = setup();
+    const hashed = (backends: readonly number[], slots: (slot: number) => number): ServiceForwarding =>
+      service(
+        frontend('192.0.2.1', 80, backends, {
+          scope: 'external',
+          slots: { hashed: 'connection', backendOf: Uint16Array.from({ length: 251 }, (_, slot) => slots(slot)) },
+        }),
+      );
+    await dataplane.replace(node, new Map([['a', hashed([2, 4, 6], (slot) => slot % 3)]]));
+    await dataplane.apply(changes({ a: hashed([4, 6], (slot) => (slot % 3 === 0 ? 1 : (slot % 3) - 1)) }));
+    const sent = kernel.transactions.at(-1)?.filter((line) => !line.includes('revision')) ?? [];
+    const keys = (line: string): string[] => [...line.matchAll(/80 \. 0:([0-9a-f]+)/g)].map(([, slot = '']) => slot);
+    const moved = Array.from({ length: 84 }, (_, index) => (3 * index).toString(16));
+    expect(sent.map((line) => line.split(' ').slice(0, 5).join(' '))).toEqual([
+      'delete element ip herald backends',
+      'add element ip herald backends',
+    ]);
+    for (const line of sent) expect(keys(line).toSorted()).toEqual(moved.toSorted());
+  });
+
   test('an element that two frontends share goes with the last of them', async () => {
     const { kernel, dataplane } = setup();
     await dataplane.replace(node, new Map([['a', service(frontend('172.30.0.1', 80, [1]), frontend('172.30.0.1', 443, [1]))]]));
@@ -453,4 +474,14 @@ test('another masquerade bit is another table', async () => {
   await dataplane.setNode({ ...node, masqueradeBit: 3 });
   expect(kernel.transactions.at(-1)?.join('\n')).toContain('meta mark or 0x8');
   expect(kernel.contents()).toEqual(before);
+});
+
+test('other interfaces of pods are another table', async () => {
+  const { kernel, dataplane } = setup();
+  await dataplane.replace(node, new Map([['a', service(frontend('172.30.0.1', 80, [2]))]]));
+  await dataplane.setNode({ ...node, podInterfaces: ['cni0'] });
+  expect(kernel.transactions.at(-1)?.join('\n')).toContain('masquerade_unless_pod iifname "cni0" return');
+  await dataplane.setNode({ ...node, podInterfaces: ['cni0'], masqueradeAll: true });
+  expect(kernel.transactions.at(-1)?.join('\n')).not.toContain('masquerade_unless_pod iifname');
+  expect(kernel.transactions.at(-1)?.join('\n')).toContain('nothing_local iifname "cni0" return');
 });

@@ -283,6 +283,16 @@ describe('the forwarding of a node', () => {
     });
   });
 
+  test('interfaces of pods in HeraldConfig take the place of the podCIDRs of the nodes; masqueradeAll is a setting of its own', () => {
+    const forwarding = nodeForwarding(
+      cluster({ nodes, config: { podInterfaces: ['cni0', 'cali*', 'cni0'], masqueradeAll: true } }),
+      'here',
+    );
+    expect(forwarding).toMatchObject({ podPrefixes: [], podInterfaces: ['cali*', 'cni0'], masqueradeAll: true });
+    expect(show({ nodes, config: { podInterfaces: ['cni0'], podCIDRs: ['10.0.0.0/8'] } }).pods).toEqual(['10.0.0.0/8']);
+    expect(nodeForwarding(cluster({ nodes }), 'here')).not.toHaveProperty('podInterfaces');
+  });
+
   test('nodePortAddresses of HeraldConfig take the place of the primary addresses', () => {
     expect(show({ nodes, config: { nodePortAddresses: ['10.0.0.0/8', '::/0', '10.0.0.0/8'] } }).ports).toEqual(['10.0.0.0/8', '::/0']);
   });

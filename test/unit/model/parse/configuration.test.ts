@@ -52,6 +52,18 @@ describe('objects of herald.dev', () => {
     expect(problemsOf(ours('HeraldConfig', { nodePortAddresses: ['primary'] }, 'default'))).toHaveLength(1);
   });
 
+  test('HeraldConfig has interfaces of pods, by name or by how it begins, and masqueradeAll', () => {
+    const spec = { podInterfaces: ['cni0', 'cali*', 'eth0.100', 'abcdefghijklmno'], masqueradeAll: true };
+    expect(parseObject(ours('HeraldConfig', spec, 'default')).object).toMatchObject(spec);
+    expect(parseObject(ours('HeraldConfig', {}, 'default')).object).toMatchObject({ podInterfaces: [], masqueradeAll: false });
+  });
+
+  test.each(['*', 'abcdefghijklmnop', 'abcdefghijklmno*', 'a"b', 'a b', 'cali*x', ''])('HeraldConfig refuses the interface %j', (name) => {
+    expect(problemsOf(ours('HeraldConfig', { podInterfaces: [name] }, 'default'))).toEqual([
+      expect.stringMatching(/^spec\.podInterfaces\[0\]: /),
+    ]);
+  });
+
   test.each<[object, number, number]>([
     [{ holdTime: '1m30s' }, 90, 30],
     [{ holdTime: '3s' }, 3, 1],

@@ -1,5 +1,6 @@
 import { maskedPrefix, formatPrefix } from '../../../../../src/net/prefix.ts';
 import { address, formatAddress, type Family } from '../../../../../src/net/address.ts';
+import { elementFromText, keyText, valueText } from '../../../../../src/dataplane/nftables/element-text.ts';
 import { elementIdentity, type Element } from '../../../../../src/dataplane/nftables/elements.ts';
 import { allSets, type Field } from '../../../../../src/dataplane/nftables/layout.ts';
 
@@ -39,9 +40,17 @@ export function randomElements(family: Family, perSet: number, seed = 1): Elemen
   for (const [set, shape] of allSets) {
     for (let index = 0; index < perSet; index++) {
       const key = shape.key.map(text).join(' . ');
-      const element = shape.value === undefined ? { family, set, key } : { family, set, key, value: shape.value.map(text).join(' . ') };
+      const element = elementFromText(family, set, key, shape.value?.map(text).join(' . '));
       elements.set(elementIdentity(element), element);
     }
   }
   return [...elements.values()];
+}
+
+/** One line each, sorted. */
+export function elementTexts(elements: Iterable<Element>): string[] {
+  return Array.from(elements, (element) => {
+    const value = valueText(element);
+    return `${element.family} ${element.set} ${keyText(element)}${value === undefined ? '' : ` : ${value}`}`;
+  }).sort();
 }

@@ -1,0 +1,23 @@
+import { sleep, type Clock } from '../../system/clock.ts';
+import { turnMilliseconds } from './limits.ts';
+
+/** Long work goes in turns: the timers of BGP run in the same thread. `if (turn.isOver) await turn.end();` between its steps. */
+export class Turn {
+  readonly #clock: Clock;
+  #began: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#began = clock.now();
+  }
+
+  get isOver(): boolean {
+    return this.#clock.now() - this.#began >= turnMilliseconds;
+  }
+
+  /** Whoever waits has its turn, and then the next one begins. */
+  async end(): Promise<void> {
+    await sleep(this.#clock, 0);
+    this.#began = this.#clock.now();
+  }
+}

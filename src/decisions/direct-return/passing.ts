@@ -1,0 +1,70 @@
+import type { DirectReturnMode } from '../../model/configuration.ts';
+import type { DirectReturnReport } from '../../model/node-state.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { compareAddresses, type Address, type Family } from '../../net/address.ts';
+import type { DirectReturnNode, Passing, PassingTarget } from '../../net/direct-return.ts';
+import { prefixContains } from '../../net/prefix.ts';
+
+/**
+ * How a node passes packets on to another: by what both have reported of themselves, so that every node knows who receives and
+ * nobody is sent what it cannot take. A report counts however old it is: rules outlive the agent that made them.
+ */
+export function passingTo(snapshot: Snapshot, from: string, to: string, address: Address): { passing: Passing } | { reason: Reason } {
+  const [own, other] = [snapshot.nodeStates.get(from)?.directReturn, snapshot.nodeStates.get(to)?.directReturn];
+  if (own === undefined) return { reason: reason('DirectReturnNotReported', { node: from }) };
+  if (other === undefined) return { reason: reason('DirectReturnNotReported', { node: to }) };
+  const mode = snapshot.config.directReturnMode;
+  const passing = waysBetween(own, other, address, mode);
+  if (passing !== undefined) return { passing };
+  const onLink = own.networks.some((network) => prefixContains(network, address));
+  const why = onLink ? 'neither can do what the other needs' : 'it is not on the same link';
+  const [passes, receives] = [own.passes.join(', '), other.receives.join(', ')];
+  return { reason: reason('DirectReturnNoWay', { node: to, mode, passes, receives, why }) };
+}
+
+function waysBetween(
+  { passes, networks }: DirectReturnReport,
+  { receives }: DirectReturnReport,
+  address: Address,
+  mode: DirectReturnMode,
+): Passing | undefined {
+  const onLink = mode !== 'vxlan' && receives.includes('link') && networks.some((network) => prefixContains(network, address));
+  const ingress = onLink && mode !== 'route' && passes.includes('l2');
+  const routed = onLink && passes.includes('route');
+  if (ingress || (routed && mode !== 'l2')) return { ingress, ...(routed ? { routed: 'link' as const } : {}) };
+  const tunnel = (mode === 'auto' || mode === 'vxlan') && passes.includes('vxlan') && receives.includes('vxlan');
+  return tunnel ? { ingress: false, routed: 'vxlan' } : undefined;
+}
+
+/** What the data plane of a node needs beside the frontends. Undefined: this node has not reported. */
+export function directReturnNode(snapshot: Snapshot, name: string): DirectReturnNode | undefined {
+  const own = snapshot.nodeStates.get(name)?.directReturn;
+  if (own === undefined) return undefined;
+  const targets: PassingTarget[] = [];
+  const linkAddresses = new Set<string>();
+  for (const [other, { directReturn }] of snapshot.nodeStates) {
+    if (other === name || directReturn === undefined) continue;
+    for (const linkAddress of directReturn.linkAddresses) linkAddresses.add(linkAddress);
+    for (const node of addressesOf(snapshot, other)) {
+      const way = passingTo(snapshot, name, other, node);
+      if ('passing' in way) targets.push({ node, ...way.passing });
+    }
+  }
+  // A virtual machine that was copied: what it sends itself must not look like another node's.
+  for (const linkAddress of own.linkAddresses) linkAddresses.delete(linkAddress);
+  return {
+    addresses: addressesOf(snapshot, name),
+    interfaces: own.interfaces,
+    targets: targets.toSorted((a, b) => compareAddresses(a.node, b.node)),
+    linkAddresses: [...linkAddresses].toSorted(),
+    tunnels: own.receives.includes('vxlan') || own.passes.includes('vxlan'),
+  };
+}
+
+/** By which other nodes reach a node: its first InternalIP of each family. */
+export function addressesOf(snapshot: Snapshot, name: string): Address[] {
+  const internalIPs = snapshot.nodes.get(name)?.internalIPs ?? [];
+  const families: readonly Family[] = [4, 6];
+  return families.flatMap((family) => internalIPs.find((address) => address.family === family) ?? []);
+}

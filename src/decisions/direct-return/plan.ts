@@ -1,0 +1,57 @@
+import type { HeraldConfig } from '../../model/configuration.ts';
+import { serviceKey } from '../../model/metadata.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import type { Service } from '../../model/service.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { formatAddress } from '../../net/address.ts';
+import type { Passing } from '../../net/direct-return.ts';
+import type { Frontend } from '../../net/frontend.ts';
+import { addressesOf, passingTo } from './passing.ts';
+
+export interface DirectReturnPlan {
+  readonly frontends: readonly Frontend[];
+  /** Why packets for some backends are translated all the same. */
+  readonly reasons: readonly Reason[];
+}
+
+export function wantsDirectReturn(config: HeraldConfig, service: Service): boolean {
+  return service.directReturn ?? config.directReturn;
+}
+
+/** The frontends of a Service as a node has them, with direct server return for those that use consistent hashing. */
+export function planDirectReturn(snapshot: Snapshot, service: Service, nodeName: string, frontends: readonly Frontend[]): DirectReturnPlan {
+  if (!wantsDirectReturn(snapshot.config, service)) return { frontends, reasons: [] };
+  if (!frontends.some(({ slots }) => slots !== undefined)) {
+    const isMistake = service.directReturn === true && frontends.some(({ scope, backends }) => scope === 'external' && backends.length > 0);
+    return { frontends, reasons: isMistake ? [reason('DirectReturnNeedsHashing', {})] : [] };
+  }
+  if (snapshot.nodeStates.get(nodeName)?.directReturn === undefined)
+    return { frontends, reasons: [reason('DirectReturnNotReported', { node: nodeName })] };
+  const { passing, reasons } = passingOf(snapshot, service, nodeName);
+  return { frontends: frontends.map((frontend) => (frontend.slots === undefined ? frontend : withPassing(frontend, passing))), reasons };
+}
+
+/** How packets get to the other nodes where the Service has endpoints, by text of their addresses. */
+function passingOf(snapshot: Snapshot, service: Service, nodeName: string): { passing: Map<string, Passing>; reasons: Reason[] } {
+  const passing = new Map<string, Passing>();
+  const reasons = new Map<string, Reason>();
+  const slices = snapshot.endpointSlices(serviceKey(service.metadata));
+  for (const name of new Set(slices.flatMap(({ endpoints }) => endpoints.flatMap((endpoint) => endpoint.nodeName ?? [])))) {
+    if (name === nodeName) continue;
+    for (const address of addressesOf(snapshot, name)) {
+      if (!service.ipFamilies.includes(address.family)) continue;
+      const way = passingTo(snapshot, nodeName, name, address);
+      if ('passing' in way) passing.set(formatAddress(address), way.passing);
+      else reasons.set(name, way.reason);
+    }
+  }
+  return { passing, reasons: [...reasons].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, why]) => why) };
+}
+
+function withPassing(frontend: Frontend, passing: ReadonlyMap<string, Passing>): Frontend {
+  const backends = frontend.backends.map((backend) => {
+    const way = backend.local || backend.node === undefined ? undefined : passing.get(formatAddress(backend.node));
+    return way === undefined ? backend : { ...backend, passing: way };
+  });
+  return { ...frontend, backends, directReturn: true };
+}

@@ -1,0 +1,121 @@
+import type { DirectReturnMode } from '../../model/configuration.ts';
+import type { DirectReturnReport } from '../../model/node-state.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import { formatAddress, parseAddressLeniently, sameAddress, type Address, type Family } from '../../net/address.ts';
+import { passingWays, tunnelOverhead, type PassingWay } from '../../net/direct-return.ts';
+import type { HostFilter } from '../../net/host-filter.ts';
+import { formatPrefix, maskedPrefix, type Prefix } from '../../net/prefix.ts';
+import type { HostInterface } from '../../system/host.ts';
+import { dropsUntracked } from '../host/filters.ts';
+
+/** What of a host direct server return depends on. */
+export interface DirectReturnFacts {
+  /** Those of the node by which others reach it: the first InternalIP of each family. */
+  readonly addresses: readonly Address[];
+  readonly interfaces: readonly HostInterface[];
+  /** Interfaces, and tunnels, whose reverse-path filter is strict in effect. */
+  readonly strict: ReadonlySet<string>;
+  /** Octets of a packet that the interface takes; absent: unknown. */
+  readonly mtu: ReadonlyMap<string, number>;
+  /** Filters of other programs for forwarded packets. */
+  readonly filters: readonly HostFilter[];
+  /** Why the kernel cannot; absent: it can. */
+  readonly lacks: { readonly l2?: string; readonly vxlan?: string };
+  /** nf_conntrack_tcp_loose. */
+  readonly picksUp: boolean;
+}
+
+/** Names of the tunnels, one for each family, that the data plane makes. */
+export const tunnelNames: Readonly<Record<Family, string>> = { 4: 'herald-vx4', 6: 'herald-vx6' };
+
+/** RFC 791 and RFC 8200 section 5: what every link must carry; less than this inside of the tunnel is of no use. */
+const leastMtu = { 4: 576, 6: 1280 } as const;
+
+export interface Preflight {
+  readonly report: DirectReturnReport;
+  /** Why the node does not do all that the mode could use. */
+  readonly reasons: readonly Reason[];
+}
+
+/** What a node can do for direct server return in this mode, and why not more. Pure. */
+export function directReturnPreflight(mode: DirectReturnMode, facts: DirectReturnFacts): Preflight {
+  const reasons: Reason[] = [];
+  const wants = (way: PassingWay): boolean => mode === 'auto' || mode === way;
+  const links = linksOf(facts);
+  const names = [...new Set(links.map(({ name }) => name))].toSorted();
+  const onLink = links.length > 0;
+  const strict = names.filter((name) => facts.strict.has(name));
+  if (!onLink && (mode === 'l2' || mode === 'route')) {
+    reasons.push(reason('DirectReturnNotOnLink', { addresses: facts.addresses.map(formatAddress).join(', ') || 'the node', mode }));
+  }
+  if (mode !== 'vxlan') for (const name of strict) reasons.push(reason('DirectReturnStrictSource', { interface: name }));
+  const filtered = facts.filters.filter(dropsUntracked).map(({ family, table, chain }) => `${chain} of table ${family} ${table}`);
+  for (const chain of filtered) reasons.push(reason('DirectReturnFiltered', { chain }));
+  for (const way of ['l2', 'vxlan'] as const) {
+    const error = facts.lacks[way];
+    if (error !== undefined && wants(way)) reasons.push(reason('DirectReturnUnsupported', { mode: way, error }));
+  }
+  const tunnel = wants('vxlan') && facts.lacks.vxlan === undefined && roomInTunnel(facts, reasons);
+  const strictTunnel = Object.values(tunnelNames).filter((name) => facts.strict.has(name));
+  if (tunnel) for (const name of strictTunnel) reasons.push(reason('DirectReturnStrictSource', { interface: name }));
+  if (!facts.picksUp) reasons.push(reason('DirectReturnNoPickUp', {}));
+  const can: Readonly<Record<PassingWay, boolean>> = {
+    l2: onLink && facts.lacks.l2 === undefined,
+    route: onLink && filtered.length === 0,
+    vxlan: tunnel && filtered.length === 0,
+  };
+  return {
+    report: {
+      receives: [
+        ...(mode !== 'vxlan' && onLink && strict.length === 0 ? (['link'] as const) : []),
+        ...(tunnel && strictTunnel.length === 0 ? (['vxlan'] as const) : []),
+      ],
+      // A fragment of mode l2 takes the route, where there is one.
+      passes: passingWays.filter((way) => (wants(way) || (mode === 'l2' && way === 'route')) && can[way]),
+      networks: unique(links.map(({ network }) => network)),
+      linkAddresses: [...new Set(facts.interfaces.flatMap(({ linkAddress }) => (isReal(linkAddress) ? [linkAddress] : [])))].toSorted(),
+      interfaces: names,
+    },
+    reasons,
+  };
+}
+
+interface Link {
+  readonly name: string;
+  readonly network: Prefix;
+}
+
+/** The interfaces with the node's own addresses, where these are in a network with room for others. */
+function linksOf({ addresses, interfaces }: DirectReturnFacts): Link[] {
+  return interfaces.flatMap(({ name, address: text, length }): Link[] => {
+    const address = parseAddressLeniently(text);
+    if (!address.ok || !addresses.some((own) => sameAddress(own, address.value))) return [];
+    const isHost = length === (address.value.family === 4 ? 32 : 128);
+    return isHost ? [] : [{ name, network: maskedPrefix(address.value, length) }];
+  });
+}
+
+/** Whether packets of a useful size fit into the tunnels. Unknown sizes are not judged. */
+function roomInTunnel({ addresses, interfaces, mtu }: DirectReturnFacts, reasons: Reason[]): boolean {
+  let fits = true;
+  for (const { name, address: text } of interfaces) {
+    const address = parseAddressLeniently(text);
+    if (!address.ok || !addresses.some((own) => sameAddress(own, address.value))) continue;
+    const { family } = address.value;
+    const octets = mtu.get(name);
+    if (octets === undefined) continue;
+    const needed = leastMtu[family] + tunnelOverhead[family];
+    if (octets >= needed) continue;
+    reasons.push(reason('DirectReturnSmallPackets', { interface: name, mtu: octets, needed }));
+    fits = false;
+  }
+  return fits;
+}
+
+function isReal(linkAddress: string | undefined): linkAddress is string {
+  return linkAddress !== undefined && linkAddress !== '00:00:00:00:00:00';
+}
+
+function unique(prefixes: readonly Prefix[]): Prefix[] {
+  return [...new Map(prefixes.map((prefix) => [formatPrefix(prefix), prefix])).values()];
+}

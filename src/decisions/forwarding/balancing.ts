@@ -1,0 +1,91 @@
+import type { HeraldConfig } from '../../model/configuration.ts';
+import { serviceKey } from '../../model/metadata.ts';
+import type { Service } from '../../model/service.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { compareAddresses, formatAddress } from '../../net/address.ts';
+import type { Hashed } from '../../net/connection-hash.ts';
+import { slotTableSizes, type SlotTable, type SlotTableSize } from '../../net/frontend.ts';
+import type { Target } from './endpoints.ts';
+import { fillSlots, type SlotCandidate } from './slot-table.ts';
+
+/** Consistent hashing of a Service's load balancer addresses and external IPs. */
+export interface ConsistentHashing {
+  /** The client alone where sessionAffinity is ClientIP: it keeps its backend without anybody remembering it, and without end. */
+  readonly hashed: Hashed;
+  /** More where there are many endpoints (`slotsFor`). */
+  readonly slots: SlotTableSize;
+}
+
+/**
+ * Undefined: backends are chosen at random. Under policy Local no two nodes have the same backends; NodePorts and ClusterIPs
+ * are random as well, as nothing that moves connections between nodes stands before them.
+ */
+export function consistentHashing(config: HeraldConfig, service: Service): ConsistentHashing | undefined {
+  const wanted = service.loadBalancing === undefined ? config.consistentHashing : service.loadBalancing === 'consistent';
+  if (!wanted || service.externalTrafficPolicy === 'Local') return undefined;
+  return { hashed: service.affinitySeconds === undefined ? 'connection' : 'client', slots: service.hashSlots ?? config.hashSlots };
+}
+
+/**
+ * The least size, not below what was asked, with four slots for each backend; else the largest. Where a Service grows beyond,
+ * nearly all slots change their backend once.
+ */
+export function slotsFor(backends: number, asked: SlotTableSize): SlotTableSize {
+  return slotTableSizes.find((size) => size >= asked && size >= 4 * backends) ?? slotTableSizes[3];
+}
+
+/** The table for targets in the order of the backends: `sortTargets`. At least one. */
+export function slotTable(service: Service, targets: readonly Target[], { hashed, slots }: ConsistentHashing): SlotTable {
+  const candidates = targets.map((target, index): SlotCandidate => ({ name: nameOf(targets, index), weight: target.weight ?? 1 }));
+  return { hashed, backendOf: filled(service, candidates, slotsFor(targets.length, slots)) };
+}
+
+/** The order of backends everywhere. */
+export function sortTargets<T extends Pick<Target, 'address' | 'port'>>(targets: readonly T[]): T[] {
+  return targets.toSorted((a, b) => compareAddresses(a.address, b.address) || a.port - b.port);
+}
+
+/** Whether the plan of the Service depends on the address of a node: one of its backends is there. */
+export function reachesBackendsAt(snapshot: Snapshot, service: Service, nodeName: string): boolean {
+  if (consistentHashing(snapshot.config, service) === undefined) return false;
+  return snapshot
+    .endpointSlices(serviceKey(service.metadata))
+    .some(({ endpoints }) => endpoints.some((endpoint) => endpoint.nodeName === nodeName));
+}
+
+/**
+ * The address: so the ports of a Service have the same table, and a client whose address alone is hashed meets the same pod
+ * at each. One address with several ports is counted through.
+ */
+function nameOf(targets: readonly Target[], index: number): string {
+  const { address } = targets[index] as Target;
+  let before = 0;
+  while (index > before && compareAddresses((targets[index - before - 1] as Target).address, address) === 0) before++;
+  return before === 0 ? formatAddress(address) : `${formatAddress(address)} ${before}`;
+}
+
+interface Filled {
+  readonly candidates: readonly SlotCandidate[];
+  readonly table: Uint16Array;
+}
+
+/** The last table of each family of a Service: its ports, other frontends and plans have the same as long as its endpoints are. */
+const known = new WeakMap<Service, Map<boolean, Filled>>();
+
+function filled(service: Service, candidates: readonly SlotCandidate[], size: number): Uint16Array {
+  const isIPv6 = candidates[0]?.name.includes(':') === true;
+  const ofService = known.get(service) ?? new Map<boolean, Filled>();
+  known.set(service, ofService);
+  const last = ofService.get(isIPv6);
+  if (last?.table.length === size && sameCandidates(last.candidates, candidates)) return last.table;
+  const table = fillSlots(service.metadata.uid, candidates, size);
+  ofService.set(isIPv6, { candidates, table });
+  return table;
+}
+
+function sameCandidates(some: readonly SlotCandidate[], others: readonly SlotCandidate[]): boolean {
+  return (
+    some.length === others.length &&
+    some.every(({ name, weight }, index) => name === others[index]?.name && weight === others[index].weight)
+  );
+}

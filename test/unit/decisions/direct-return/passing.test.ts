@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest';
+import { directReturnNode, passingTo } from '../../../../src/decisions/direct-return/passing.ts';
+import { planDirectReturn } from '../../../../src/decisions/direct-return/plan.ts';
+import type { DirectReturnMode } from '../../../../src/model/configuration.ts';
+import type { DirectReturnReport, NodeState } from '../../../../src/model/node-state.ts';
+import type { Snapshot } from '../../../../src/model/snapshot.ts';
+import { address, formatAddress } from '../../../../src/net/address.ts';
+import type { Frontend } from '../../../../src/net/frontend.ts';
+import { prefix } from '../../../../src/net/prefix.ts';
+import { cluster, metadata, service, type ClusterLiteral } from '../fixtures.ts';
+
+const able: DirectReturnReport = {
+  receives: ['link', 'vxlan'],
+  passes: ['l2', 'route', 'vxlan'],
+  networks: [prefix('10.0.0.0/24')],
+  linkAddresses: [],
+  interfaces: ['eth0'],
+};
+/** Reports of a, b and c; each replaces what is written, undefined takes the report away. */
+type Reports = Readonly<Record<string, Partial<DirectReturnReport> | undefined>>;
+
+function nodes(reports: Reports, mode: DirectReturnMode = 'auto', more: ClusterLiteral = {}): Snapshot {
+  const snapshot = cluster({
+    nodes: ['a', 'b', 'c'].map((name, index) => ({ name, internalIPs: [`10.0.${name === 'c' ? 9 : 0}.${index + 1}`] })),
+    config: { directReturnMode: mode, directReturn: true },
+    ...more,
+  });
+  const state = (name: string, directReturn: DirectReturnReport): NodeState => ({
+    kind: 'NodeState',
+    metadata: metadata(name),
+    updated: '2020-01-01T00:00:00Z',
+    consumed: {},
+    sessions: [],
+    differing: [],
+    directReturn,
+  });
+  const states = ['a', 'b', 'c'].flatMap((name, index) => {
+    const linkAddresses = [`02:00:00:00:00:0${index + 1}`];
+    const base = { ...able, linkAddresses, networks: [prefix(`10.0.${name === 'c' ? 9 : 0}.0/24`)] };
+    return name in reports && reports[name] === undefined ? [] : [[name, state(name, { ...base, ...reports[name] })] as const];
+  });
+  return { ...snapshot, nodeStates: new Map(states) };
+}
+
+const way = (snapshot: Snapshot, to = 'b'): unknown => {
+  const target = snapshot.nodes.get(to)?.internalIPs[0] ?? address('10.0.0.2');
+  const answer = passingTo(snapshot, 'a', to, target);
+  return 'passing' in answer ? answer.passing : answer.reason.code;
+};
+
+describe('how a passes packets on to b, which is on its link, or to c, which is not', () => {
+  test.each<[string, Reports, DirectReturnMode, string, unknown]>([
+    ['at ingress, with the route for fragments', {}, 'auto', 'b', { ingress: true, routed: 'link' }],
+    ['through the tunnel', {}, 'auto', 'c', { ingress: false, routed: 'vxlan' }],
+    ['mode l2', {}, 'l2', 'b', { ingress: true, routed: 'link' }],
+    ['mode l2 over a router', {}, 'l2', 'c', 'DirectReturnNoWay'],
+    ['mode route', {}, 'route', 'b', { ingress: false, routed: 'link' }],
+    ['mode route over a router, which would loop', {}, 'route', 'c', 'DirectReturnNoWay'],
+    ['mode vxlan on a link', {}, 'vxlan', 'b', { ingress: false, routed: 'vxlan' }],
+    ['a cannot at ingress', { a: { passes: ['route', 'vxlan'] } }, 'auto', 'b', { ingress: false, routed: 'link' }],
+    ['mode l2, a cannot at ingress', { a: { passes: ['route'] } }, 'l2', 'b', 'DirectReturnNoWay'],
+    ['routed packets of a are dropped', { a: { passes: ['l2'] } }, 'auto', 'b', { ingress: true }],
+    ['b takes nothing from its link', { b: { receives: ['vxlan'] } }, 'auto', 'b', { ingress: false, routed: 'vxlan' }],
+    ['b takes nothing', { b: { receives: [] } }, 'auto', 'b', 'DirectReturnNoWay'],
+    ['b has not reported', { b: undefined }, 'auto', 'b', 'DirectReturnNotReported'],
+    ['a has not reported', { a: undefined }, 'auto', 'b', 'DirectReturnNotReported'],
+  ])('%s', (_, reports, mode, to, expected) => {
+    expect(way(nodes(reports, mode), to)).toEqual(expected);
+  });
+
+  test('a node knows the link addresses of all others that report, and not its own', () => {
+    const known = directReturnNode(nodes({ b: { receives: [], linkAddresses: ['02:00:00:00:00:02', '02:00:00:00:00:01'] } }), 'a');
+    expect(known?.linkAddresses).toEqual(['02:00:00:00:00:02', '02:00:00:00:00:03']);
+    expect(known?.targets.map(({ node }) => formatAddress(node))).toEqual(['10.0.9.3']);
+  });
+
+  test('two nodes never both pass on what the other passed on: whoever is a target is known by its link address', () => {
+    const snapshot = nodes({});
+    for (const [from, to] of [
+      ['a', 'b'],
+      ['b', 'a'],
+    ] as const) {
+      const known = directReturnNode(snapshot, from);
+      expect(known?.targets.map(({ node }) => formatAddress(node))).toContain(to === 'b' ? '10.0.0.2' : '10.0.0.1');
+      for (const linkAddress of snapshot.nodeStates.get(to)?.directReturn?.linkAddresses ?? [])
+        expect(known?.linkAddresses).toContain(linkAddress);
+    }
+  });
+});
+
+describe('the frontends of a Service', () => {
+  const vip = { kind: 'address', address: address('192.0.2.1'), protocol: 'TCP', port: 80 } as const;
+  const backend = (last: number, node: string): Frontend['backends'][number] => ({
+    address: address(`10.244.0.${last}`),
+    port: 8080,
+    local: node === '10.0.0.1',
+    node: address(node),
+  });
+  const hashed: Frontend = {
+    match: vip,
+    scope: 'external',
+    policy: 'Cluster',
+    backends: [backend(1, '10.0.0.1'), backend(2, '10.0.0.2')],
+    localBackends: [],
+    slots: { hashed: 'connection', backendOf: new Uint16Array(251) },
+  };
+  const { slots: _, ...random } = hashed;
+  const nodePort: Frontend = { ...random, match: { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_080 } };
+  const slices = [{ service: 'web', ports: ['8080'], endpoints: ['10.244.0.1@a', '10.244.0.2@b'] }];
+  const plan = (snapshot: Snapshot, frontends: readonly Frontend[], directReturn?: boolean): ReturnType<typeof planDirectReturn> =>
+    planDirectReturn(snapshot, service({ name: 'web', ...(directReturn === undefined ? {} : { directReturn }) }), 'a', frontends);
+
+  test('pass packets for backends of other nodes on, and nothing else changes', () => {
+    const { frontends, reasons } = plan(nodes({}, 'auto', { slices }), [hashed, nodePort]);
+    expect(reasons).toEqual([]);
+    expect(frontends[1]).toBe(nodePort);
+    expect(frontends[0]?.directReturn).toBe(true);
+    expect(frontends[0]?.backends.map(({ passing }) => passing)).toEqual([undefined, { ingress: true, routed: 'link' }]);
+  });
+
+  test('translate for a node that cannot receive, and say so', () => {
+    const { frontends, reasons } = plan(nodes({ b: { receives: [] } }, 'auto', { slices }), [hashed]);
+    expect(reasons).toMatchObject([{ code: 'DirectReturnNoWay', details: { node: 'b' } }]);
+    expect(frontends[0]?.directReturn).toBe(true);
+    expect(frontends[0]?.backends.map(({ passing }) => passing)).toEqual([undefined, undefined]);
+  });
+
+  test('stay as they are where this node has not reported, or the Service does not want it', () => {
+    const { frontends, reasons } = plan(nodes({ a: undefined }, 'auto', { slices }), [hashed]);
+    expect(frontends).toEqual([hashed]);
+    expect(reasons).toMatchObject([{ code: 'DirectReturnNotReported', details: { node: 'a' } }]);
+    expect(plan(nodes({}, 'auto', { slices }), [hashed], false)).toEqual({ frontends: [hashed], reasons: [] });
+  });
+
+  test('need consistent hashing where the Service asks by itself', () => {
+    expect(plan(nodes({}, 'auto', { slices }), [random], true).reasons).toMatchObject([{ code: 'DirectReturnNeedsHashing' }]);
+    expect(plan(nodes({}, 'auto', { slices }), [random]).reasons).toEqual([]);
+  });
+});

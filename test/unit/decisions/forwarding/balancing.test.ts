@@ -1,0 +1,173 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decideForwarding } from '../../../../src/decisions/forwarding/plan.ts';
+import { slotsFor } from '../../../../src/decisions/forwarding/balancing.ts';
+import { formatAddress } from '../../../../src/net/address.ts';
+import { frontendKey, type Frontend } from '../../../../src/net/frontend.ts';
+import { cluster, type ClusterLiteral, type ServiceLiteral, type SliceLiteral } from '../fixtures.ts';
+
+const anyone = { externalIPPolicies: [{ cidrs: ['0.0.0.0/0', '::/0'] }] };
+const web: ServiceLiteral = {
+  name: 'web',
+  ports: ['80@30080'],
+  assigned: ['192.0.2.1'],
+  externalIPs: ['198.51.100.1'],
+  loadBalancing: 'consistent',
+};
+const endpoints: SliceLiteral = { service: 'web', endpoints: ['10.1.0.1@here', '10.1.0.2@two', '10.1.0.3@two'] };
+const nodes = [
+  { name: 'here', internalIPs: ['10.0.0.1', 'fd00::1'] },
+  { name: 'two', internalIPs: ['10.0.0.2', '10.0.1.2', 'fd00::2'] },
+];
+
+function frontends(
+  service: ServiceLiteral,
+  slices: readonly SliceLiteral[] = [endpoints],
+  rest: ClusterLiteral = {},
+  node = 'here',
+): Map<string, Frontend> {
+  const snapshot = cluster({ ...anyone, nodes, ...rest, services: [service], slices });
+  const [decided] = [...snapshot.services.values()].map((each) => decideForwarding(snapshot, each, node));
+  return new Map((decided?.forwarding?.frontends ?? []).map((frontend) => [frontendKey(frontend.match), frontend]));
+}
+
+/** The frontends with slots: "192.0.2.1 TCP 80: connection in 251". */
+const hashed = (...args: Parameters<typeof frontends>): string[] =>
+  [...frontends(...args)].flatMap(([key, { slots }]) =>
+    slots === undefined ? [] : [`${key}: ${slots.hashed} in ${slots.backendOf.length}`],
+  );
+
+/** By slot the backend's address. */
+const owners = (...args: Parameters<typeof frontends>): string[] => {
+  const { backends, slots } = frontends(...args).get('192.0.2.1 TCP 80') as Frontend;
+  return [...(slots?.backendOf ?? [])].map((index) => formatAddress(backends[index]?.address ?? { family: 4, value: 0n }));
+};
+
+describe('consistent hashing', () => {
+  test('is for the addresses that clients outside come to', () => {
+    expect(hashed(web)).toEqual(['192.0.2.1 TCP 80: connection in 251', '198.51.100.1 TCP 80: connection in 251']);
+  });
+
+  test.each([
+    ['nobody asks for it', {}, {}, []],
+    ['the cluster has it', {}, { consistentHashing: true }, ['192.0.2.1 TCP 80: connection in 251']],
+    ['the cluster has it with more slots', {}, { consistentHashing: true, hashSlots: 4093 }, ['192.0.2.1 TCP 80: connection in 4093']],
+    ['the Service will not', { loadBalancing: 'random' }, { consistentHashing: true }, []],
+    ['the Service asks for it', { loadBalancing: 'consistent' }, {}, ['192.0.2.1 TCP 80: connection in 251']],
+    ['the Service has a size of its own', { loadBalancing: 'consistent', hashSlots: 1021 }, {}, ['192.0.2.1 TCP 80: connection in 1021']],
+    ['the policy is Local', { loadBalancing: 'consistent', externalTrafficPolicy: 'Local' }, {}, []],
+    ['clients keep their backend', { loadBalancing: 'consistent', affinitySeconds: 60 }, {}, ['192.0.2.1 TCP 80: client in 251']],
+  ] as const)('%s', (_what, service, config, expected) => {
+    expect(hashed({ name: 'web', assigned: ['192.0.2.1'], ...service }, [endpoints], { config })).toEqual(expected);
+  });
+
+  test('without a backend there are no slots', () => {
+    expect(hashed(web, [])).toEqual([]);
+    expect(frontends(web, []).get('192.0.2.1 TCP 80')?.backends).toEqual([]);
+  });
+
+  test('takes the place of remembering clients, where there are slots', () => {
+    const sticky = frontends({ ...web, affinitySeconds: 60 });
+    expect([...sticky].map(([key, { affinitySeconds }]) => [key, affinitySeconds])).toEqual([
+      ['10.96.0.1 TCP 80', 60],
+      ['192.0.2.1 TCP 80', undefined],
+      ['198.51.100.1 TCP 80', undefined],
+      ['NodePort IPv4 TCP 30080', 60],
+    ]);
+  });
+
+  test('knows the node of each backend, in the family', () => {
+    const nodesOf = (key: string, ...args: Parameters<typeof frontends>): (string | undefined)[] =>
+      (frontends(...args).get(key)?.backends ?? []).map(({ node }) => (node === undefined ? undefined : formatAddress(node)));
+    expect(nodesOf('192.0.2.1 TCP 80', web, [{ ...endpoints, endpoints: [...endpoints.endpoints, '10.1.0.4', '10.1.0.5@gone'] }])).toEqual([
+      '10.0.0.1',
+      '10.0.0.2',
+      '10.0.0.2',
+      undefined,
+      undefined,
+    ]);
+    expect(nodesOf('10.96.0.1 TCP 80', web)).toEqual([undefined, undefined, undefined]);
+    const six = { ...web, clusterIPs: ['fd02::1'], assigned: ['fd09::1'], externalIPs: [] };
+    expect(nodesOf('fd09::1 TCP 80', six, [{ service: 'web', endpoints: ['fd01::2@two'] }])).toEqual(['fd00::2']);
+  });
+
+  test('is the same on every node, also where hints lead each node to others, and terminating endpoints are the last', () => {
+    const zones = [
+      { name: 'here', labels: { 'topology.kubernetes.io/zone': 'a' } },
+      { name: 'two', labels: { 'topology.kubernetes.io/zone': 'b' } },
+    ];
+    const hinted = [{ service: 'web', endpoints: ['10.1.0.1@here zone=a', '10.1.0.2@two zone=b', '10.1.0.3@two draining'] }];
+    const [here, two] = ['here', 'two'].map((node) => owners(web, hinted, { nodes: zones }, node));
+    expect(here).toEqual(two);
+    expect(new Set(here)).toEqual(new Set(['10.1.0.1', '10.1.0.2']));
+    expect(frontends(web, hinted, { nodes: zones }).get('10.96.0.1 TCP 80')?.backends).toHaveLength(1);
+    const last = [{ service: 'web', endpoints: ['10.1.0.1@here draining', '10.1.0.2@two draining'] }];
+    expect(new Set(owners(web, last))).toEqual(new Set(['10.1.0.1', '10.1.0.2']));
+  });
+
+  test('does not depend on the order of endpoints, nor on how they are divided among slices', () => {
+    const all = Array.from({ length: 12 }, (_, index) => `10.1.0.${index + 1}@two`);
+    const expected = owners(web, [{ service: 'web', endpoints: all }]);
+    fc.assert(
+      fc.property(fc.shuffledSubarray(all, { minLength: 12 }), fc.integer({ min: 0, max: 12 }), (shuffled, cut) => {
+        const slices = [shuffled.slice(0, cut), shuffled.slice(cut)].map((part, index) => ({
+          service: 'web',
+          name: `s${index}`,
+          endpoints: part,
+          family: 4 as const,
+        }));
+        expect(owners(web, slices)).toEqual(expected);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  test('gives all ports of a Service the same pods, by whatever number', () => {
+    const ports = frontends({ ...web, ports: ['a:80', 'b:443'] }, [{ ...endpoints, ports: ['a:8080', 'b:8443'] }]);
+    const [http, https] = ['192.0.2.1 TCP 80', '192.0.2.1 TCP 443'].map((key) => ports.get(key));
+    expect(http?.slots?.backendOf).toBe(https?.slots?.backendOf);
+    expect(https?.backends.map(({ port }) => port)).toEqual([8443, 8443, 8443]);
+  });
+
+  test('weighs endpoints by their slice', () => {
+    const slices = [
+      { service: 'web', name: 'stable', endpoints: ['10.1.0.1'], weight: 9 },
+      { service: 'web', name: 'canary', endpoints: ['10.1.0.2'] },
+    ];
+    const canary = owners({ ...web, hashSlots: 1021 }, slices).filter((owner) => owner === '10.1.0.2').length;
+    // A tenth: binomial, five standard deviations.
+    expect(Math.abs(canary - 102)).toBeLessThan(48);
+  });
+
+  test('one pod behind two numbers of a port takes two shares', () => {
+    const slices = [8080, 9090].map((port) => ({ service: 'web', name: `s${port}`, ports: [`${port}`], endpoints: ['10.1.0.1'] }));
+    const { backends, slots } = frontends(web, slices).get('192.0.2.1 TCP 80') as Frontend;
+    expect(backends.map(({ port }) => port)).toEqual([8080, 9090]);
+    expect(new Set(slots?.backendOf)).toEqual(new Set([0, 1]));
+  });
+
+  test('keeps flows of datagrams to backends that no longer get new ones', () => {
+    const udp = { ...web, ports: ['80/UDP'] };
+    const slices = [
+      { service: 'web', ports: ['8080/UDP'], endpoints: ['10.1.0.1@here zone=a', '10.1.0.2@two zone=b', '10.1.0.3@two draining'] },
+    ];
+    const zones = [{ name: 'here', labels: { 'topology.kubernetes.io/zone': 'a' } }];
+    const retained = (key: string): string[] =>
+      (frontends(udp, slices, { nodes: zones }).get(key)?.retained ?? []).map(({ address }) => formatAddress(address));
+    expect(retained('10.96.0.1 UDP 80')).toEqual(['10.1.0.2', '10.1.0.3']);
+    expect(retained('192.0.2.1 UDP 80')).toEqual(['10.1.0.3']);
+  });
+
+  test.each([
+    [1, 251, 251],
+    [62, 251, 251],
+    [63, 251, 1021],
+    [3, 1021, 1021],
+    [255, 1021, 1021],
+    [256, 1021, 4093],
+    [4095, 251, 16_381],
+    [9999, 251, 16_381],
+  ] as const)('%i backends, of which %i slots are asked, have %i', (backends, asked, slots) => {
+    expect(slotsFor(backends, asked)).toBe(slots);
+  });
+});

@@ -1,0 +1,138 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { fillSlots, slotCapacities, type SlotCandidate } from '../../../../src/decisions/forwarding/slot-table.ts';
+import { slotTableSizes } from '../../../../src/net/frontend.ts';
+
+const even = (count: number): SlotCandidate[] =>
+  Array.from({ length: count }, (_, index) => ({ name: `10.1.${index >> 8}.${index & 255}`, weight: 1 }));
+
+const candidates = fc
+  .uniqueArray(fc.record({ name: fc.ipV4(), weight: fc.integer({ min: 1, max: 100 }) }), {
+    selector: ({ name }) => name,
+    minLength: 1,
+    maxLength: 40,
+  })
+  .chain((list) => fc.boolean().map((weighted) => (weighted ? list : list.map(({ name }) => ({ name, weight: 1 })))));
+const size = fc.constantFrom(...slotTableSizes.slice(0, 2));
+const salt = fc.uuid();
+
+/** By slot, the name of its candidate. */
+const owners = (salt: string, of: readonly SlotCandidate[], size: number): string[] =>
+  [...fillSlots(salt, of, size)].map((index) => of[index]?.name ?? 'nobody');
+
+const loads = (table: Uint16Array, count: number): number[] => {
+  const loads = Array.from({ length: count }, () => 0);
+  for (const index of table) loads[index] = (loads[index] ?? 0) + 1;
+  return loads;
+};
+
+/** Slots that changed hands although their candidate stayed and the new one did not just come. */
+function unrelated(salt: string, before: readonly SlotCandidate[], after: readonly SlotCandidate[], size: number): number {
+  const [old, now] = [owners(salt, before, size), owners(salt, after, size)];
+  const [was, is] = [new Set(before.map(({ name }) => name)), new Set(after.map(({ name }) => name))];
+  return old.filter((owner, slot) => owner !== now[slot] && is.has(owner) && was.has(now[slot] ?? '')).length;
+}
+
+describe('a slot table', () => {
+  test('gives every slot to a candidate, and none of them more than its share and a twentieth', () => {
+    fc.assert(
+      fc.property(salt, candidates, size, (salt, list, size) => {
+        const table = fillSlots(salt, list, size);
+        const bounds = slotCapacities(list, size);
+        const total = list.reduce((sum, { weight }) => sum + weight, 0);
+        for (const [index, load] of loads(table, list.length).entries()) {
+          expect(load).toBeLessThanOrEqual(bounds[index] ?? 0);
+          expect(bounds[index]).toBe(Math.ceil((size * 1.05 * (list[index]?.weight ?? 0)) / total));
+        }
+        expect(table.length).toBe(size);
+        expect(Math.max(...table)).toBeLessThan(list.length);
+      }),
+    );
+  });
+
+  test('is a function of its input alone', () => {
+    // Whoever changes the hash, or the order of preferences, moves every connection while an update rolls over the nodes.
+    expect(fillSlots('a-uid', even(4), 251).slice(0, 32).join('')).toBe('33312323023111202231232003031213');
+  });
+
+  test('with equal weights is the same, whatever they are', () => {
+    fc.assert(
+      fc.property(salt, candidates, size, fc.integer({ min: 2, max: 100 }), (salt, list, size, weight) => {
+        const [ones, equals] = [1, weight].map((weight) =>
+          fillSlots(
+            salt,
+            list.map(({ name }) => ({ name, weight })),
+            size,
+          ),
+        );
+        expect(equals).toEqual(ones);
+      }),
+    );
+  });
+
+  test('prefers other candidates for another Service', () => {
+    const [one, other] = ['one', 'other'].map((salt) => fillSlots(salt, even(10), 1021));
+    const same = (one ?? []).filter((owner, slot) => owner === other?.[slot]).length;
+    // A tenth, by chance: binomial, five standard deviations.
+    expect(Math.abs(same - 102)).toBeLessThan(48);
+  });
+
+  test('follows weights', () => {
+    const list = [1, 1, 2, 4].map((weight, index) => ({ name: `10.1.0.${index}`, weight }));
+    const counted = loads(fillSlots('a-uid', list, 4093), 4);
+    for (const [index, { weight }] of list.entries()) {
+      const share = (4093 * weight) / 8;
+      // Binomial, four standard deviations.
+      expect(Math.abs((counted[index] ?? 0) - share)).toBeLessThan(4 * Math.sqrt(share));
+    }
+  });
+});
+
+describe('when a candidate goes', () => {
+  test('of two, the other has everything; and nothing moves when none changes', () => {
+    expect(unrelated('a-uid', even(2), even(1), 251)).toBe(0);
+    expect(unrelated('a-uid', even(9), even(9), 251)).toBe(0);
+  });
+
+  test.each(
+    [251, 1021, 4093].flatMap((size) =>
+      [2, 3, 5, 10, 25, 50, 100, 250].filter((count) => 4 * count <= size).map((count) => ({ size, count })),
+    ),
+  )('from $count in $size slots, no more others move than cannot have their first choice', ({ size, count }) => {
+    const services = 12;
+    let moved = 0;
+    for (let service = 0; service < services; service++) {
+      const before = even(count);
+      const after = before.filter((_, index) => index !== (service * 7) % count);
+      moved += unrelated(`uid-${service}`, before, after, size) + unrelated(`uid-${service}`, after, before, size);
+    }
+    const bound = overflow(count, size) + overflow(count - 1, size);
+    // Going and coming back, each bounded by those without their first choice before and after; never more than 3 %.
+    expect(moved / services / 2).toBeLessThanOrEqual(Math.min(bound, 0.03 * size) + 1);
+  });
+
+  test('with a weight of its own, the others keep most of what they have', () => {
+    const list = Array.from({ length: 10 }, (_, index) => ({ name: `10.1.0.${index}`, weight: 1 + (index % 4) }));
+    for (let service = 0; service < 10; service++) {
+      const after = list.filter((_, index) => index !== service);
+      expect(unrelated(`uid-${service}`, list, after, 1021)).toBeLessThan(0.05 * 1021);
+    }
+  });
+});
+
+/**
+ * How many slots cannot have their first choice because it is full, on average: choices fall on each of `count` candidates
+ * as in a binomial distribution, and what is above the capacity has to go elsewhere.
+ */
+function overflow(count: number, size: number): number {
+  if (count < 2) return 0;
+  const [capacity = 0] = slotCapacities(even(count), size);
+  const chance = 1 / count;
+  let logarithm = size * Math.log1p(-chance);
+  let above = 0;
+  for (let choices = 0; choices <= size; choices++) {
+    if (choices > capacity) above += (choices - capacity) * Math.exp(logarithm);
+    logarithm += Math.log((size - choices) / (choices + 1)) + Math.log(chance) - Math.log1p(-chance);
+  }
+  return above * count;
+}
