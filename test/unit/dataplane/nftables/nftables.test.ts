@@ -146,10 +146,10 @@ describe('whatever the sequence of services', () => {
       nodePort: fc.boolean(),
       backends: fc.uniqueArray(fc.integer({ min: 1, max: 90 }), { maxLength: 70 }),
       local: fc.boolean(),
-      affinitySeconds: fc.option(fc.constantFrom(1, 10_800), { nil: undefined }),
+      affinity: fc.option(fc.constantFrom({ seconds: 1, servicePort: 'one' }, { seconds: 10_800, servicePort: 'two' }), { nil: undefined }),
       ranges: fc.option(fc.subarray([prefix('10.0.0.0/8'), prefix('10.1.0.0/16'), prefix('fd00::/8')]), { nil: undefined }),
     })
-    .map(({ where, protocol, port, nodePort, backends, local, affinitySeconds, ranges }): Frontend => {
+    .map(({ where, protocol, port, nodePort, backends, local, affinity, ranges }): Frontend => {
       const plain = frontend(where, port, backends);
       const match: Frontend['match'] = nodePort
         ? { kind: 'nodePort', family: where.includes(':') ? 6 : 4, protocol, port }
@@ -159,7 +159,7 @@ describe('whatever the sequence of services', () => {
         scope: nodePort || where.startsWith('192') ? 'external' : 'internal',
         policy: local ? 'Local' : 'Cluster',
         localBackends: local ? plain.backends.filter((backend) => backend.local) : [],
-        ...(affinitySeconds === undefined ? {} : { affinitySeconds }),
+        ...(affinity === undefined ? {} : { affinity }),
         ...(ranges === undefined || nodePort ? {} : { sourceRanges: ranges }),
       });
     });
