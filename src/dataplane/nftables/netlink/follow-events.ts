@@ -15,11 +15,16 @@ export interface EventHandlers {
   readonly onEnd: (why: string) => void;
 }
 
+export interface Follower extends Monitor {
+  /** Ends or begins again to hear what happens. What came before is still reported. */
+  hear(hearing: boolean): void;
+}
+
 /**
  * Reports what happens in nf_tables, by whomever. Looks for events at intervals: Node has no public handle for a netlink socket, an
  * empty look costs less than a microsecond, and whoever waits for an event can wait for a tenth of a second.
  */
-export function followEvents(options: NetlinkOptions, clock: Clock, events: EventHandlers): Monitor {
+export function followEvents(options: NetlinkOptions, clock: Clock, events: EventHandlers): Follower {
   let stopped = false;
   let cancel: Cancel = () => undefined;
   let socket: NetlinkSocket | undefined;
@@ -58,6 +63,11 @@ export function followEvents(options: NetlinkOptions, clock: Clock, events: Even
   }
   return {
     subscribed: socket !== undefined,
+    hear(hearing) {
+      if (stopped || socket === undefined || socket.listen(changesGroup, hearing)) return;
+      cancel();
+      end('the kernel refuses its events');
+    },
     stop() {
       stopped = true;
       cancel();
