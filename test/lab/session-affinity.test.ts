@@ -146,7 +146,7 @@ describe('session affinity', () => {
       const [first = ''] = await answering('client', protocol, targets(family, 30));
       const mine = Number(first.slice(3));
       const others = [1, 2, 3].filter((pod) => pod !== mine);
-      await dataplane.apply(new Map([['one', service('one', 30, { pods: [mine, others[0] ?? 0].toSorted() })]]));
+      await dataplane.apply(new Map([['one', service('one', 30, { pods: [mine, others[0] ?? 0].toSorted((a, b) => a - b) })]]));
       expect(await answering('client', protocol, targets(family, 30))).toEqual([first]);
       await dataplane.apply(new Map([['one', service('one', 30, { pods: others })]]));
       const moved = await answering('client', protocol, targets(family, 30));

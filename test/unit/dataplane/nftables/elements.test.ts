@@ -113,7 +113,7 @@ describe('the elements of a frontend', () => {
   test('session affinity: a backend that is also one of policy Local has the same id there', () => {
     const list = backends('10.0.0.1', '10.0.0.2');
     const all = texts(frontend({ affinity, policy: 'Local', backends: list, localBackends: list.slice(0, 1) }));
-    const [local] = all.filter((text) => /^backends_local .* \. [^0]\w*:/.test(text));
+    const local = all.find((text) => /^backends_local .* \. [^0]\w*:/.test(text));
     expect(all).toContain(local?.replace('_local', ''));
   });
 
