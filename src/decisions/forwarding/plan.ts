@@ -10,6 +10,7 @@ import {
   type SlotTable,
 } from '../../net/frontend.ts';
 import { familyOf, hostPrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
+import { serviceKey } from '../../model/metadata.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { assignedAddresses, type Service, type ServicePort } from '../../model/service.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
@@ -59,7 +60,7 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
         guarded || (scope === 'external' && snapshot.config.sourceRangesEverywhere)
           ? allowedSources(service, match, nodeAddresses)
           : undefined;
-      frontends.set(key, frontend(service, match, scope, choice, sources));
+      frontends.set(key, frontend(service, port, { match, scope }, choice, sources));
     }
   }
   const sorted = [...frontends].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, frontend]) => frontend);
@@ -180,8 +181,8 @@ function allowedSources(service: Service, match: FrontendMatch, nodeAddresses: r
 
 function frontend(
   service: Service,
-  match: FrontendMatch,
-  scope: FrontendScope,
+  port: ServicePort,
+  { match, scope }: Pick<PortListener, 'match' | 'scope'>,
   choice: Backends,
   sourceRanges: readonly Prefix[] | undefined,
 ): Frontend {
@@ -195,8 +196,14 @@ function frontend(
     backends: cluster,
     ...(hashed === undefined ? {} : { slots: hashed.slots }),
     localBackends: policy === 'Local' ? choice.local : [],
-    ...(service.affinitySeconds === undefined || hashed !== undefined ? {} : { affinitySeconds: service.affinitySeconds }),
+    ...(hashed === undefined ? affinityOf(service, port) : {}),
     ...(retained.length === 0 ? {} : { retained }),
     ...(sourceRanges === undefined ? {} : { sourceRanges }),
   };
+}
+
+/** All frontends of a port remember clients together, whichever address they are connected to. */
+function affinityOf({ metadata, affinitySeconds }: Service, { name, protocol }: ServicePort): Pick<Frontend, 'affinity'> {
+  if (affinitySeconds === undefined) return {};
+  return { affinity: { seconds: affinitySeconds, servicePort: `${serviceKey(metadata)} ${name} ${protocol}` } };
 }

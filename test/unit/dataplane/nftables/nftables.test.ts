@@ -181,12 +181,12 @@ describe('whatever the sequence of services', () => {
       nodePort: fc.boolean(),
       backends: fc.uniqueArray(fc.integer({ min: 1, max: 90 }), { maxLength: 70 }),
       local: fc.boolean(),
-      affinitySeconds: fc.option(fc.constantFrom(1, 10_800), { nil: undefined }),
+      affinity: fc.option(fc.constantFrom({ seconds: 1, servicePort: 'one' }, { seconds: 10_800, servicePort: 'two' }), { nil: undefined }),
       hashed: fc.option(fc.constantFrom('connection', 'client'), { nil: undefined }),
       ranges: fc.option(fc.subarray([prefix('10.0.0.0/8'), prefix('10.1.0.0/16'), prefix('fd00::/8')]), { nil: undefined }),
     })
-    .map(({ where, protocol, port, nodePort, backends, local, affinitySeconds, hashed, ranges }): Frontend => {
-      const mayHash = where.startsWith('192') && !nodePort && !local && affinitySeconds === undefined && backends.length > 0;
+    .map(({ where, protocol, port, nodePort, backends, local, affinity, hashed, ranges }): Frontend => {
+      const mayHash = where.startsWith('192') && !nodePort && !local && affinity === undefined && backends.length > 0;
       const backendOf = Uint16Array.from({ length: 251 }, (_, slot) => (slot * slot) % Math.max(1, backends.length));
       const plain = frontend(where, port, backends);
       const match: Frontend['match'] = nodePort
@@ -197,7 +197,7 @@ describe('whatever the sequence of services', () => {
         scope: nodePort || where.startsWith('192') ? 'external' : 'internal',
         policy: local ? 'Local' : 'Cluster',
         localBackends: local ? plain.backends.filter((backend) => backend.local) : [],
-        ...(affinitySeconds === undefined ? {} : { affinitySeconds }),
+        ...(affinity === undefined ? {} : { affinity }),
         ...(hashed === undefined || !mayHash ? {} : { slots: { hashed, backendOf } }),
         ...(ranges === undefined || nodePort ? {} : { sourceRanges: ranges }),
       });

@@ -16,7 +16,7 @@ function plan(literal: ClusterLiteral, key: ServiceKey = 'default/web', node = '
   const service = snapshot.services.get(key);
   if (service === undefined) throw new RangeError(key);
   const { forwarding, reasons } = decideForwarding(snapshot, service, node);
-  const lines = (forwarding?.frontends ?? []).map(({ match, scope, policy, backends, localBackends, sourceRanges, affinitySeconds }) =>
+  const lines = (forwarding?.frontends ?? []).map(({ match, scope, policy, backends, localBackends, sourceRanges, affinity }) =>
     [
       frontendKey(match),
       scope,
@@ -24,7 +24,7 @@ function plan(literal: ClusterLiteral, key: ServiceKey = 'default/web', node = '
       backends.map(backend).join(' ') || '-',
       ...(policy === 'Local' ? ['|', localBackends.map(backend).join(' ') || '-'] : []),
       ...(sourceRanges === undefined ? [] : [`from ${sourceRanges.map(formatPrefix).join()}`]),
-      ...(affinitySeconds === undefined ? [] : [`sticky ${affinitySeconds}`]),
+      ...(affinity === undefined ? [] : [`sticky ${affinity.seconds}`]),
     ].join(' '),
   );
   return { lines, reasons: reasons.map(({ code }) => code) };
@@ -168,8 +168,20 @@ describe('the frontends of a Service', () => {
     ]);
   });
 
-  test('affinity goes to every frontend', () => {
+  test('affinity goes to every frontend, and all of a port remember clients together', () => {
     expect(lines({ ...all, affinitySeconds: 60 }, [two], anyone).every((line) => line.endsWith('sticky 60'))).toBe(true);
+    const literal = cluster({ services: [{ name: 'web', ...all, ports: ['a:80/TCP@30080', 'b:81/TCP'], affinitySeconds: 60 }], ...anyone });
+    const [web] = literal.services.values();
+    const { frontends = [] } = (web && decideForwarding(literal, web, 'here').forwarding) ?? {};
+    const byPort = Map.groupBy(frontends, ({ affinity }) => affinity?.servicePort);
+    expect(
+      byPort
+        .get('default/web a TCP')
+        ?.map(({ match }) => match.port)
+        .every((port) => port === 80 || port === 30_080),
+    ).toBe(true);
+    expect(byPort.get('default/web b TCP')?.every(({ match }) => match.port === 81)).toBe(true);
+    expect(byPort.size).toBe(2);
   });
 
   test.each([

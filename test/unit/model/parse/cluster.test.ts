@@ -9,8 +9,14 @@ describe('an EndpointSlice', () => {
     [{}, { ready: true, serving: true, terminating: false }],
     [{ ready: null }, { ready: true, serving: true, terminating: false }],
     [{ ready: false }, { ready: false, serving: true, terminating: false }],
-    [{ ready: false, terminating: true }, { ready: false, serving: true, terminating: true }],
-    [{ serving: false, terminating: true }, { ready: true, serving: false, terminating: true }],
+    [
+      { ready: false, terminating: true },
+      { ready: false, serving: true, terminating: true },
+    ],
+    [
+      { serving: false, terminating: true },
+      { ready: true, serving: false, terminating: true },
+    ],
     [
       { ready: false, serving: true, terminating: true },
       { ready: false, serving: true, terminating: true },
