@@ -33,7 +33,7 @@ export interface ForwardingDecision {
 /**
  * What a node forwards for a Service, with the semantics of kube-proxy 1.36. Addresses of a family that is not among
  * spec.ipFamilies are ignored, as kube-proxy does. Source ranges guard load balancer addresses, and all that
- * is external where HeraldConfig says so; where they hold the node, they hold the address itself too, with which the node may be
+ * is external where HeraldConfig says so; where they hold the node's primary address, they hold the address itself too, with which the node may be
  * masqueraded.
  */
 export function decideForwarding(snapshot: Snapshot, service: Service, nodeName: string): ForwardingDecision {
@@ -174,7 +174,8 @@ function nodeOf(snapshot: Snapshot, { nodeName }: Target, family: Family): Pick<
 function allowedSources(service: Service, match: FrontendMatch, nodeAddresses: readonly Address[]): Prefix[] | undefined {
   const ranges = service.loadBalancerSourceRanges.filter((range) => familyOf(range) === frontendFamily(match));
   if (ranges.length === 0 || ranges.some(({ length }) => length === 0)) return undefined;
-  const holdsNode = nodeAddresses.some((address) => ranges.some((range) => prefixContains(range, address)));
+  const primary = nodeAddresses.find(({ family }) => family === frontendFamily(match));
+  const holdsNode = primary !== undefined && ranges.some((range) => prefixContains(range, primary));
   return match.kind === 'address' && holdsNode ? [...ranges, hostPrefix(match.address)] : ranges;
 }
 

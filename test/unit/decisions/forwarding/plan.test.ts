@@ -138,11 +138,13 @@ describe('the frontends of a Service', () => {
   });
 
   test('source ranges that hold the node hold the load balancer address, with which the node may be masqueraded', () => {
-    const nodes = [{ name: 'here', internalIPs: ['10.0.0.1'] }];
+    const nodes = [{ name: 'here', internalIPs: ['10.0.0.1', '10.0.1.1'] }];
     const from = (range: string): string | undefined =>
       /from .*/.exec(lines({ assigned: ['192.0.2.1'], sourceRanges: [range] }, [two], { nodes })[1] ?? '')?.[0];
     expect(from('10.0.0.0/24')).toBe('from 10.0.0.0/24,192.0.2.1/32');
     expect(from('203.0.113.0/24')).toBe('from 203.0.113.0/24');
+    // As in kube-proxy, which knows one address of the node.
+    expect(from('10.0.1.0/24')).toBe('from 10.0.1.0/24');
   });
 
   test('what serves but gets no new connections is retained, where the kernel does not see the end of a flow', () => {
