@@ -1,6 +1,7 @@
 import { Agent } from '../agent/agent.ts';
 import { Speaker } from '../bgp/index.ts';
 import { listHostFilters } from '../dataplane/host/filter-commands.ts';
+import { KubeProxyForwarding } from '../dataplane/kube-proxy/kube-proxy.ts';
 import { NftablesDataplane } from '../dataplane/nftables/nftables.ts';
 import { machinePorts } from '../dataplane/nftables/ports.ts';
 import { isSubdomainName } from '../model/parse/metadata.ts';
@@ -26,10 +27,12 @@ export async function startAgent(
   if (!source.snapshot.nodes.has(node)) log.warn({ node, reason: says(reason('NodeUnknown', { node })) }, 'unknown node');
   const { writeNodeState, release } = await workplace.takeNode(node);
   const dataplane = new NftablesDataplane(machinePorts(clock, log, { own: true }));
+  const host = systemHost();
+  const foreign = new KubeProxyForwarding(clock, { legacyTables: (family) => host.legacyTables(family) });
   // Asked when a session begins, which is after the data plane has looked into the kernel.
   const listen = bgpListen === undefined ? {} : { listen: bgpListen };
-  const speaker = new Speaker({ clock, random, log, ...listen, restarted: () => dataplane.adopted });
-  const host = systemHost();
+  const foreignKept = (): boolean => source.snapshot.config.services !== 'all' && foreign.view.seen;
+  const speaker = new Speaker({ clock, random, log, ...listen, restarted: () => dataplane.adopted || foreignKept() });
   const agent = new Agent(
     {
       source,
@@ -38,6 +41,7 @@ export async function startAgent(
       writeNodeState,
       listenHttp,
       host,
+      foreign,
       hostFilters: () => listHostFilters((family) => host.legacyTables(family)),
       clock,
       random,
