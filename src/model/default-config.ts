@@ -1,5 +1,11 @@
 import type { HeraldConfig } from './configuration.ts';
 
+/**
+ * The default bit of the packet mark beside a kube-proxy, which has 14 unless it is told otherwise, and had 15. Cilium uses 8 to 11 and
+ * 16 to 31, as Calico does.
+ */
+export const besideKubeProxyBit = 13;
+
 /** The settings where no HeraldConfig/default exists, and of its fields that are not written. */
 export const defaultConfig: HeraldConfig = {
   kind: 'HeraldConfig',
@@ -29,3 +35,6 @@ export const defaultConfig: HeraldConfig = {
   directReturn: false,
   directReturnMode: 'auto',
 };
+
+/** In a cluster a Service without a class may be another controller's. */
+export const clusterConfig: HeraldConfig = { ...defaultConfig, defaultClass: false };

@@ -3,7 +3,7 @@ import { ElementList, type PackedSet } from './element-list.ts';
 import { elementIdentity, type Element } from './elements.ts';
 import { frontendLength, isOfOneFrontend } from './layout.ts';
 import { elementsOf, type Target } from './target.ts';
-import type { Turn } from './turn.ts';
+import type { Turn } from '../../system/turn.ts';
 
 /** Everything that some owners want, each element once, and how many want each of those that owners share. */
 export interface Wanted {

@@ -7,12 +7,12 @@ import { DataplaneError } from '../dataplane.ts';
 import { divideFound, nothingFound, wantedBy, type Wanted } from './adoption.ts';
 import { Difference, SharedElements } from './diff.ts';
 import type { ElementList } from './element-list.ts';
-import type { NftExecutor } from './executor.ts';
+import { OutcomeUnknown, type NftExecutor } from './executor.ts';
 import { families } from './layout.ts';
 import { elementsPerTransaction } from './limits.ts';
 import type { Skeleton } from './skeleton.ts';
 import { elementsOf, frontendOf, type Target } from './target.ts';
-import { Turn } from './turn.ts';
+import { Turn } from '../../system/turn.ts';
 
 /** The owner of the elements that are not a frontend's. */
 export const nodeOwner = 'node';
@@ -177,7 +177,7 @@ export class KernelTable {
       try {
         await this.#transaction(creation, difference);
       } catch (error) {
-        if (!(error instanceof DataplaneError) || error.code !== 'failed') throw error;
+        if (!(error instanceof DataplaneError) || error.code !== 'failed' || error instanceof OutcomeUnknown) throw error;
         run.error = error.message;
         return false;
       }

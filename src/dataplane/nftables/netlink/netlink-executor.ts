@@ -1,14 +1,14 @@
 import { sleep, type Clock } from '../../../system/clock.ts';
-import { MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
+import { AnswerLost, MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
 import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../../system/netlink/socket.ts';
 import { DataplaneError } from '../../dataplane.ts';
 import type { ElementList } from '../element-list.ts';
-import type { Monitor, MonitorEvents, NftExecutor, Transaction } from '../executor.ts';
+import { OutcomeUnknown, type Monitor, type MonitorEvents, type NftExecutor, type Transaction } from '../executor.ts';
 import { families, revisionSet, tableName } from '../layout.ts';
 import { attemptPause, maximumAttempts, maximumBatchBytes, maximumHeardElements } from '../limits.ts';
 import type { TableListing } from '../listing.ts';
 import type { Skeleton } from '../skeleton.ts';
-import { Turn } from '../turn.ts';
+import { Turn } from '../../../system/turn.ts';
 import type { Batch } from './batch.ts';
 import { elementAttributes, listElement, messages, tableFlags } from './constants.ts';
 import { Conversation, type Refusal } from './conversation.ts';
@@ -33,11 +33,15 @@ export interface NetlinkExecutorOptions {
   readonly own: boolean;
 }
 
-/** Drives the kernel by netlink. Undefined where this machine has no FFI, or refuses the socket. */
-export function netlinkExecutor(clock: Clock, { networkNamespace, own }: NetlinkExecutorOptions): NftExecutor | undefined {
+/** Drives the kernel by netlink. Undefined where this machine has no FFI, or refuses the socket. `open`: for tests that let requests fail. */
+export function netlinkExecutor(
+  clock: Clock,
+  { networkNamespace, own }: NetlinkExecutorOptions,
+  open = openNetlink,
+): NftExecutor | undefined {
   const options = { protocol: netfilterProtocol, ...(networkNamespace === undefined ? {} : { networkNamespace }) };
   try {
-    const socket = openNetlink(options);
+    const socket = open(options);
     return socket === undefined ? undefined : new NetlinkExecutor(socket, options, clock, own);
   } catch (error) {
     if (error instanceof NetlinkError) return undefined;
@@ -162,6 +166,7 @@ function dataplaneErrorOf({ error, text }: Refusal): DataplaneError {
 
 function translated(error: unknown): unknown {
   if (error instanceof NetlinkError) return new DataplaneError(codeOf(error), error.message, { cause: error });
+  if (error instanceof AnswerLost) return new OutcomeUnknown(error.message, { cause: error });
   if (error instanceof MalformedNetlink) return new DataplaneError('failed', error.message, { cause: error });
   return error;
 }

@@ -6,7 +6,7 @@ import { allSets, revisionSet, tableName, type SetName } from '../layout.ts';
 import { maximumListedElements } from '../limits.ts';
 import type { TableListing } from '../listing.ts';
 import type { Skeleton } from '../skeleton.ts';
-import type { Turn } from '../turn.ts';
+import type { Turn } from '../../../system/turn.ts';
 import { askElements } from './ask-elements.ts';
 import { chainAttributes, elementListAttributes, messages, ruleAttributes, setAttributes, setFlags, tableAttributes } from './constants.ts';
 import type { Conversation } from './conversation.ts';

@@ -26,11 +26,22 @@ describe('objects of herald.dev', () => {
       asPathPrepend: 0,
       communities: [],
     });
-    expect(parseObject(ours('HeraldConfig', {}, 'default')).object).toMatchObject({
-      services: 'all',
-      masqueradeBit: 14,
-      defaultClass: true,
-    });
+    expect(parseObject(ours('HeraldConfig', {}, 'default')).object).toMatchObject({ services: 'all', masqueradeBit: 14 });
+  });
+
+  test('Services without a class are ours over a directory, where there is nobody else, and not in a cluster', () => {
+    const config = ours('HeraldConfig', {}, 'default');
+    expect(parseObject(config, { resourceVersion: '1' }).object).toMatchObject({ defaultClass: true });
+    expect(parseObject(config).object).toMatchObject({ defaultClass: false });
+  });
+
+  test.each([
+    [{ services: 'all' }, 14],
+    [{ services: 'external' }, 13],
+    [{ services: 'none' }, 13],
+    [{ services: 'external', masqueradeBit: 14 }, 14],
+  ])("HeraldConfig %j: the bit of the mark is not kube-proxy's beside a kube-proxy, unless it is asked for", (spec, masqueradeBit) => {
+    expect(parseObject(ours('HeraldConfig', spec, 'default')).object).toMatchObject({ services: spec.services, masqueradeBit });
   });
 
   test('HeraldConfig has the addresses that take NodePorts, and a name for Services to ask for', () => {
@@ -197,8 +208,8 @@ describe('objects of herald.dev', () => {
     expect(parseObject(ours('BGPAdvertisement', { communities: written })).object).toMatchObject({ communities: read });
   });
 
-  test('of services other than all are refused in HeraldConfig', () => {
-    expect(problemsOf(ours('HeraldConfig', { services: 'external' }, 'default'))[0]).toContain('not supported yet');
+  test('of services that do not exist are refused in HeraldConfig', () => {
+    expect(problemsOf(ours('HeraldConfig', { services: 'internal' }, 'default'))[0]).toContain('spec.services');
   });
 });
 

@@ -15,7 +15,7 @@ import { elementFromText, keyText } from '../../../../../src/dataplane/nftables/
 import type { Element } from '../../../../../src/dataplane/nftables/elements.ts';
 import type { TableChange } from '../../../../../src/dataplane/nftables/executor.ts';
 import { skeleton } from '../../../../../src/dataplane/nftables/skeleton.ts';
-import { Turn } from '../../../../../src/dataplane/nftables/turn.ts';
+import { Turn } from '../../../../../src/system/turn.ts';
 import { MalformedNetlink } from '../../../../../src/system/netlink/error.ts';
 import { messageHeaderBytes, readMessages, type Message } from '../../../../../src/system/netlink/message.ts';
 import { MessageWriter } from '../../../../../src/system/netlink/message-writer.ts';
