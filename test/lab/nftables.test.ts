@@ -64,9 +64,12 @@ const services: ReadonlyMap<string, ServiceForwarding> = new Map(
     internalLocal: everywhere({ host: 3, at: clusterIp }, { policy: 'Local', useLocal: [1] }),
     internalLocalNone: everywhere({ host: 4, at: clusterIp }, { policy: 'Local', use: [3] }),
     affinity: [
-      ...everywhere({ host: 5, at: clusterIp }, { affinitySeconds: 10_800 }),
-      ...everywhere({ host: 15, at: external }, { affinitySeconds: 60, policy: 'Local', useLocal: [1, 2] }),
-      ...everywhere({ nodePort: 30_005 }, { affinitySeconds: 2 }),
+      ...everywhere({ host: 5, at: clusterIp }, { affinity: { seconds: 10_800, servicePort: 'affinity' } }),
+      ...everywhere(
+        { host: 15, at: external },
+        { affinity: { seconds: 60, servicePort: 'affinity Local' }, policy: 'Local', useLocal: [1, 2] },
+      ),
+      ...everywhere({ nodePort: 30_005 }, { affinity: { seconds: 2, servicePort: 'affinity NodePort' } }),
     ],
     hairpin: everywhere({ host: 6, at: clusterIp }, { use: [1] }),
     balancer: [...everywhere({ host: 10, at: external }, {}), ...everywhere({ nodePort: 30_001 }, {})],
@@ -237,7 +240,7 @@ describe.each(cells)('IPv$family $protocol', ({ family, protocol }) => {
 
 describe('session affinity', () => {
   const affine = (family: Family, use: readonly number[]): ServiceForwarding => ({
-    frontends: everywhere({ host: 20, at: external }, { affinitySeconds: 60, use }).filter(
+    frontends: everywhere({ host: 20, at: external }, { affinity: { seconds: 60, servicePort: 'affine' }, use }).filter(
       (each) => each.backends[0]?.address.family === family,
     ),
   });
@@ -304,6 +307,22 @@ describe('changes', () => {
     await successor.close();
     await restart();
     expect((await connection.end()).failure).toBe('');
+  });
+
+  test.each(families)('IPv%i: a table of an older layout is replaced at the start, without a gap', async (family) => {
+    const table = `${family === 4 ? 'ip' : 'ip6'} herald`;
+    const staying = await lab.connection('client', external(family, 10), 80);
+    await dataplane.close();
+    inside('node', `nft delete chain ${table} ${markerChain(14)}`, `nft add chain ${table} layout_1_bit_14`);
+    const request = lab.request('client', { protocol: 'TCP', address: external(family, 10), port: 80, count: 400 });
+    await restart();
+    const listed = inside('node', `nft list table ${table}`);
+    expect(listed).toContain(markerChain(14));
+    expect(listed).not.toContain('layout_1_bit_14');
+    expect(Object.keys((await request).counts).filter((name) => !name.startsWith('pod'))).toEqual([]);
+    const ended = await staying.end();
+    expect(ended.failure).toBe('');
+    expect(ended.answers).toBeGreaterThan(0);
   });
 
   test.each(families)('IPv%i: endpoints are replaced under connections without an error', async (family) => {

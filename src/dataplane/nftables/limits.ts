@@ -12,6 +12,9 @@ export const maximumAffinityClients = 65_536;
 /** Elements in one statement of a script: keeps each netlink attribute below 64 KiB. */
 export const elementsPerStatement = 400;
 
+/** Elements after which a transaction ends and the next begins, unless it replaces a table. */
+export const elementsPerTransaction = 16_384;
+
 /** Octets of elements in one netlink message: an attribute's length field holds 65535. */
 export const elementBytesPerMessage = 32_768;
 

@@ -68,6 +68,8 @@ export class NftablesDataplane implements Dataplane {
   #repairedAt = Number.NEGATIVE_INFINITY;
   #cleaning: Promise<void> | undefined;
   #closed = false;
+  /** There is nothing of ours, and nothing is wanted. */
+  #cleared = false;
 
   constructor(ports: NftablesPorts) {
     this.#ports = ports;
@@ -80,6 +82,7 @@ export class NftablesDataplane implements Dataplane {
   }
 
   replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult> {
+    this.#cleared = false;
     this.#setNode(node);
     this.#incoming = new Map(services);
     this.#incomingIsAll = true;
@@ -100,6 +103,20 @@ export class NftablesDataplane implements Dataplane {
   apply(changes: ForwardingChanges): Promise<ApplyResult> {
     for (const [service, forwarding] of changes) this.#incoming.set(service, forwarding);
     return this.#flush();
+  }
+
+  async clear(): Promise<void> {
+    if (this.#cleared) return;
+    this.#incoming = new Map();
+    this.#incomingIsAll = true;
+    await this.#enqueue(async () => {
+      await this.#stopWatching();
+      await this.#takeIncoming();
+      this.#refused.clear();
+      this.#synchronised = false;
+      await this.#kernel.remove();
+      this.#cleared = true;
+    });
   }
 
   setUnreachable(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
@@ -132,10 +149,17 @@ export class NftablesDataplane implements Dataplane {
     for (const port of [executor, routes, conntrack]) port.close();
   }
 
+  async #stopWatching(): Promise<void> {
+    this.#cancelRepair?.();
+    this.#cancelRepair = undefined;
+    const watch = this.#watch;
+    this.#watch = undefined;
+    await watch?.stop();
+  }
+
   async #stop(): Promise<void> {
     this.#closed = true;
-    this.#cancelRepair?.();
-    await this.#watch?.stop();
+    await this.#stopWatching();
     await this.#tail.catch(() => undefined);
     await this.#unreachable.close();
     await this.#cleaning;

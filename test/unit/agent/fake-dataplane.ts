@@ -28,6 +28,7 @@ export class FakeDataplane implements Dataplane {
   /** What a failed repair tells the agent. */
   lose: (error: DataplaneError) => void = () => undefined;
   closed = false;
+  cleared = false;
   adopted = false;
   readonly #claims = new DesiredFrontends();
   readonly #touched = new Set<string>();
@@ -41,6 +42,7 @@ export class FakeDataplane implements Dataplane {
   replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult> {
     this.calls.push([...services.keys()]);
     return this.#call(() => {
+      this.cleared = false;
       for (const service of this.desired.keys()) if (!services.has(service)) this.#set(service, undefined);
       for (const [service, forwarding] of services) this.#set(service, forwarding);
       this.#logNode(node);
@@ -60,6 +62,15 @@ export class FakeDataplane implements Dataplane {
     return this.#call(() => {
       for (const [service, forwarding] of changes) this.#set(service, forwarding);
       return this.#commit();
+    });
+  }
+
+  clear(): Promise<void> {
+    return this.#call(() => {
+      if (!this.cleared) this.#log.push('cleared');
+      this.cleared = true;
+      for (const service of this.desired.keys()) this.#set(service, undefined);
+      this.#commit();
     });
   }
 

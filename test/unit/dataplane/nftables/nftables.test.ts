@@ -131,6 +131,35 @@ describe('batches', () => {
     for (const line of sent) expect(keys(line).toSorted()).toEqual(moved.toSorted());
   });
 
+  test('many elements are several transactions, each with whole frontends; a table that is replaced is one', async () => {
+    const many = Array.from({ length: 150 }, (_, index) => index + 1);
+    const services = new Map(
+      many.map((n) => [
+        `s${n}`,
+        service(
+          frontend(
+            `172.30.0.${n}`,
+            80,
+            Array.from({ length: 100 }, (_, pod) => pod * 2 + 2),
+          ),
+        ),
+      ]),
+    );
+    const { kernel, dataplane } = setup();
+    await dataplane.replace(node, services);
+    const created = kernel.transactions.length;
+    expect(created).toBe(2);
+    for (const n of many) {
+      const parts = kernel.transactions.filter((lines) => lines.some((line) => line.includes(` 172.30.0.${n} . tcp . 80 `)));
+      expect(parts).toHaveLength(1);
+    }
+    const contents = kernel.contents();
+    kernel.tables.get('ip')?.chains.delete('services');
+    await setup(kernel).dataplane.replace(node, services);
+    expect(kernel.transactions.length).toBe(created + 1);
+    expect(kernel.contents()).toEqual(contents);
+  });
+
   test('an element that two frontends share goes with the last of them', async () => {
     const { kernel, dataplane } = setup();
     await dataplane.replace(node, new Map([['a', service(frontend('172.30.0.1', 80, [1]), frontend('172.30.0.1', 443, [1]))]]));
@@ -152,10 +181,13 @@ describe('whatever the sequence of services', () => {
       nodePort: fc.boolean(),
       backends: fc.uniqueArray(fc.integer({ min: 1, max: 90 }), { maxLength: 70 }),
       local: fc.boolean(),
-      affinitySeconds: fc.option(fc.constantFrom(1, 10_800), { nil: undefined }),
+      affinity: fc.option(fc.constantFrom({ seconds: 1, servicePort: 'one' }, { seconds: 10_800, servicePort: 'two' }), { nil: undefined }),
+      hashed: fc.option(fc.constantFrom('connection', 'client'), { nil: undefined }),
       ranges: fc.option(fc.subarray([prefix('10.0.0.0/8'), prefix('10.1.0.0/16'), prefix('fd00::/8')]), { nil: undefined }),
     })
-    .map(({ where, protocol, port, nodePort, backends, local, affinitySeconds, ranges }): Frontend => {
+    .map(({ where, protocol, port, nodePort, backends, local, affinity, hashed, ranges }): Frontend => {
+      const mayHash = where.startsWith('192') && !nodePort && !local && affinity === undefined && backends.length > 0;
+      const backendOf = Uint16Array.from({ length: 251 }, (_, slot) => (slot * slot) % Math.max(1, backends.length));
       const plain = frontend(where, port, backends);
       const match: Frontend['match'] = nodePort
         ? { kind: 'nodePort', family: where.includes(':') ? 6 : 4, protocol, port }
@@ -165,7 +197,8 @@ describe('whatever the sequence of services', () => {
         scope: nodePort || where.startsWith('192') ? 'external' : 'internal',
         policy: local ? 'Local' : 'Cluster',
         localBackends: local ? plain.backends.filter((backend) => backend.local) : [],
-        ...(affinitySeconds === undefined ? {} : { affinitySeconds }),
+        ...(affinity === undefined ? {} : { affinity }),
+        ...(hashed === undefined || !mayHash ? {} : { slots: { hashed, backendOf } }),
         ...(ranges === undefined || nodePort ? {} : { sourceRanges: ranges }),
       });
     });

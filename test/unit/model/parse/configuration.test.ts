@@ -33,6 +33,15 @@ describe('objects of herald.dev', () => {
     });
   });
 
+  test.each([
+    [{ services: 'all' }, 14],
+    [{ services: 'external' }, 13],
+    [{ services: 'none' }, 13],
+    [{ services: 'external', masqueradeBit: 14 }, 14],
+  ])("HeraldConfig %j: the bit of the mark is not kube-proxy's beside a kube-proxy, unless it is asked for", (spec, masqueradeBit) => {
+    expect(parseObject(ours('HeraldConfig', spec, 'default')).object).toMatchObject({ services: spec.services, masqueradeBit });
+  });
+
   test('HeraldConfig has the addresses that take NodePorts, and a name for Services to ask for', () => {
     const spec = { nodePortAddresses: ['10.0.0.0/8', '::/0'], serviceProxyName: 'edge', sourceRangesEverywhere: true };
     expect(parseObject(ours('HeraldConfig', spec, 'default')).object).toMatchObject({
@@ -197,8 +206,8 @@ describe('objects of herald.dev', () => {
     expect(parseObject(ours('BGPAdvertisement', { communities: written })).object).toMatchObject({ communities: read });
   });
 
-  test('of services other than all are refused in HeraldConfig', () => {
-    expect(problemsOf(ours('HeraldConfig', { services: 'external' }, 'default'))[0]).toContain('not supported yet');
+  test('of services that do not exist are refused in HeraldConfig', () => {
+    expect(problemsOf(ours('HeraldConfig', { services: 'internal' }, 'default'))[0]).toContain('spec.services');
   });
 });
 
