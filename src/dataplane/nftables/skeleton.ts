@@ -121,7 +121,13 @@ function hashRule(ip: 'ip' | 'ip6', hashed: Hashed, slots: number): string {
   return `meta priority set jhash ${source} mod ${slots} seed 0x${hashSeed.toString(16)}`;
 }
 
-/** From the class to the backend: any or local, with and without session affinity. Undelivered packets come back. */
+/**
+ * From the class to the backend: any or local, with and without session affinity. Undelivered packets come back.
+ *
+ * Each lookup of a packet sees a whole transaction or nothing of it, but another lookup may see the next one: a slot that
+ * was drawn among three is not there when there are two. Conntrack would keep what becomes of this packet for all that
+ * follow, so it is drawn for once more, with the class that counts now.
+ */
 function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
   const { prefix, key } = view;
   const remembered = affinityKey(ip);
@@ -134,7 +140,10 @@ function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
     chains.push(
       [deliver, { rules: [backends] }],
       // The class is already in the register, unless it is the local view that counts.
-      [`${prefix}balance${local}`, { rules: [local === '' ? 'meta priority vmap @draws' : draw, `goto ${deliver}`] }],
+      [
+        `${prefix}balance${local}`,
+        { rules: [local === '' ? 'meta priority vmap @draws' : draw, `jump ${deliver}`, draw, `goto ${deliver}`] },
+      ],
       [
         `${prefix}balance${local}_sticky`,
         {
@@ -144,6 +153,8 @@ function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
             // Back here: a new client, or its backend is gone. "update" would keep what is remembered, so forget it first.
             identify,
             `delete @${affinityMap} { ${remembered} : meta priority }`,
+            draw,
+            `jump ${deliver}`,
             draw,
             `goto ${deliver}`,
           ],
