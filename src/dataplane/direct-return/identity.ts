@@ -15,7 +15,8 @@ export const preferences = { skip: 32_140, node: 32_141, lost: 32_142, end: 32_1
 /** VNI and port (RFC 7348) of the tunnels. */
 export const tunnelIdentity = 152;
 export const tunnelPort = 4789;
-export const tunnelName = (family: Family): string => `herald-vx${family}`;
+export const tunnelPrefix = 'herald-vx';
+export const tunnelName = (family: Family): string => `${tunnelPrefix}${family}`;
 
 /** Packet mark and number of the routing table of a node. Two of a thousand nodes share one with a probability of 3 %: see `planPaths`. */
 export function markOf(node: Address): number {

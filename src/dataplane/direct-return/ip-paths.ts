@@ -3,7 +3,7 @@ import { tunnelOverhead } from '../../net/direct-return.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { routeProtocol } from '../routes/unreachable-routes.ts';
 import { runCommand, type CommandLine, type CommandOutcome } from '../run-command.ts';
-import { preferences, tunnelIdentity, tunnelName } from './identity.ts';
+import { preferences, tunnelIdentity, tunnelName, tunnelPrefix } from './identity.ts';
 import { commandTimeout, maximumOutputBytes } from './limits.ts';
 import { tunnelText, type PathItem, type PathTable } from './paths.ts';
 
@@ -136,7 +136,7 @@ function tunnelOf(family: Family, { address = '', linkinfo, flags }: Listed): st
 /** Our routes to nodes are in tables with the octet of our marks; those of unreachable addresses are not. */
 function routeOf({ dst, gateway = '', dev = '', table = '', flags }: Listed): string | undefined {
   if (dst !== 'default' || Number(table) >>> 24 !== 0x68) return undefined;
-  const throughTunnel = dev.startsWith('herald-vx') ? ` dev ${dev}${flags?.includes('onlink') === true ? ' onlink' : ''}` : '';
+  const throughTunnel = dev.startsWith(tunnelPrefix) ? ` dev ${dev}${flags?.includes('onlink') === true ? ' onlink' : ''}` : '';
   return `default via ${canonical(gateway)}${throughTunnel} table ${table} protocol ${routeProtocol}`;
 }
 

@@ -9,6 +9,7 @@ import {
   type SlotTable,
 } from '../../net/frontend.ts';
 import { comparePrefixes, prefix, prefixContains, withoutPrefix, type Prefix } from '../../net/prefix.ts';
+import { directReturnElements, directReturnNodeElements } from '../direct-return/elements.ts';
 import { backendIds, classOf, hashedClass, rejectClass, slotsFor, slotText, type Kind } from './classid.ts';
 import { affinityLadder, type AffinitySeconds, type SetName } from './layout.ts';
 import { maximumSlots } from './limits.ts';
@@ -69,7 +70,10 @@ export function frontendElements(frontend: Frontend): FrontendElements {
   // One numbering for both views, so that a client keeps its backend when the policy changes.
   const ids = seconds === undefined ? undefined : idsOf([...usable, ...local]);
   if (slots === undefined) addBackends(add, { backends: view.backends, picks: view.picks }, key, usable, ids);
-  else addSlots(add, view.backends, key, usable, slots);
+  else {
+    addSlots(add, view.backends, key, usable, slots);
+    for (const direct of directReturnElements(frontend, key, slotOctets)) add(direct.set, direct.key, direct.value);
+  }
   if (local.length > 0) {
     add(view.frontendsLocal, key, classOctets(slotText(slotsFor(local.length))));
     addBackends(add, { backends: view.backendsLocal, picks: view.picksLocal }, key, local, ids);
@@ -99,6 +103,7 @@ export function nodeElements(node: NodeForwarding): readonly Element[] {
     for (const prefix of disjointPrefixes(node.podPrefixes, family)) add({ family, set: 'pod_prefixes', key: rangeOctets(prefix) });
     for (const prefix of disjointPrefixes(node.servicePrefixes, family)) add({ family, set: 'service_prefixes', key: rangeOctets(prefix) });
   }
+  for (const element of directReturnNodeElements(node)) add(element);
   return [...elements.values()];
 }
 
@@ -169,7 +174,7 @@ const slotOctets = (slot: number): Octets => (slots[slot] ??= classOctets(slotTe
 
 function classOfFrontend(frontend: Frontend, drawn: number): string {
   const { slots, affinitySeconds } = frontend;
-  if (slots !== undefined) return hashedClass(slots.hashed, slots.backendOf.length);
+  if (slots !== undefined) return hashedClass(slots.hashed, slots.backendOf.length, frontend.directReturn !== undefined);
   return classOf(kindOf(frontend), affinitySeconds !== undefined, drawn);
 }
 

@@ -1,11 +1,17 @@
 import { ok as assert } from 'node:assert';
-import type { NodeForwarding, ServiceForwarding } from '../../net/frontend.ts';
+import type { Address } from '../../net/address.ts';
+import type { Frontend, NodeForwarding, ServiceForwarding } from '../../net/frontend.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { conntrackCommand } from '../conntrack/conntrack-command.ts';
 import { staleFlows, strayFlows, type ConntrackCleaner, type StaleFlows } from '../conntrack/conntrack-cleaner.ts';
 import { DataplaneError, type ApplyResult, type Dataplane, type ForwardingChanges, type QuarantinedFrontend } from '../dataplane.ts';
+import { DirectReturn, type DirectReturnLacks } from '../direct-return/direct-return.ts';
+import type { IngressTable } from '../direct-return/ingress-set.ts';
+import { ipPaths } from '../direct-return/ip-paths.ts';
+import { nftIngress } from '../direct-return/nft-ingress.ts';
+import type { PathTable } from '../direct-return/paths.ts';
 import { ipCommand } from '../routes/ip-command.ts';
 import type { RouteTable } from '../routes/unreachable-routes.ts';
 import { UnreachableSet } from '../routes/unreachable-set.ts';
@@ -15,13 +21,15 @@ import type { NftExecutor } from './executor.ts';
 import { KernelTable, nodeOwner, type CommitResult } from './kernel-table.ts';
 import { maximumConntrackQueue, repairDelay, repairInterval, repairRetry, retriesPerBatch } from './limits.ts';
 import { nftCommand } from './nft-command.ts';
-import type { Target } from './target.ts';
+import { frontendOf, type Target } from './target.ts';
 import { watchRuleset } from './watch.ts';
 
 export interface NftablesPorts {
   readonly executor: NftExecutor;
   readonly routes: RouteTable;
   readonly conntrack: ConntrackCleaner;
+  readonly paths: PathTable;
+  readonly ingress: IngressTable;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -31,7 +39,15 @@ export interface NftablesPorts {
  * ['ip', 'netns', 'exec', 'node1'], goes before each command.
  */
 export function commandPorts(clock: Clock, log: Log, commandPrefix: readonly string[] = []): NftablesPorts {
-  return { executor: nftCommand(commandPrefix), routes: ipCommand(commandPrefix), conntrack: conntrackCommand(commandPrefix), clock, log };
+  return {
+    executor: nftCommand(commandPrefix),
+    routes: ipCommand(commandPrefix),
+    conntrack: conntrackCommand(commandPrefix),
+    paths: ipPaths(commandPrefix),
+    ingress: nftIngress(commandPrefix),
+    clock,
+    log,
+  };
 }
 
 /**
@@ -42,6 +58,7 @@ export class NftablesDataplane implements Dataplane {
   readonly #ports: NftablesPorts;
   readonly #kernel: KernelTable;
   readonly #unreachable: UnreachableSet;
+  readonly #direct: DirectReturn;
   readonly #desired = new DesiredFrontends();
   readonly #touched = new Set<string>();
   readonly #refused = new Map<string, string>();
@@ -67,6 +84,7 @@ export class NftablesDataplane implements Dataplane {
     this.#ports = ports;
     this.#kernel = new KernelTable(ports.executor, ports.clock, ports.log);
     this.#unreachable = new UnreachableSet(ports, (what) => this.#wasRepaired(what));
+    this.#direct = new DirectReturn(ports, { repaired: (what) => this.#wasRepaired(what), changed: () => this.#pathsChanged() });
   }
 
   get adopted(): boolean {
@@ -100,6 +118,10 @@ export class NftablesDataplane implements Dataplane {
     return this.#unreachable.set(prefixes);
   }
 
+  probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnLacks> {
+    return this.#direct.probe(interfaces, tunnels);
+  }
+
   onFailure(listener: (error: DataplaneError) => void): void {
     this.#failureListeners.push(listener);
   }
@@ -117,6 +139,7 @@ export class NftablesDataplane implements Dataplane {
     await this.#stop();
     await this.#kernel.remove();
     await this.#unreachable.remove();
+    await this.#direct.remove();
     this.#ports.executor.close();
     this.#synchronised = false;
   }
@@ -127,6 +150,7 @@ export class NftablesDataplane implements Dataplane {
     await this.#watch?.stop();
     await this.#tail.catch(() => undefined);
     await this.#unreachable.close();
+    await this.#direct.close();
     await this.#cleaning;
   }
 
@@ -163,6 +187,7 @@ export class NftablesDataplane implements Dataplane {
       await this.#synchronise();
       return;
     }
+    if (nodeTouched) await this.#direct.setNode(this.#node?.directReturn);
     const retries = [...this.#refused.keys()].filter((key) => !touched.includes(key)).slice(0, retriesPerBatch);
     const targets = new Map<string, Target | undefined>();
     if (nodeTouched) targets.set(nodeOwner, this.#nodeTarget());
@@ -172,6 +197,7 @@ export class NftablesDataplane implements Dataplane {
     try {
       this.#finish([...targets.keys()], await this.#kernel.commit(targets));
       if (again.size > 0) this.#finish([...again.keys()], await this.#kernel.commit(again));
+      this.#direct.committed(frontendsOf(targets));
     } catch (error) {
       // Even an empty transaction failed: somebody has taken our tables away, or nothing works. Reading tells which.
       this.#synchronised = false;
@@ -184,6 +210,7 @@ export class NftablesDataplane implements Dataplane {
   async #synchronise(): Promise<CommitResult> {
     assert(this.#node !== undefined);
     this.#synchronised = false;
+    await this.#direct.setNode(this.#node.directReturn);
     const targets = new Map<string, Target>([[nodeOwner, this.#nodeTarget()]]);
     this.#refused.clear();
     this.#addTargets(this.#desired.keys(), targets);
@@ -191,6 +218,7 @@ export class NftablesDataplane implements Dataplane {
     this.#synchronised = true;
     this.#flowsUnknown = true;
     this.#finish([], result);
+    this.#direct.committed(frontendsOf(targets));
     return result;
   }
 
@@ -203,9 +231,16 @@ export class NftablesDataplane implements Dataplane {
         continue;
       }
       const problem = frontendProblem(frontend);
-      if (problem === undefined) targets.set(key, { frontend });
+      if (problem === undefined) targets.set(key, { frontend: this.#direct.adapted(frontend) });
       else this.#refused.set(key, problem);
     }
+  }
+
+  /** Other nodes can be reached, or no longer: what is passed on is another part of the packets. */
+  #pathsChanged(): void {
+    for (const key of this.#desired.keys()) if (this.#desired.get(key)?.frontend.directReturn !== undefined) this.#touched.add(key);
+    if (this.#closed || this.#touched.size === 0) return;
+    this.#flush().catch((error: unknown) => this.#ports.log.warn({ error: String(error) }, 'changed paths are not in the tables yet'));
   }
 
   #nodeTarget(): Target {
@@ -299,4 +334,8 @@ export class NftablesDataplane implements Dataplane {
     this.#tail = result.catch(() => undefined);
     return result;
   }
+}
+
+function* frontendsOf(targets: ReadonlyMap<string, Target | undefined>): Generator<[string, Frontend | undefined]> {
+  for (const [key, target] of targets) if (key !== nodeOwner) yield [key, frontendOf(target)];
 }
