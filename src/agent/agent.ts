@@ -25,7 +25,7 @@ import { passBarrier, planService, routesOfPlan, type ServicePlan } from './serv
 import { Sessions, type SessionsOptions } from './sessions.ts';
 import { WorkToDo } from './work-to-do.ts';
 
-export interface AgentComponents extends Pick<HostCheckComponents, 'host' | 'forwardFilters'> {
+export interface AgentComponents extends Pick<HostCheckComponents, 'host' | 'hostFilters'> {
   readonly source: Source;
   readonly dataplane: Dataplane;
   readonly speaker: Speaker;
@@ -91,6 +91,7 @@ export class Agent {
     this.#host = new HostCheck(components, {
       kernelSettings: options.kernelSettings ?? 'set',
       facts: () => hostFacts(components.source.snapshot, options.node),
+      servedPorts: () => new Map([...this.#health.ports(), ...this.#sessions.passivePorts()]),
       looked: () => this.#health.nodeChanged(),
       news: () => this.#report.news(),
     });

@@ -70,6 +70,10 @@ export class HealthCheckServers {
     this.#openWaiting();
   }
 
+  ports(): [number, string][] {
+    return [...this.#servers.values()].map(({ port, service }) => [port, `health check of ${service}`]);
+  }
+
   /** The Services whose port is not served in one of their families, and why. */
   problems(): { readonly service: ServiceKey; readonly reason: Reason }[] {
     return [...this.#servers.values()].flatMap(({ service, port, family, listeners, missing }) => {

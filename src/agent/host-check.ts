@@ -1,9 +1,9 @@
 import { nodeForwarding } from '../decisions/forwarding/node.ts';
-import { judgeForwardFilters } from '../decisions/host/forward-filters.ts';
+import { judgeFilters, type ServedPorts } from '../decisions/host/filters.ts';
 import { requiredSettings, sysctlName, type HostFacts, type KernelSetting } from '../decisions/host/kernel-settings.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { Snapshot } from '../model/snapshot.ts';
-import type { ForwardFilter } from '../net/forward-filter.ts';
+import type { HostFilter } from '../net/host-filter.ts';
 import type { Cancel, Clock } from '../system/clock.ts';
 import type { Host } from '../system/host.ts';
 import type { Log } from '../system/log.ts';
@@ -13,7 +13,7 @@ import { limits } from './limits.ts';
 export interface HostCheckComponents {
   readonly host: Host;
   /** Rejects where it cannot be told. */
-  readonly forwardFilters: () => Promise<readonly ForwardFilter[]>;
+  readonly hostFilters: () => Promise<readonly HostFilter[]>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -25,6 +25,7 @@ export interface HostCheckOptions {
   /** report: nothing is set, what is wrong is only said. */
   readonly kernelSettings: 'set' | 'report';
   readonly facts: () => SharedFacts;
+  readonly servedPorts: () => ServedPorts;
   /** Called at every look after the start: addresses come and go as well. */
   readonly looked: () => void;
   /** Called when `problems` say something else. */
@@ -96,9 +97,9 @@ export class HostCheck {
   }
 
   async #checkFilters(): Promise<void> {
-    const { forwardFilters, log } = this.#components;
+    const { hostFilters, log } = this.#components;
     try {
-      const reasons = judgeForwardFilters(await forwardFilters());
+      const reasons = judgeFilters(await hostFilters(), this.#options.servedPorts());
       this.#say(() => (this.#filters = reasons));
     } catch (error) {
       // What was found last is the best that is known.

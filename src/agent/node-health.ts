@@ -60,6 +60,11 @@ export class NodeHealth {
     this.#checks.change(new Map(checks));
   }
 
+  /** The health-check node ports, with what they are for. */
+  ports(): [number, string][] {
+    return this.#checks.ports();
+  }
+
   serviceProblems(): { readonly service: ServiceKey; readonly reason: Reason }[] {
     return this.#checks.problems();
   }

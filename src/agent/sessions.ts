@@ -65,6 +65,12 @@ export class Sessions {
     });
   }
 
+  /** Ports at which passive peers are waited for, with what they are for. Others are called by us. */
+  passivePorts(): [number, string][] {
+    if (this.#passive.size === 0) return [];
+    return this.#speaker.listening().sockets.map(({ port }) => [port, 'BGP of passive peers']);
+  }
+
   #reconcile(snapshot: Snapshot, node: string, begin: boolean): void {
     const refused = new Map<string, { address: string; localASN: number; reason: Reason }>();
     const wanted = new Map<string, SessionIntent>();

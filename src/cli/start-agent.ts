@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Agent } from '../agent/agent.ts';
 import { Speaker } from '../bgp/index.ts';
-import { listForwardFilters } from '../dataplane/host/filter-commands.ts';
+import { listHostFilters } from '../dataplane/host/filter-commands.ts';
 import { NftablesDataplane } from '../dataplane/nftables/nftables.ts';
 import { machinePorts } from '../dataplane/nftables/ports.ts';
 import { DirectoryRecords } from '../sources/directory/records.ts';
@@ -42,7 +42,7 @@ export async function startAgent(
       writeNodeState: (state) => records.writeNodeState(state),
       listenHttp,
       host,
-      forwardFilters: () => listForwardFilters((family) => host.legacyTables(family)),
+      hostFilters: () => listHostFilters((family) => host.legacyTables(family)),
       clock,
       random,
       log,

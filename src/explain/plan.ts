@@ -139,7 +139,9 @@ function rules(snapshot: Snapshot, node: string): Map<string, string> {
     for (const frontend of decideForwarding(snapshot, service, node).forwarding?.frontends ?? []) {
       texts.set(
         frontendKey(frontend.match),
-        JSON.stringify(frontend, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)),
+        JSON.stringify(frontend, (_, value: unknown) =>
+          typeof value === 'bigint' ? value.toString() : value instanceof Uint16Array ? value.join() : value,
+        ),
       );
     }
   }

@@ -1,18 +1,25 @@
 import { fix, says, type Reason } from '../model/reasons.ts';
-import type { AddressExplanation, NodeExplanation, ServiceExplanation } from './service.ts';
+import type { AddressExplanation, BalancingExplanation, NodeExplanation, ServiceExplanation } from './service.ts';
 
 /** An explanation as lines for a terminal: every "no" with its reason, and below it what to do. */
 export function renderService(explanation: ServiceExplanation): string[] {
-  const { service, type, allocation, endpoints, nodes } = explanation;
+  const { service, type, allocation, endpoints, balancing, nodes } = explanation;
   const terminating = endpoints.terminating === 0 ? '' : `, ${endpoints.terminating} terminating but serving`;
   return [
     `Service ${service} (${type})`,
     '',
     ...renderAllocation(allocation),
     `Endpoints  ${endpoints.ready} ready${terminating}, ${endpoints.unusable} not usable`,
+    ...(balancing === undefined ? [] : [renderBalancing(balancing)]),
     ...nodes.flatMap((node) => ['', ...renderNode(node)]),
     ...(nodes.length === 0 ? ['', 'There is no Node object, so nothing is announced or forwarded.'] : []),
   ];
+}
+
+function renderBalancing(balancing: BalancingExplanation): string {
+  if (balancing.algorithm === 'random') return 'Balancing  random';
+  const source = balancing.hashed === 'client' ? 'source address' : 'source address and port';
+  return `Balancing  consistent: by ${source}, the same on every node (${balancing.slots} slots); NodePorts and ClusterIPs random`;
 }
 
 function renderAllocation({ addresses, reason, pools }: ServiceExplanation['allocation']): string[] {

@@ -1,13 +1,16 @@
 import { decideAnnouncement, type AddressAnnouncement, type RefusedAdvertisement } from '../decisions/announcement/decision.ts';
+import { consistentHashing } from '../decisions/forwarding/balancing.ts';
 import { frontendsOfAddress } from '../decisions/forwarding/address-frontends.ts';
 import { decideHealthCheck } from '../decisions/forwarding/health-check.ts';
 import { decideForwarding } from '../decisions/forwarding/plan.ts';
+import { whyNotServed } from '../decisions/forwarding/served.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import { currentReport, reportAge, type NodeState } from '../model/node-state.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { Service } from '../model/service.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { formatAddress } from '../net/address.ts';
+import type { Hashed } from '../net/connection-hash.ts';
 import { formatPrefix } from '../net/prefix.ts';
 import { explainAllocation, type AllocationExplanation } from './allocation.ts';
 
@@ -17,9 +20,16 @@ export interface ServiceExplanation {
   readonly type: Service['type'];
   readonly allocation: AllocationExplanation;
   readonly endpoints: EndpointCount;
+  /** How connections from outside are divided. Absent: none come, or another program serves them. */
+  readonly balancing?: BalancingExplanation;
   /** In order of their names. */
   readonly nodes: readonly NodeExplanation[];
 }
+
+export type BalancingExplanation =
+  | { readonly algorithm: 'random' }
+  /** `slots`: more than were asked where there are many endpoints. */
+  | { readonly algorithm: 'consistent'; readonly hashed: Hashed; readonly slots: number };
 
 export interface EndpointCount {
   readonly ready: number;
@@ -73,6 +83,7 @@ export function explainService(snapshot: Snapshot, key: ServiceKey, now: number)
     type: service.type,
     allocation: explainAllocation(snapshot, service),
     endpoints: countEndpoints(snapshot, key),
+    ...explainBalancing(snapshot, service),
     nodes: nodes.map((node) => explainNode(snapshot, service, key, node, now)),
   };
 }
@@ -148,6 +159,15 @@ function sessionDown({ sessions }: NodeState, peer: string): Reason | undefined 
   const session = sessions.find((candidate) => candidate.peer === peer);
   if (session?.state === 'Established') return undefined;
   return reason('SessionDown', { peer, state: session?.state ?? 'unknown to the agent', lastError: session?.lastError ?? '' });
+}
+
+function explainBalancing(snapshot: Snapshot, service: Service): Pick<ServiceExplanation, 'balancing'> {
+  const external = service.type === 'LoadBalancer' || service.type === 'NodePort' || service.externalIPs.length > 0;
+  if (!external || whyNotServed(service, snapshot.config.serviceProxyName) !== undefined) return {};
+  const hashing = consistentHashing(snapshot.config, service);
+  if (hashing === undefined) return { balancing: { algorithm: 'random' } };
+  const tables = decideForwarding(snapshot, service, '').forwarding?.frontends.flatMap(({ slots }) => slots?.backendOf.length ?? []) ?? [];
+  return { balancing: { algorithm: 'consistent', hashed: hashing.hashed, slots: Math.max(hashing.slots, ...tables) } };
 }
 
 function countEndpoints(snapshot: Snapshot, key: ServiceKey): EndpointCount {

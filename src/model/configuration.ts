@@ -98,12 +98,17 @@ export interface ExternalIPPolicy {
   readonly cidrs: readonly Prefix[];
 }
 
+/**
+ * What Herald forwards: everything, as there is no kube-proxy; what clients outside of the cluster use (NodePorts, load
+ * balancer addresses, external IPs), beside a kube-proxy; or nothing, as another program does.
+ */
+export type ServicesScope = 'all' | 'external' | 'none';
+
 /** The settings that all nodes share: HeraldConfig/default. */
 export interface HeraldConfig {
   readonly kind: 'HeraldConfig';
   readonly metadata: Metadata;
-  /** Only `all` is supported so far; another scope is refused when the object is read. */
-  readonly services: 'all';
+  readonly services: ServicesScope;
   /** Sources inside are pods. Empty: the union of the Nodes' podCIDRs. */
   readonly podCIDRs: readonly Prefix[];
   /** Packets to addresses inside that no Service owns are dropped. */
@@ -114,6 +119,7 @@ export interface HeraldConfig {
   readonly serviceProxyName?: string;
   /** loadBalancerSourceRanges guard the NodePorts and external IPs of a Service as well. */
   readonly sourceRangesEverywhere: boolean;
+  /** Not kube-proxy's where Herald forwards beside it. */
   readonly masqueradeBit: number;
   /** Services with externalTrafficPolicy Cluster that do not say otherwise use consistent hashing. */
   readonly consistentHashing: boolean;

@@ -24,7 +24,7 @@ export interface EndpointPort {
 export interface Endpoint {
   /** Only the first address of an endpoint is used, as everywhere in Kubernetes. */
   readonly address: Address;
-  /** Absent conditions have been read as the API says: ready unless false; serving as ready; terminating false. */
+  /** Absent conditions have been read as the API says: ready and serving unless false; terminating false. */
   readonly ready: boolean;
   readonly serving: boolean;
   readonly terminating: boolean;

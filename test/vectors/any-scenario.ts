@@ -24,15 +24,16 @@ const service = (number: 1 | 2): fc.Arbitrary<ServiceLiteral> =>
       internalTrafficPolicy: policy,
       sourceRanges: fc.subarray(['$onlyclient', '$onlynode', '$pods'], { maxLength: 2 }),
       external: fc.boolean(),
+      loadBalancing: fc.constantFrom('random', 'consistent'),
     })
-    .map(({ type, external, sourceRanges, ...policies }) => ({
+    .map(({ type, external, sourceRanges, ...rest }) => ({
       name: `web${number}`,
       type,
       clusterIPs: [`$cluster${number}`],
       ports: [type === 'ClusterIP' ? '80/%' : `80/%@3000${number}`],
       ...(type === 'LoadBalancer' ? { assigned: [`$external${number}`], sourceRanges } : {}),
       ...(external && number === 1 ? { externalIPs: ['$external3'] } : {}),
-      ...policies,
+      ...rest,
     }));
 
 /** Packets of pod3 begin on another node. */

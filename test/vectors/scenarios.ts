@@ -116,6 +116,27 @@ export const scenarios: readonly Scenario[] = [
     ],
   },
   {
+    name: 'consistent hashing: addresses outside have the backends of all nodes, whatever the hints',
+    services: [{ ...everywhere, loadBalancing: 'consistent' }],
+    slices: endpoints('$pod1@here zone=a', '$pod3@there zone=b'),
+    cluster: anyExternalIP,
+    labels: { 'topology.kubernetes.io/zone': 'a' },
+    packets: [
+      'pod2 -> cluster1 80: pod1',
+      ...['pod2', 'client', 'node'].flatMap((from) => [
+        ...['external1 80', 'external2 80', 'external3 80'].map((to) => `${from} -> ${to}: pod1* pod3*`),
+        `${from} -> node 30001: pod1*`,
+      ]),
+    ],
+  },
+  {
+    name: 'consistent hashing is not for policy Local',
+    services: [{ ...everywhere, externalTrafficPolicy: 'Local', loadBalancing: 'consistent' }],
+    slices: spread,
+    cluster: anyExternalIP,
+    packets: ['pod2 -> external1 80: pod1 pod3', 'client -> external1 80: pod1', 'node -> external3 80: pod1* pod3*'],
+  },
+  {
     name: 'external policy Local',
     services: [{ ...everywhere, externalTrafficPolicy: 'Local' }],
     slices: spread,

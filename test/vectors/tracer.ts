@@ -1,4 +1,5 @@
 import { formatAddress, sameAddress, type Address } from '../../src/net/address.ts';
+import { slotOf } from '../../src/net/connection-hash.ts';
 import { frontendFamily, type Backend, type Frontend, type NodeForwarding, type Protocol } from '../../src/net/frontend.ts';
 import { prefixContains } from '../../src/net/prefix.ts';
 
@@ -8,6 +9,8 @@ export interface Packet {
   readonly protocol: Protocol;
   readonly destination: Address;
   readonly port: number;
+  /** Absent: any. */
+  readonly sourcePort?: number;
 }
 
 /** What a node does to a packet. */
@@ -45,7 +48,7 @@ export function trace(node: TracedNode, packet: Packet): Fate {
   if (found !== undefined) {
     if (found.sourceRanges !== undefined && !found.sourceRanges.some((range) => prefixContains(range, packet.source)))
       return { kind: 'dropped' };
-    const { backends, masquerade } = viewOf(found, isPod, isNode);
+    const { backends, masquerade } = viewOf(found, packet, isPod, isNode);
     if (found.backends.length === 0) return { kind: 'refused' };
     if (backends.length === 0) return { kind: 'dropped' };
     return { kind: 'delivered', to: backends.map((backend) => deliver(node, packet, backend, masquerade)) };
@@ -69,13 +72,27 @@ function frontendOf({ forwarding, addresses, frontends }: TracedNode, { protocol
 }
 
 /** Which backends a sender may be given, and whether the node stands in for it. */
-function viewOf(frontend: Frontend, isPod: boolean, isNode: boolean): { backends: readonly Backend[]; masquerade: boolean } {
+function viewOf(
+  frontend: Frontend,
+  packet: Packet,
+  isPod: boolean,
+  isNode: boolean,
+): { backends: readonly Backend[]; masquerade: boolean } {
   const local = frontend.policy === 'Local';
   if (frontend.scope === 'internal') return { backends: local ? frontend.localBackends : frontend.backends, masquerade: !isPod };
-  if (!local) return { backends: frontend.backends, masquerade: true };
+  if (!local) return { backends: hashedBackends(frontend, packet), masquerade: true };
   if (isPod) return { backends: frontend.backends, masquerade: false };
   if (isNode) return { backends: frontend.backends, masquerade: true };
   return { backends: frontend.localBackends, masquerade: false };
+}
+
+/** The backend of the packet's slot, or those of all slots where its source port, which is hashed, is not known. */
+function hashedBackends({ backends, slots }: Frontend, { source, sourcePort }: Packet): readonly Backend[] {
+  if (slots === undefined) return backends;
+  const { hashed, backendOf } = slots;
+  if (hashed === 'connection' && sourcePort === undefined) return backends.filter((_, index) => backendOf.includes(index));
+  const index = backendOf[slotOf(hashed, source, sourcePort ?? 0, backendOf.length)];
+  return backends.filter((_, other) => other === index);
 }
 
 function deliver(node: TracedNode, { source }: Packet, backend: Backend, masquerade: boolean): Delivery {

@@ -1,19 +1,19 @@
-import type { FilterRule, ForwardFilter } from '../../net/forward-filter.ts';
+import type { FilterRule, HostFilter } from '../../net/host-filter.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { tableName } from '../nftables/layout.ts';
 import { runCommand, type CommandLine } from '../run-command.ts';
 import { readLegacyTable } from './legacy-filters.ts';
 import { limits } from './limits.ts';
-import { forwardChains, rulesOf, type BaseChain } from './nft-filters.ts';
+import { filterChains, rulesOf, type BaseChain } from './nft-filters.ts';
 
 /**
- * The filters of other programs on the forward hook, by the commands nft and, where legacy tables are in use and the
+ * The filters of other programs on the hooks forward and input, by the commands nft and, where legacy tables are in use and the
  * tool is there, iptables-legacy. `legacyTables`: names of the tables in use. Rejects with DataplaneError when nft does not answer.
  */
-export async function listForwardFilters(
+export async function listHostFilters(
   legacyTables: (family: 'ip' | 'ip6') => Promise<readonly string[]>,
   commandPrefix: readonly string[] = [],
-): Promise<ForwardFilter[]> {
+): Promise<HostFilter[]> {
   const run = async (...command: string[]): Promise<string | undefined> => {
     const [first = '', ...others] = [...commandPrefix, ...command];
     const line: CommandLine = [first, ...others];
@@ -22,15 +22,14 @@ export async function listForwardFilters(
   };
   const chains = await run('nft', '-j', 'list', 'chains');
   if (chains === undefined) throw new DataplaneError('failed', 'nft does not list the chains');
-  const filters: ForwardFilter[] = [];
-  for (const base of forwardChains(JSON.parse(chains), tableName)) {
+  const filters: HostFilter[] = [];
+  for (const base of filterChains(JSON.parse(chains), tableName)) {
     filters.push({ ...base, chains: await chainsFrom(base, async (...args) => run('nft', '-j', 'list', 'chain', ...args)) });
   }
   for (const [family, tool] of legacy) {
     if (!(await legacyTables(family)).includes('filter')) continue;
     const text = await run(tool, '-t', 'filter', '-S').catch(() => undefined);
-    const filter = text === undefined ? undefined : readLegacyTable(text, family);
-    if (filter !== undefined) filters.push(filter);
+    if (text !== undefined) filters.push(...readLegacyTable(text, family));
   }
   return filters;
 }

@@ -1,15 +1,20 @@
-import type { FilterAction, FilterRule, ForwardFilter } from '../../net/forward-filter.ts';
+import type { FilterAction, FilterRule, HostFilter, PortRange } from '../../net/host-filter.ts';
 
-/** Reads what `iptables-legacy -t filter -S` prints: the arguments that would make the table. Undefined: there is no FORWARD. */
-export function readLegacyTable(text: string, family: 'ip' | 'ip6'): ForwardFilter | undefined {
-  let policy: ForwardFilter['policy'] | undefined;
+const hooks = { FORWARD: 'forward', INPUT: 'input' } as const;
+
+/** Reads what `iptables-legacy -t filter -S` prints: the arguments that would make the table. One for each of FORWARD and INPUT. */
+export function readLegacyTable(text: string, family: 'ip' | 'ip6'): HostFilter[] {
+  const policies = new Map<string, HostFilter['policy']>();
   const chains = new Map<string, FilterRule[]>();
   for (const line of text.split('\n')) {
     const [verb, chain = '', ...rest] = line.trim().split(/\s+/);
-    if (verb === '-P' && chain === 'FORWARD') policy = rest[0] === 'DROP' ? 'drop' : 'accept';
+    if (verb === '-P') policies.set(chain, rest[0] === 'DROP' ? 'drop' : 'accept');
     if (verb === '-A') chains.set(chain, [...(chains.get(chain) ?? []), readRule(rest)]);
   }
-  return policy === undefined ? undefined : { backend: 'iptables', family, table: 'filter', chain: 'FORWARD', policy, chains };
+  return (['FORWARD', 'INPUT'] as const).flatMap((chain): HostFilter[] => {
+    const policy = policies.get(chain);
+    return policy === undefined ? [] : [{ hook: hooks[chain], backend: 'iptables', family, table: 'filter', chain, policy, chains }];
+  });
 }
 
 const verdicts: Readonly<Record<string, FilterAction>> = {
@@ -24,11 +29,22 @@ const passive = new Set(['LOG', 'NFLOG', 'MARK', 'CONNMARK', 'TCPMSS', 'TRACE', 
 
 function readRule(args: readonly string[]): FilterRule {
   const at = args.findIndex((arg) => arg === '-j' || arg === '-g');
-  const conditions = withoutComment(at < 0 ? args : args.slice(0, at));
-  const packets = conditions === '' ? 'all' : conditions === '-m conntrack --ctstate DNAT' ? 'translated' : 'some';
+  const packets = packetsOf(withoutComment(at < 0 ? args : args.slice(0, at)));
   const target = args[at + 1];
   if (at < 0 || target === undefined || passive.has(target)) return { packets, action: { kind: 'none' } };
   return { packets, action: verdicts[target] ?? { kind: args[at] === '-g' ? 'goto' : 'jump', chain: target } };
+}
+
+function packetsOf(conditions: string): FilterRule['packets'] {
+  if (conditions === '') return 'all';
+  if (conditions === '-m conntrack --ctstate DNAT') return 'translated';
+  const rest = conditions.replace(/ ?-m (?:conntrack --ctstate|state --state) (?:\w+,)*NEW(?:,\w+)*/, '').trim();
+  const [, single, several] = /^-p tcp (?:-m tcp --dport (\S+)|-m multiport --dports (\S+))$/.exec(rest) ?? [];
+  const ranges = (single ?? several)?.split(',').map((range): PortRange => {
+    const [first, last = first] = range.split(':').map(Number);
+    return { first: first ?? 0, last: last ?? 0 };
+  });
+  return ranges ?? 'some';
 }
 
 function withoutComment(args: readonly string[]): string {

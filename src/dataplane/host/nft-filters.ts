@@ -1,16 +1,16 @@
-import type { FilterAction, FilterRule, ForwardFilter } from '../../net/forward-filter.ts';
+import type { FilterAction, FilterRule, HostFilter, PortRange } from '../../net/host-filter.ts';
 
-/** Reads the JSON of nft (libnftables-json(5)), as far as the fate of forwarded packets needs it. */
+/** Reads the JSON of nft (libnftables-json(5)), as far as the fate of packets of Services and of those to the node needs it. */
 
-export type BaseChain = Omit<ForwardFilter, 'chains'> & { readonly backend: 'nft' };
+export type BaseChain = Omit<HostFilter, 'chains'> & { readonly backend: 'nft' };
 
-/** Base chains that filter forwarded IP packets, those of `ownTable` left out, from `nft -j list chains`. */
-export function forwardChains(json: unknown, ownTable: string): BaseChain[] {
+/** Base chains that filter IP packets that are forwarded or come in, those of `ownTable` left out, from `nft -j list chains`. */
+export function filterChains(json: unknown, ownTable: string): BaseChain[] {
   return entries(json).flatMap((entry): BaseChain[] => {
     const { family, table, name, type, hook, policy } = record(record(entry)['chain']);
-    if (hook !== 'forward' || type !== 'filter' || table === ownTable) return [];
+    if ((hook !== 'forward' && hook !== 'input') || type !== 'filter' || table === ownTable) return [];
     if ((family !== 'ip' && family !== 'ip6' && family !== 'inet') || typeof table !== 'string' || typeof name !== 'string') return [];
-    return [{ backend: 'nft', family, table, chain: name, policy: policy === 'drop' ? 'drop' : 'accept' }];
+    return [{ hook, backend: 'nft', family, table, chain: name, policy: policy === 'drop' ? 'drop' : 'accept' }];
   });
 }
 
@@ -26,15 +26,26 @@ export function rulesOf(json: unknown): FilterRule[] {
 const passive = new Set(['counter', 'log', 'mangle', 'comment', 'notrack', 'ct helper', 'meta']);
 
 function readRule(expressions: readonly unknown[]): FilterRule {
-  let packets: FilterRule['packets'] = 'all';
+  const conditions: unknown[] = [];
   for (const expression of expressions) {
     const [[name, value] = ['', undefined]] = Object.entries(record(expression));
     const action = readAction(name, value);
-    if (action !== undefined) return { packets, action };
-    if (passive.has(name) || (name === 'xt' && record(value)['name'] === 'comment')) continue;
-    packets = name === 'match' && packets === 'all' && isTranslated(record(value)) ? 'translated' : 'some';
+    if (action !== undefined) return { packets: packetsOf(conditions), action };
+    if (!passive.has(name) && !(name === 'xt' && record(value)['name'] === 'comment'))
+      conditions.push(name === 'match' ? value : undefined);
   }
-  return { packets, action: { kind: 'none' } };
+  return { packets: packetsOf(conditions), action: { kind: 'none' } };
+}
+
+/** `conditions`: the values of `match`, undefined for anything else. */
+function packetsOf(conditions: readonly unknown[]): FilterRule['packets'] {
+  if (conditions.length === 0) return 'all';
+  const matches = conditions.map(record);
+  if (matches.length === 1 && matches.every(isTranslated)) return 'translated';
+  const ports = matches.map(tcpPorts);
+  const [range, ...others] = ports.filter((each) => each !== undefined);
+  const rest = matches.filter((_, index) => ports[index] === undefined);
+  return range !== undefined && others.length === 0 && rest.every((match) => isTcp(match) || isNew(match)) ? range : 'some';
 }
 
 function readAction(name: string, value: unknown): FilterAction | undefined {
@@ -50,6 +61,32 @@ function isTranslated({ op, left, right }: Readonly<Record<string, unknown>>): b
   const { key } = record(record(left)['ct']);
   const values: readonly unknown[] = Array.isArray(right) ? right : [right];
   return key === 'status' && (op === 'in' || op === '==') && values.includes('dnat');
+}
+
+/** tcp dport; undefined: something else, or ports that are not written there. */
+function tcpPorts({ op, left, right }: Readonly<Record<string, unknown>>): readonly PortRange[] | undefined {
+  const { protocol, field } = record(record(left)['payload']);
+  if (op !== '==' || protocol !== 'tcp' || field !== 'dport') return undefined;
+  const set = record(right)['set'];
+  const ranges = (Array.isArray(set) ? (set as readonly unknown[]) : [right]).map((each): PortRange | undefined => {
+    const range = record(each)['range'];
+    const [first, last]: readonly unknown[] = Array.isArray(range) ? (range as readonly unknown[]) : [each, each];
+    return typeof first === 'number' && typeof last === 'number' ? { first, last } : undefined;
+  });
+  return ranges.includes(undefined) ? undefined : ranges.filter((each) => each !== undefined);
+}
+
+/** meta l4proto tcp, as iptables writes it before the port. */
+function isTcp({ op, left, right }: Readonly<Record<string, unknown>>): boolean {
+  const { key } = record(record(left)['meta']);
+  const { field } = record(record(left)['payload']);
+  return op === '==' && right === 'tcp' && (key === 'l4proto' || field === 'protocol' || field === 'nexthdr');
+}
+
+/** ct state with new among others. */
+function isNew({ op, left, right }: Readonly<Record<string, unknown>>): boolean {
+  const values: readonly unknown[] = Array.isArray(right) ? right : [right];
+  return record(record(left)['ct'])['key'] === 'state' && (op === 'in' || op === '==') && values.includes('new');
 }
 
 function entries(json: unknown): readonly unknown[] {

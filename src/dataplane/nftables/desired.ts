@@ -5,43 +5,42 @@ import { frontendKey, type Frontend, type ServiceForwarding } from '../../net/fr
  * it came last. Who came first is known to nobody after a restart, and another node may have seen it otherwise.
  */
 export class DesiredFrontends {
-  readonly #services = new Map<string, ReadonlyMap<string, Frontend>>();
-  /** Services by frontend, sorted; the first is the owner. */
-  readonly #claims = new Map<string, string[]>();
-  /** The keys with more than one claim. */
-  readonly #contested = new Set<string>();
+  readonly #services = new Map<string, ServiceForwarding>();
+  readonly #owners = new Map<string, Owned>();
+  /** By frontend, sorted: the services that ask for it beside its owner. */
+  readonly #waiting = new Map<string, readonly string[]>();
 
   /** Sets or (undefined) removes a service; the keys of the frontends whose effective form may have changed. */
   set(service: string, forwarding: ServiceForwarding | undefined): ReadonlySet<string> {
-    const before = this.#services.get(service) ?? new Map<string, Frontend>();
-    const after = new Map((forwarding?.frontends ?? []).map((frontend) => [frontendKey(frontend.match), frontend]));
-    if (forwarding === undefined) this.#services.delete(service);
-    else this.#services.set(service, after);
     const touched = new Set<string>();
-    for (const key of before.keys()) {
-      if (after.has(key)) continue;
+    const before = this.#services.get(service);
+    if (forwarding === undefined) this.#services.delete(service);
+    else this.#services.set(service, forwarding);
+    for (const frontend of forwarding?.frontends ?? []) {
+      const key = frontendKey(frontend.match);
       touched.add(key);
-      this.#claim(
-        key,
-        (this.#claims.get(key) ?? []).filter((other) => other !== service),
-      );
+      this.#claim(key, service, frontend);
     }
-    for (const key of after.keys()) {
+    for (const { match } of before?.frontends ?? []) {
+      const key = frontendKey(match);
+      if (touched.has(key)) continue;
       touched.add(key);
-      if (!before.has(key)) this.#claim(key, [...(this.#claims.get(key) ?? []), service].sort());
+      this.#release(key, service);
     }
     return touched;
   }
 
   /** The effective form of a frontend. */
-  get(key: string): { readonly service: string; readonly frontend: Frontend } | undefined {
-    const service = this.#claims.get(key)?.[0];
-    const frontend = service === undefined ? undefined : this.#services.get(service)?.get(key);
-    return service === undefined || frontend === undefined ? undefined : { service, frontend };
+  get(key: string): Owned | undefined {
+    return this.#owners.get(key);
   }
 
   keys(): Iterable<string> {
-    return this.#claims.keys();
+    return this.#owners.keys();
+  }
+
+  frontends(): Iterable<Owned> {
+    return this.#owners.values();
   }
 
   services(): Iterable<string> {
@@ -50,16 +49,48 @@ export class DesiredFrontends {
 
   /** For each contested frontend its owner, and the services that wait for it. */
   *conflicts(): Iterable<{ readonly key: string; readonly services: readonly string[]; readonly owner: string }> {
-    for (const key of this.#contested) {
-      const [owner, ...services] = this.#claims.get(key) ?? [];
+    for (const [key, services] of this.#waiting) {
+      const owner = this.#owners.get(key)?.service;
       if (owner !== undefined) yield { key, services, owner };
     }
   }
 
-  #claim(key: string, services: string[]): void {
-    if (services.length === 0) this.#claims.delete(key);
-    else this.#claims.set(key, services);
-    if (services.length > 1) this.#contested.add(key);
-    else this.#contested.delete(key);
+  #claim(key: string, service: string, frontend: Frontend): void {
+    const owner = this.#owners.get(key);
+    const waiting = this.#waiting.get(key) ?? [];
+    if (owner === undefined || owner.service === service) {
+      this.#owners.set(key, { service, frontend });
+    } else if (service < owner.service) {
+      this.#owners.set(key, { service, frontend });
+      this.#wait(key, [...waiting.filter((other) => other !== service), owner.service]);
+    } else if (!waiting.includes(service)) {
+      this.#wait(key, [...waiting, service]);
+    }
   }
+
+  #release(key: string, service: string): void {
+    const [next, ...others] = this.#waiting.get(key) ?? [];
+    if (this.#owners.get(key)?.service !== service) {
+      this.#wait(
+        key,
+        (this.#waiting.get(key) ?? []).filter((other) => other !== service),
+      );
+      return;
+    }
+    const frontend = next === undefined ? undefined : this.#services.get(next)?.frontends.find(({ match }) => frontendKey(match) === key);
+    if (next === undefined || frontend === undefined) this.#owners.delete(key);
+    else this.#owners.set(key, { service: next, frontend });
+    this.#wait(key, others);
+  }
+
+  #wait(key: string, services: readonly string[]): void {
+    if (services.length === 0) this.#waiting.delete(key);
+    else this.#waiting.set(key, services.toSorted());
+  }
+}
+
+/** A frontend and the service that has it. */
+export interface Owned {
+  readonly service: string;
+  readonly frontend: Frontend;
 }

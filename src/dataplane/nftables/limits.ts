@@ -33,6 +33,9 @@ export const datagramsPerTurn = 32;
 /** Milliseconds of work on many elements, after which the event loop has its turn. */
 export const turnMilliseconds = 8;
 
+/** Elements of a transaction of ours whose events are listened to; of a larger one the number is compared. */
+export const maximumHeardElements = 10_000;
+
 /** Milliseconds between two looks for events on the netlink socket. */
 export const monitorPoll = 100;
 

@@ -22,6 +22,7 @@ import { KernelTable, nodeOwner, type CommitResult } from './kernel-table.ts';
 import { maximumConntrackQueue, repairDelay, repairInterval, repairRetry, retriesPerBatch } from './limits.ts';
 import { nftCommand } from './nft-command.ts';
 import { frontendOf, type Target } from './target.ts';
+import { Turn } from './turn.ts';
 import { watchRuleset } from './watch.ts';
 
 export interface NftablesPorts {
@@ -60,7 +61,10 @@ export class NftablesDataplane implements Dataplane {
   readonly #unreachable: UnreachableSet;
   readonly #direct: DirectReturn;
   readonly #desired = new DesiredFrontends();
-  readonly #touched = new Set<string>();
+  /** What was asked for since the latest batch began. */
+  #incoming = new Map<string, ServiceForwarding | undefined>();
+  /** Services that are not among them are gone. */
+  #incomingIsAll = false;
   readonly #refused = new Map<string, string>();
   readonly #repairListeners: ((what: string) => void)[] = [];
   readonly #failureListeners: ((error: DataplaneError) => void)[] = [];
@@ -69,6 +73,8 @@ export class NftablesDataplane implements Dataplane {
   #flowsUnknown = false;
   #node: NodeForwarding | undefined;
   #nodeTouched = false;
+  /** What of frontends with direct server return is passed on may have changed. */
+  #pathsTouched = false;
   /** False: the kernel's state is unknown, the next batch begins with reading it. */
   #synchronised = false;
   /** The work before this has ended, well or not. */
@@ -93,8 +99,8 @@ export class NftablesDataplane implements Dataplane {
 
   replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult> {
     this.#setNode(node);
-    for (const service of this.#desired.services()) if (!services.has(service)) this.#setService(service, undefined);
-    for (const [service, forwarding] of services) this.#setService(service, forwarding);
+    this.#incoming = new Map(services);
+    this.#incomingIsAll = true;
     this.#synchronised = false;
     const { executor, clock, log } = this.#ports;
     this.#watch ??= watchRuleset(executor, clock, log, {
@@ -110,7 +116,7 @@ export class NftablesDataplane implements Dataplane {
   }
 
   apply(changes: ForwardingChanges): Promise<ApplyResult> {
-    for (const [service, forwarding] of changes) this.#setService(service, forwarding);
+    for (const [service, forwarding] of changes) this.#incoming.set(service, forwarding);
     return this.#flush();
   }
 
@@ -161,10 +167,6 @@ export class NftablesDataplane implements Dataplane {
     this.#nodeTouched = true;
   }
 
-  #setService(service: string, forwarding: ServiceForwarding | undefined): void {
-    for (const key of this.#desired.set(service, forwarding)) this.#touched.add(key);
-  }
-
   /** One batch for everything that is called before it begins, which is when the batch before has ended. */
   #flush(): Promise<ApplyResult> {
     assert(this.#node !== undefined, 'replace comes first');
@@ -179,21 +181,20 @@ export class NftablesDataplane implements Dataplane {
   }
 
   async #commit(): Promise<void> {
-    const touched = [...this.#touched];
     const nodeTouched = this.#nodeTouched;
-    this.#touched.clear();
     this.#nodeTouched = false;
+    const touched = await this.#takeIncoming();
     if (!this.#synchronised) {
       await this.#synchronise();
       return;
     }
     if (nodeTouched) await this.#direct.setNode(this.#node?.directReturn);
-    const retries = [...this.#refused.keys()].filter((key) => !touched.includes(key)).slice(0, retriesPerBatch);
+    const retries = [...this.#refused.keys()].filter((key) => !touched.has(key)).slice(0, retriesPerBatch);
     const targets = new Map<string, Target | undefined>();
     if (nodeTouched) targets.set(nodeOwner, this.#nodeTarget());
-    this.#addTargets(touched, targets);
+    await this.#addTargets(touched, targets);
     const again = new Map<string, Target | undefined>();
-    this.#addTargets(retries, again);
+    await this.#addTargets(retries, again);
     try {
       this.#finish([...targets.keys()], await this.#kernel.commit(targets));
       if (again.size > 0) this.#finish([...again.keys()], await this.#kernel.commit(again));
@@ -207,24 +208,48 @@ export class NftablesDataplane implements Dataplane {
     }
   }
 
+  /** The keys of the frontends whose form may have changed. */
+  async #takeIncoming(): Promise<ReadonlySet<string>> {
+    const [incoming, isAll] = [this.#incoming, this.#incomingIsAll];
+    this.#incoming = new Map();
+    this.#incomingIsAll = false;
+    if (isAll) for (const service of this.#desired.services()) if (!incoming.has(service)) incoming.set(service, undefined);
+    const touched = new Set<string>();
+    const turn = new Turn(this.#ports.clock);
+    for (const [service, forwarding] of incoming) {
+      for (const key of this.#desired.set(service, forwarding)) touched.add(key);
+      if (turn.isOver) await turn.end();
+    }
+    if (this.#pathsTouched) for (const key of this.#desired.keys()) if (this.#desired.get(key)?.frontend.directReturn) touched.add(key);
+    this.#pathsTouched = false;
+    return touched;
+  }
+
   async #synchronise(): Promise<CommitResult> {
     assert(this.#node !== undefined);
-    this.#synchronised = false;
-    await this.#direct.setNode(this.#node.directReturn);
-    const targets = new Map<string, Target>([[nodeOwner, this.#nodeTarget()]]);
-    this.#refused.clear();
-    this.#addTargets(this.#desired.keys(), targets);
-    const result = await this.#kernel.synchronise(this.#node.masqueradeBit, targets);
+    // From now on: who asks for another reading while this one goes on gets one.
     this.#synchronised = true;
-    this.#flowsUnknown = true;
-    this.#finish([], result);
-    this.#direct.committed(frontendsOf(targets));
-    return result;
+    try {
+      await this.#direct.setNode(this.#node.directReturn);
+      const targets = new Map<string, Target>([[nodeOwner, this.#nodeTarget()]]);
+      this.#refused.clear();
+      await this.#addTargets(this.#desired.keys(), targets);
+      const result = await this.#kernel.synchronise(this.#node.masqueradeBit, targets);
+      this.#flowsUnknown = true;
+      this.#finish([], result);
+      this.#direct.committed(frontendsOf(targets));
+      return result;
+    } catch (error) {
+      this.#synchronised = false;
+      throw error;
+    }
   }
 
   /** What cannot be expressed is refused here, and stays in the kernel as it was. */
-  #addTargets(keys: Iterable<string>, targets: Map<string, Target | undefined>): void {
+  async #addTargets(keys: Iterable<string>, targets: Map<string, Target | undefined>): Promise<void> {
+    const turn = new Turn(this.#ports.clock);
     for (const key of keys) {
+      if (turn.isOver) await turn.end();
       const frontend = this.#desired.get(key)?.frontend;
       if (frontend === undefined) {
         targets.set(key, undefined);
@@ -238,8 +263,8 @@ export class NftablesDataplane implements Dataplane {
 
   /** Other nodes can be reached, or no longer: what is passed on is another part of the packets. */
   #pathsChanged(): void {
-    for (const key of this.#desired.keys()) if (this.#desired.get(key)?.frontend.directReturn !== undefined) this.#touched.add(key);
-    if (this.#closed || this.#touched.size === 0) return;
+    this.#pathsTouched = true;
+    if (this.#closed || this.#node === undefined) return;
     this.#flush().catch((error: unknown) => this.#ports.log.warn({ error: String(error) }, 'changed paths are not in the tables yet'));
   }
 
@@ -280,7 +305,7 @@ export class NftablesDataplane implements Dataplane {
   async #findStrays(): Promise<void> {
     try {
       const flows = await this.#ports.conntrack.list();
-      const frontends = [...this.#desired.keys()].flatMap((key) => this.#desired.get(key)?.frontend ?? []);
+      const frontends = Array.from(this.#desired.frontends(), ({ frontend }) => frontend).filter(({ match }) => match.protocol !== 'TCP');
       const strays = strayFlows(flows, frontends, this.#node?.nodePortAddresses ?? []);
       this.#staleFlows.push(...strays.slice(0, Math.max(0, maximumConntrackQueue - this.#staleFlows.length)));
     } catch (error) {

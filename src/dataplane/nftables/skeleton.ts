@@ -263,22 +263,37 @@ function hookChains(ip: 'ip' | 'ip6', mark: string): [string, Chain][] {
         ],
       },
     ],
-    ['prerouting_before', { hook: 'type filter hook prerouting priority -110', rules: ['ct state new jump source_ranges'] }],
-    ['output_before', { hook: 'type filter hook output priority -110', rules: ['ct state new jump source_ranges'] }],
-    ['nat_prerouting', { hook: 'type nat hook prerouting priority -100', rules: ['jump services'] }],
-    ['nat_output', { hook: 'type nat hook output priority -100', rules: ['jump services'] }],
+    [
+      'prerouting_before',
+      { hook: `type filter hook prerouting priority ${priorities.before}`, rules: ['ct state new jump source_ranges'] },
+    ],
+    ['output_before', { hook: `type filter hook output priority ${priorities.before}`, rules: ['ct state new jump source_ranges'] }],
+    ['nat_prerouting', { hook: `type nat hook prerouting priority ${priorities.destination}`, rules: ['jump services'] }],
+    ['nat_output', { hook: `type nat hook output priority ${priorities.destination}`, rules: ['jump services'] }],
     [
       'filter_input',
-      { hook: 'type filter hook input priority 0', rules: ['ct state new jump nodeport_undelivered', 'ct state new jump undelivered'] },
+      {
+        hook: `type filter hook input priority ${priorities.filter}`,
+        rules: ['ct state new jump nodeport_undelivered', 'ct state new jump undelivered'],
+      },
     ],
     // What conntrack cannot place is not translated back: the client would see the backend's own address, and reset a good
     // connection (kubernetes/kubernetes#74839). Nobody else's packets are dropped.
     ['stray', { rules: [`${ip} saddr . ${ip} saddr . meta l4proto . th sport @hairpins drop`] }],
-    ['filter_forward', { hook: 'type filter hook forward priority 0', rules: ['ct state invalid jump stray', ...check] }],
-    ['filter_output', { hook: 'type filter hook output priority 0', rules: check }],
-    ['nat_postrouting', { hook: 'type nat hook postrouting priority 100', rules: ['jump masquerading'] }],
+    [
+      'filter_forward',
+      { hook: `type filter hook forward priority ${priorities.filter}`, rules: ['ct state invalid jump stray', ...check] },
+    ],
+    ['filter_output', { hook: `type filter hook output priority ${priorities.filter}`, rules: check }],
+    ['nat_postrouting', { hook: `type nat hook postrouting priority ${priorities.source}`, rules: ['jump masquerading'] }],
   ];
 }
+
+/**
+ * Each of ours runs shortly before that of kube-proxy (-110, -100, 0 and 100, in every mode). The kernel asks one chain of translation
+ * after the other until one has translated, so where both programs have a frontend it is ours that counts, whichever came first.
+ */
+const priorities = { before: -115, destination: -105, filter: -5, source: 95 } as const;
 
 function kindVerdicts(prefix: string, of: readonly Kind[]): ReadonlyMap<string, string> {
   const verdicts = new Map<string, string>();

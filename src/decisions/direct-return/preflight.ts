@@ -3,10 +3,10 @@ import type { DirectReturnReport } from '../../model/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { bitsOf, formatAddress, parseAddressLeniently, sameAddress, type Address, type Family } from '../../net/address.ts';
 import { passingWays, tunnelOverhead, type PassingWay } from '../../net/direct-return.ts';
-import type { ForwardFilter } from '../../net/forward-filter.ts';
+import type { HostFilter } from '../../net/host-filter.ts';
 import { formatPrefix, maskedPrefix, type Prefix } from '../../net/prefix.ts';
 import type { HostInterface } from '../../system/host.ts';
-import { dropsUntracked } from '../host/forward-filters.ts';
+import { dropsUntracked } from '../host/filters.ts';
 
 /** What of a host direct server return depends on. */
 export interface DirectReturnFacts {
@@ -18,7 +18,7 @@ export interface DirectReturnFacts {
   /** Octets of a packet that the interface takes; absent: unknown. */
   readonly mtu: ReadonlyMap<string, number>;
   /** Filters of other programs for forwarded packets. */
-  readonly filters: readonly ForwardFilter[];
+  readonly filters: readonly HostFilter[];
   /** Why the kernel cannot; absent: it can. */
   readonly lacks: { readonly l2?: string; readonly vxlan?: string };
   /** nf_conntrack_tcp_loose. */

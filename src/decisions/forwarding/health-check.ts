@@ -52,10 +52,11 @@ export interface HealthCheck {
 /**
  * As kube-proxy 1.36 decides it (LocalReadyEndpoints): endpoints that terminate do not count, although they may still
  * get traffic as the last ones (KEP-1669): a load balancer is to turn to other nodes before they are gone. Undefined: the
- * Service has no health check, or it is not for us to forward.
+ * Service has no health check, or it is not for us to answer: beside a kube-proxy, the port is kube-proxy's.
  */
 export function decideHealthCheck(snapshot: Snapshot, service: Service, nodeName: string): HealthCheck | undefined {
   const { type, externalTrafficPolicy, healthCheckNodePort: port } = service;
+  if (snapshot.config.services !== 'all') return undefined;
   if (type !== 'LoadBalancer' || externalTrafficPolicy !== 'Local' || port === 0) return undefined;
   if (whyNotServed(service, snapshot.config.serviceProxyName) !== undefined) return undefined;
   return { port, localEndpoints: new Map(service.ipFamilies.map((family) => [family, countLocal(snapshot, service, family, nodeName)])) };

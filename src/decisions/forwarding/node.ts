@@ -6,12 +6,13 @@ import { directReturnNode } from '../direct-return/passing.ts';
 
 /** What a node's forwarding needs to know beside the Services. Without a Node object and without nodePortAddresses it takes no NodePort traffic. */
 export function nodeForwarding(snapshot: Snapshot, nodeName: string): NodeForwarding {
-  const { podCIDRs, nodePortAddresses, masqueradeBit } = snapshot.config;
+  const { services, podCIDRs, nodePortAddresses, masqueradeBit } = snapshot.config;
   const direct = directReturnNode(snapshot, nodeName);
   return {
     nodePortAddresses: sortedSet(nodePortAddresses.length > 0 ? nodePortAddresses : primaryAddresses(snapshot, nodeName)),
     podPrefixes: sortedSet(podCIDRs.length > 0 ? podCIDRs : [...snapshot.nodes.values()].flatMap((node) => node.podCIDRs)),
-    servicePrefixes: serviceRanges(snapshot),
+    // Whoever forwards ClusterIPs answers for those that no Service has.
+    servicePrefixes: services === 'all' ? serviceRanges(snapshot) : [],
     masqueradeBit,
     ...(direct === undefined ? {} : { directReturn: direct }),
   };

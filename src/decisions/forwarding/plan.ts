@@ -17,11 +17,14 @@ import { consistentHashing, slotTable, sortTargets, type ConsistentHashing } fro
 import { planDirectReturn } from '../direct-return/plan.ts';
 import { chooseEndpoints, placeOf, targetsOf, type NodePlace, type Target } from './endpoints.ts';
 import { whyExternalIPDenied } from './external-ips.ts';
+import { isInScope } from './scope.ts';
 import { whyNotServed } from './served.ts';
 
 export interface ForwardingDecision {
-  /** Absent: this node does nothing for the Service, and `reasons` says why. */
+  /** What Herald forwards. Absent: this node does nothing for the Service, and `reasons` says why. */
   readonly forwarding?: ServiceForwarding;
+  /** What HeraldConfig leaves to another program: as Herald would forward it, sorted in the same way. */
+  readonly elsewhere: readonly Frontend[];
   /** Why the Service, or some of its addresses, are not forwarded. */
   readonly reasons: readonly Reason[];
 }
@@ -34,7 +37,7 @@ export interface ForwardingDecision {
  */
 export function decideForwarding(snapshot: Snapshot, service: Service, nodeName: string): ForwardingDecision {
   const no = whyNotServed(service, snapshot.config.serviceProxyName);
-  if (no !== undefined) return { reasons: [no] };
+  if (no !== undefined) return { elsewhere: [], reasons: [no] };
   const { allowed, reasons } = externalIPs(snapshot, service);
   const listeners: Listener[] = [
     ...listen(service.clusterIPs, 'internal', false),
@@ -60,8 +63,11 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
     }
   }
   const sorted = [...frontends].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, frontend]) => frontend);
-  const direct = planDirectReturn(snapshot, service, nodeName, sorted);
-  return { forwarding: { frontends: direct.frontends }, reasons: [...reasons, ...direct.reasons] };
+  const { services } = snapshot.config;
+  const ours = sorted.filter((frontend) => isInScope(services, frontend));
+  const elsewhere = sorted.filter((frontend) => !isInScope(services, frontend));
+  const direct = planDirectReturn(snapshot, service, nodeName, ours);
+  return { forwarding: { frontends: direct.frontends }, elsewhere, reasons: [...reasons, ...direct.reasons] };
 }
 
 interface Listener {

@@ -103,7 +103,8 @@ class Filling {
 
   /**
    * With weights as in weighted rendezvous hashing: the highest of ln(u) / weight, u uniform in (0, 1), is a candidate's in
-   * proportion to its weight. Without, u orders just the same.
+   * proportion to its weight. Without, u orders just the same. (The logarithm may differ between kinds of machines in its last
+   * bit: two of them decide differently only where two scores agree to the fifteenth digit.)
    */
   #score(candidate: number, slot: number): number {
     const start = this.#starts[candidate] ?? 0;

@@ -54,7 +54,7 @@ function readEndpoint(item: Fields, family: Family): Endpoint | undefined {
   const [address] = item.parsedList('addresses', limits.addressesPerEndpoint, parseAddressLeniently);
   const conditions = item.object('conditions');
   const ready = conditions.boolean('ready') ?? true;
-  const serving = conditions.boolean('serving') ?? ready;
+  const serving = conditions.boolean('serving') ?? true;
   const terminating = conditions.boolean('terminating') ?? false;
   const nodeName = item.text('nodeName') ?? '';
   const zone = item.text('zone') ?? '';

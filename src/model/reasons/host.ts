@@ -30,4 +30,10 @@ export const hostReasons = {
       `chain ${d.chain} drops the packets of Services that none of its other rules accepts: ${d.how}`,
     fix: (d) => d.remedy,
   }),
+  InputFilterDrops: entry({
+    brief: 'Another program drops connections to the node',
+    says: (d: { readonly chain: string; readonly ports: string; readonly how: string; readonly remedy: string }) =>
+      `chain ${d.chain} drops connections to TCP port ${d.ports} that none of its other rules accepts: ${d.how}`,
+    fix: (d) => d.remedy,
+  }),
 };

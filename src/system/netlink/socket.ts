@@ -16,6 +16,7 @@ const SO_SNDBUFFORCE = 32;
 const SO_RCVBUFFORCE = 33;
 const SOL_NETLINK = 270;
 const NETLINK_ADD_MEMBERSHIP = 1;
+const NETLINK_DROP_MEMBERSHIP = 2;
 const NETLINK_CAP_ACK = 10;
 const NETLINK_EXT_ACK = 11;
 const CLONE_NEWNET = 0x4000_0000;
@@ -37,6 +38,8 @@ export interface NetlinkSocket {
   send(datagram: Uint8Array): Promise<void>;
   /** The next datagram that waits, undefined: there is none. ENOBUFS: some were lost. Never waits itself. */
   receive(): Uint8Array | undefined;
+  /** Begins or ends to receive the events of a group. False: the kernel refuses. */
+  listen(group: number, listening: boolean): boolean;
   close(): void;
 }
 
@@ -90,7 +93,7 @@ class LinuxNetlinkSocket implements NetlinkSocket {
     if (libc.getsockname(fd, address, Uint32Array.of(address.length)) < 0) throw new NetlinkError('getsockname', libc.errno());
     this.port = address.readUInt32LE(4);
     for (const group of groups) {
-      if (!this.#option(SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, group)) throw new NetlinkError('joining a netlink group', libc.errno());
+      if (!this.listen(group, true)) throw new NetlinkError('joining a netlink group', libc.errno());
     }
   }
 
@@ -119,6 +122,11 @@ class LinuxNetlinkSocket implements NetlinkSocket {
     }
     if (length > this.#memory.length) throw new NetlinkError('a datagram does not fit', EMSGSIZE);
     return Uint8Array.prototype.slice.call(this.#memory, 0, length);
+  }
+
+  listen(group: number, listening: boolean): boolean {
+    assert(!this.#closed);
+    return this.#option(SOL_NETLINK, listening ? NETLINK_ADD_MEMBERSHIP : NETLINK_DROP_MEMBERSHIP, group);
   }
 
   close(): void {

@@ -1,5 +1,6 @@
 // The two ends of a test: `server NAME PORT PORT` answers each connection and datagram with its name (and ":port" on the second
-// port) and the client's address; `client JSON` makes a list of requests at the same time and prints what came of them.
+// port) and the client's address; `pods JSON PORT` does so for each address of a list, with the address for a name; `client
+// JSON` makes a list of requests at the same time and prints what came of them.
 import dgram from 'node:dgram';
 import net from 'node:net';
 
@@ -21,9 +22,32 @@ function serve(name, port) {
   return new Promise((resolve) => udp.bind(port, '::', resolve));
 }
 
-function tcp({ address, port, localAddress, timeout }) {
+/** Each address by itself: what it answers comes from there, datagrams as well. */
+function servePods(addresses, port) {
+  return Promise.all(
+    addresses.flatMap((own) => {
+      const answer = (address) => `${own} ${address}`;
+      const server = net.createServer((socket) => {
+        socket.on('error', () => undefined);
+        socket.on('data', (data) =>
+          String(data).startsWith('stay') ? socket.write(answer(socket.remoteAddress)) : socket.end(answer(socket.remoteAddress)),
+        );
+      });
+      const udp = dgram.createSocket(own.includes(':') ? 'udp6' : 'udp4');
+      udp.on('message', (_, from) => udp.send(answer(from.address), from.port, from.address));
+      return [new Promise((resolve) => server.listen(port, own, resolve)), new Promise((resolve) => udp.bind(port, own, resolve))];
+    }),
+  );
+}
+
+function tcp({ address, port, localAddress, localPort, timeout }) {
   return new Promise((resolve) => {
-    const socket = net.connect({ host: address, port, ...(localAddress === undefined ? {} : { localAddress }) });
+    const socket = net.connect({
+      host: address,
+      port,
+      ...(localAddress === undefined ? {} : { localAddress }),
+      ...(localPort === undefined ? {} : { localPort }),
+    });
     let text = '';
     const timer = setTimeout(() => finish('TIMEOUT'), timeout);
     const finish = (result) => {
@@ -68,20 +92,24 @@ function udp({ address, port, localAddress, localPort, timeout }) {
   });
 }
 
-/** One connection that asks every 20 ms until standard input ends; prints how often it was answered. */
-function stay({ address, port }) {
-  const socket = net.connect({ host: address, port });
+/** One connection that asks every 20 ms until standard input ends; prints how often it was answered, and by whom first. */
+function stay({ address, port, ...local }) {
+  const socket = net.connect({ host: address, port, ...local });
   let answers = 0;
+  let who = '';
   let failure = '';
   socket.on('connect', () => {
     console.log('connected');
     setInterval(() => socket.write('stay'), 20).unref();
   });
-  socket.on('data', () => answers++);
+  socket.on('data', (data) => {
+    answers++;
+    who ||= String(data).split(' ')[0];
+  });
   socket.on('error', (error) => (failure = error.code));
   socket.on('close', () => (failure ||= 'closed'));
   process.stdin.on('end', () => {
-    console.log(JSON.stringify({ answers, failure }));
+    console.log(JSON.stringify({ answers, failure, who }));
     process.exit(0);
   });
   process.stdin.resume();
@@ -100,6 +128,9 @@ async function ask(given) {
 const [, , role, first, second, third] = process.argv;
 if (role === 'server') {
   await Promise.all([serve(first, Number(second)), serve(`${first}:${third}`, Number(third))]);
+  console.log('ready');
+} else if (role === 'pods') {
+  await servePods(JSON.parse(first), Number(second));
   console.log('ready');
 } else if (role === 'stay') stay(JSON.parse(first));
 else console.log(JSON.stringify(await Promise.all(JSON.parse(first).map(ask))));

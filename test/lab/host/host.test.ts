@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { listForwardFilters } from '../../../src/dataplane/host/filter-commands.ts';
-import { judgeForwardFilters } from '../../../src/decisions/host/forward-filters.ts';
+import { listHostFilters } from '../../../src/dataplane/host/filter-commands.ts';
+import { judgeFilters } from '../../../src/decisions/host/filters.ts';
 import { inNamespace } from '../namespace.ts';
 import { until } from '../until.ts';
 import { namespaceOf, TwoNodes } from './two-nodes.ts';
@@ -128,9 +128,9 @@ describe('a chain of another program on the forward hook', () => {
     const command = /fix: run: (nft insert rule .*)$/m.exec(explained)?.[1] ?? '';
     await lab.exec('node1', command.split(' '));
     expect(await answers()).toEqual([200, 200]);
-    const filters = await listForwardFilters(async () => [], inNamespace(namespaceOf('node1'), []));
+    const filters = await listHostFilters(async () => [], inNamespace(namespaceOf('node1'), []));
     expect(filters).toHaveLength(1);
-    expect(judgeForwardFilters(filters)).toEqual([]);
+    expect(judgeFilters(filters, new Map())).toEqual([]);
   });
 
   test('that lets Services through by a chain of its own is no news', async () => {
@@ -140,8 +140,45 @@ describe('a chain of another program on the forward hook', () => {
     });
     await lab.startAgent('node1');
     expect(await answers()).toEqual([200, 200]);
-    const filters = await listForwardFilters(async () => [], inNamespace(namespaceOf('node1'), []));
+    const filters = await listHostFilters(async () => [], inNamespace(namespaceOf('node1'), []));
     expect(filters.map(({ chain, chains }) => [chain, [...chains.keys()]])).toEqual([['forward', ['forward', 'user']]]);
-    expect(judgeForwardFilters(filters)).toEqual([]);
+    expect(judgeFilters(filters, new Map())).toEqual([]);
+  });
+});
+
+describe('a chain of another program on the input hook', () => {
+  const checked =
+    'metadata: { namespace: shop, name: web }\nspec:\n  type: LoadBalancer\n  externalTrafficPolicy: Local\n  healthCheckNodePort: 32100\n';
+  const health = async (): Promise<(number | undefined)[]> =>
+    Promise.all(['10.71.1.1', '[fd71:1::1]'].map(async (address) => (await lab.get(`http://${address}:32100/`))?.status));
+
+  test.each([
+    [
+      'policy drop',
+      'type filter hook input priority 0; policy drop; ct state established,related accept; meta l4proto { icmp, ipv6-icmp } accept; tcp dport { 22, 80 } accept',
+      'its policy is drop',
+    ],
+    [
+      'a last rule that rejects',
+      'type filter hook input priority 0; policy accept; ct state established accept; meta l4proto { icmp, ipv6-icmp } accept; counter reject',
+      'a rule for all packets rejects them',
+    ],
+  ])('with %s is said with the ports, and the command that is told lets the health checks through', async (_, chain, how) => {
+    await lab.write('10-all.yaml', manifests.replace('metadata: { namespace: shop, name: web }\nspec:\n', checked));
+    await lab.exec('node1', ['nft', '-f', '-'], { input: `table inet filter {\n chain input { ${chain}\n }\n}\n` });
+    await lab.startAgent('node1');
+    await untilReported('InputFilterDrops', 1);
+    expect(await health()).toEqual([undefined, undefined]);
+    const explained = await lab.explain('shop/web');
+    expect(explained).toContain(
+      `host: chain input of table inet filter drops connections to TCP port 32100 (health check of shop/web) that none of its other rules accepts: ${how}`,
+    );
+    const command = /fix: run: (nft insert rule .*)$/m.exec(explained)?.[1] ?? '';
+    await lab.exec('node1', command.split(' '));
+    expect(await health()).toEqual([503, 503]);
+    const filters = await listHostFilters(async () => [], inNamespace(namespaceOf('node1'), []));
+    expect(filters.map(({ hook, chain: name }) => `${hook} ${name}`)).toEqual(['input input']);
+    expect(judgeFilters(filters, new Map([[32_100, 'health']]))).toEqual([]);
+    expect(judgeFilters(filters, new Map([[179, 'BGP']]))).toHaveLength(1);
   });
 });

@@ -1,4 +1,4 @@
-import type { ForwardFilter } from '../../../src/net/forward-filter.ts';
+import type { HostFilter } from '../../../src/net/host-filter.ts';
 import type { Host, HostInterface } from '../../../src/system/host.ts';
 
 const well: Readonly<Record<string, string>> = {
@@ -22,7 +22,7 @@ export class FakeHost implements Host {
   readonly refused = new Map<string, string>();
   list: HostInterface[] = [{ name: 'eth0', address: '10.0.0.1', length: 24 }];
   advertised: string[] = [];
-  filters: readonly ForwardFilter[] = [];
+  filters: readonly HostFilter[] = [];
 
   interfaces(): readonly HostInterface[] {
     return this.list;

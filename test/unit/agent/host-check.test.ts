@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { hostFacts } from '../../../src/agent/host-check.ts';
 import { limits } from '../../../src/agent/limits.ts';
-import type { ForwardFilter } from '../../../src/net/forward-filter.ts';
+import type { HostFilter } from '../../../src/net/host-filter.ts';
 import type { HeraldObject } from '../../../src/model/snapshot.ts';
 import { Store } from '../../../src/model/store.ts';
-import { node, service } from '../decisions/fixtures.ts';
+import { node, peer, service } from '../decisions/fixtures.ts';
 import { basics, testbed, web, type Testbed } from './testbed.ts';
 
 const beLiberal = 'net/netfilter/nf_conntrack_tcp_be_liberal';
@@ -121,7 +121,8 @@ describe('the families that a node may have to forward', () => {
 });
 
 describe('filters of other programs', () => {
-  const dropping: ForwardFilter = {
+  const dropping: HostFilter = {
+    hook: 'forward',
     backend: 'nft',
     family: 'inet',
     table: 'filter',
@@ -137,6 +138,22 @@ describe('filters of other programs', () => {
     await bed.advance(limits.hostCheckMilliseconds);
     await bed.advance(limits.reportPauseMilliseconds);
     expect(reported(bed)).toEqual([]);
+  });
+
+  test('that drop connections to a health-check node port, or from a passive peer, are reported with the ports', async () => {
+    const bed = await started(({ host, source }) => {
+      host.filters = [{ ...dropping, hook: 'input', chain: 'input' }];
+      source.put(service({ name: 'checked', clusterIPs: ['10.96.0.9'], externalTrafficPolicy: 'Local', healthCheckNodePort: 32_100 }));
+    });
+    const details = { chain: 'input of table inet filter', how: 'its policy is drop' };
+    expect(reported(bed)).toMatchObject([['InputFilterDrops', { ...details, ports: '32100 (health check of default/checked)' }]]);
+    bed.peers.listensOn = [179];
+    bed.source.put(peer({ name: 'passive', peerAddress: '10.0.0.253', passive: true }));
+    await bed.advance(limits.hostCheckMilliseconds);
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect(reported(bed)).toMatchObject([
+      ['InputFilterDrops', { ...details, ports: '179 (BGP of passive peers), 32100 (health check of default/checked)' }],
+    ]);
   });
 
   test('are not looked at any more when the agent stops', async () => {

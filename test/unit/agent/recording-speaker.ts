@@ -60,9 +60,11 @@ export class RecordingSpeaker {
     return () => undefined;
   }
 
-  /** Nobody connects here. */
-  listening(): { readonly sockets: readonly never[] } {
-    return { sockets: [] };
+  /** Ports; nobody connects there. */
+  listensOn: readonly number[] = [];
+
+  listening(): { readonly sockets: readonly object[] } {
+    return { sockets: this.listensOn.map((port) => ({ port, listening: true })) };
   }
 
   async stop({ message, mode }: { readonly message: string; readonly mode: string }): Promise<void> {

@@ -84,7 +84,7 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
     writeNodeState,
     listenHttp: http.listen,
     host,
-    forwardFilters: async () => host.filters,
+    hostFilters: async () => host.filters,
     clock,
     random: () => 1,
     log: silentLog,

@@ -89,6 +89,26 @@ describe('explainService', () => {
     expect(explain(fabric, []).endpoints).toEqual({ ready: 3, terminating: 1, unusable: 1 });
   });
 
+  test('says how connections from outside are divided', () => {
+    const [web] = fabric.services ?? [];
+    const said = (service: object, config = {}): string | undefined =>
+      renderService(explain({ ...fabric, services: [{ ...web, name: key, ...service }], config }, [])).find((line) =>
+        line.startsWith('Balancing'),
+      );
+    expect(said({})).toBe('Balancing  random');
+    const consistent = 'the same on every node (251 slots); NodePorts and ClusterIPs random';
+    expect(said({ loadBalancing: 'consistent' })).toBe(`Balancing  consistent: by source address and port, ${consistent}`);
+    const many = Array.from({ length: 63 }, (_, index) => `10.244.3.${index}@n1`);
+    const slices = [{ service: key, ports: ['http:8080/TCP'], endpoints: many }];
+    expect(renderService(explain({ ...fabric, services: [{ ...web, name: key, loadBalancing: 'consistent' }], slices }, []))).toContain(
+      `Balancing  consistent: by source address and port, ${consistent.replace('251', '1021')}`,
+    );
+    expect(said({ affinitySeconds: 60 }, { consistentHashing: true })).toBe(`Balancing  consistent: by source address, ${consistent}`);
+    expect(said({ externalTrafficPolicy: 'Local' }, { consistentHashing: true })).toBe('Balancing  random');
+    expect(said({ type: 'ClusterIP' }, { consistentHashing: true })).toBeUndefined();
+    expect(said({ headless: true })).toBeUndefined();
+  });
+
   test('externalTrafficPolicy Local: the node without a ready pod says so, of its family only', () => {
     const [web] = fabric.services ?? [];
     const local = { ...fabric, services: [{ ...web, name: key, externalTrafficPolicy: 'Local' as const }] };

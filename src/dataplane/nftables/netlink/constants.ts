@@ -16,10 +16,12 @@ export const messages = {
   getRule: type(7),
   newSet: type(9),
   getSet: type(10),
+  delSet: type(11),
   newElement: type(12),
   getElement: type(13),
   delElement: type(14),
   newGeneration: type(15),
+  getGeneration: type(16),
 } as const;
 
 /** `res_id` of the messages that begin and end a batch. */
@@ -57,6 +59,7 @@ export const elementListAttributes = { table: 1, set: 2, elements: 3, setId: 4 }
 export const elementAttributes = { key: 1, data: 2, flags: 3, keyEnd: 10 } as const;
 export const elementFlags = { intervalEnd: 1 } as const;
 export const dataAttributes = { value: 1, verdict: 2 } as const;
+export const generationAttributes = { number: 1 } as const;
 export const verdictAttributes = { code: 1, chain: 2 } as const;
 export const expressionAttributes = { name: 1, data: 2 } as const;
 

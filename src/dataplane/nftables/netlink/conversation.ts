@@ -1,5 +1,6 @@
 import type { Family } from '../../../net/address.ts';
 import { sleep, type Clock } from '../../../system/clock.ts';
+import { readAttributes, readNumber } from '../../../system/netlink/attributes.ts';
 import { NetlinkError } from '../../../system/netlink/error.ts';
 import {
   messageFlags,
@@ -14,7 +15,7 @@ import type { NetlinkSocket } from '../../../system/netlink/socket.ts';
 import { tableFamily } from '../layout.ts';
 import { datagramsPerTurn, dumpAttempts } from '../limits.ts';
 import { Batch, netfilterHeader, netfilterHeaderBytes } from './batch.ts';
-import { protocolFamily } from './constants.ts';
+import { generationAttributes, messages, protocolFamily } from './constants.ts';
 import { writeAttributes, type Attributes } from './expressions.ts';
 
 /** What the kernel refused of a transaction. */
@@ -47,10 +48,10 @@ export class Conversation {
   }
 
   /** Undefined: the kernel has done all of it. Otherwise nothing has changed. Rejects with a NetlinkError or MalformedNetlink. */
-  transact(fill: (batch: Batch) => void): Promise<Refusal | undefined> {
+  transact(fill: (batch: Batch) => void | Promise<void>): Promise<Refusal | undefined> {
     return this.#enqueue(async () => {
       const batch = new Batch(this.#sequence);
-      fill(batch);
+      await fill(batch);
       const { datagram, last, next } = batch.end();
       this.#sequence = next % 0x8000_0000;
       await this.#socket.send(datagram);
@@ -78,6 +79,24 @@ export class Conversation {
         if (!interrupted) return payloads;
         if (attempt === dumpAttempts) throw new NetlinkError('the list changes all the time', EINTR);
       }
+    });
+  }
+
+  /** The number of the latest transaction in this network namespace, by whomever. */
+  generation(): Promise<number> {
+    return this.#enqueue(async () => {
+      const sequence = this.#sequence++;
+      const writer = new MessageWriter();
+      const start = writer.beginMessage({ type: messages.getGeneration, flags: messageFlags.request, sequence });
+      writer.raw(netfilterHeader(0));
+      writer.endMessage(start);
+      await this.#socket.send(writer.bytes());
+      for (const message of this.#waiting()) {
+        if (message.sequence !== sequence || message.type !== messages.newGeneration) continue;
+        const number = readAttributes(message.payload.subarray(netfilterHeaderBytes)).get(generationAttributes.number);
+        if (number !== undefined) return readNumber(number);
+      }
+      throw new NetlinkError('no answer from the kernel', ENODATA);
     });
   }
 

@@ -4,13 +4,16 @@ import type { ElementList, PackedSet } from '../element-list.ts';
 import { keyText } from '../element-text.ts';
 import { tableFamily, tableName } from '../layout.ts';
 import { elementBytesPerMessage } from '../limits.ts';
+import type { Turn } from '../turn.ts';
 import type { Batch } from './batch.ts';
 import { dataAttributes, elementAttributes, elementFlags, elementListAttributes, listElement, messages } from './constants.ts';
 
 /** Adds or deletes elements, set by set, in messages that stay below the bound. */
-export function writeElements(batch: Batch, verb: 'add' | 'delete', elements: ElementList): void {
+export async function writeElements(batch: Batch, verb: 'add' | 'delete', elements: ElementList, turn: Turn): Promise<void> {
   for (const packed of elements.packedSets()) {
-    for (let next = 0; next < packed.length;) {
+    let next = 0;
+    while (next < packed.length) {
+      if (turn.isOver) await turn.end();
       const first = next;
       const type = verb === 'add' ? messages.newElement : messages.delElement;
       const about = (entry: number | undefined): string => elementName(packed, first, entry);

@@ -4,9 +4,10 @@ import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket
 import { DataplaneError } from '../../dataplane.ts';
 import type { Monitor, MonitorEvents, NftExecutor, Transaction } from '../executor.ts';
 import { families, revisionSet, tableName } from '../layout.ts';
-import { attemptPause, maximumAttempts, maximumBatchBytes } from '../limits.ts';
+import { attemptPause, maximumAttempts, maximumBatchBytes, maximumHeardElements } from '../limits.ts';
 import type { TableListing } from '../listing.ts';
 import type { Skeleton } from '../skeleton.ts';
+import { Turn } from '../turn.ts';
 import type { Batch } from './batch.ts';
 import { elementAttributes, listElement, messages, tableFlags } from './constants.ts';
 import { Conversation, type Refusal } from './conversation.ts';
@@ -15,6 +16,7 @@ import { hostNumber } from './expressions.ts';
 import { followChanges } from './follow-changes.ts';
 import { readTable } from './read-table.ts';
 import { tableText, writeRemoval, writeSkeleton, writeTable } from './skeleton-messages.ts';
+import { unheard, type Listener } from './unheard.ts';
 
 /** Reasons that pass: memory, another program's transaction, a change between two looks. */
 const passing = new Set(['EAGAIN', 'EBUSY', 'EINTR', 'ENOBUFS', 'ENOMEM', 'ERESTART']);
@@ -47,6 +49,7 @@ class NetlinkExecutor implements NftExecutor {
   readonly #options: NetlinkOptions;
   readonly #clock: Clock;
   readonly #conversation: Conversation;
+  #listener: Listener | undefined;
   /** Of the tables that are made. */
   #flags: number;
 
@@ -59,7 +62,13 @@ class NetlinkExecutor implements NftExecutor {
   }
 
   async run(transaction: Transaction): Promise<void> {
-    const refusal = await this.#transact((batch) => writeTransaction(batch, transaction, this.#flags));
+    const { deletes, adds, revision } = transaction;
+    const turn = new Turn(this.#clock);
+    const work = (): Promise<Refusal | undefined> => this.#transact((batch) => writeTransaction(batch, transaction, this.#flags, turn));
+    const refusal =
+      this.#listener === undefined || deletes.size + adds.size <= maximumHeardElements
+        ? await work()
+        : await unheard(this.#listener, () => this.#conversation.generation(), revision.add, work);
     if (refusal === undefined) return;
     const lacksOwnership = refusal.error.code === 'ENOTSUP' || refusal.error.code === 'EINVAL';
     if (this.#flags === 0 || !lacksOwnership || !transaction.create.some(({ family }) => refusal.text.startsWith(tableText(family))))
@@ -85,14 +94,16 @@ class NetlinkExecutor implements NftExecutor {
   }
 
   monitor(events: MonitorEvents): Monitor {
-    return followChanges(this.#options, this.#clock, events);
+    const follower = followChanges(this.#options, this.#clock, events);
+    this.#listener = { follower, events };
+    return follower;
   }
 
   close(): void {
     this.#socket.close();
   }
 
-  #transact(fill: (batch: Batch) => void): Promise<Refusal | undefined> {
+  #transact(fill: (batch: Batch) => void | Promise<void>): Promise<Refusal | undefined> {
     return this.#attempts(async () => {
       const refusal = await this.#conversation.transact(fill);
       if (refusal !== undefined && passing.has(refusal.error.code)) throw refusal.error;
@@ -114,11 +125,12 @@ class NetlinkExecutor implements NftExecutor {
   }
 }
 
-function writeTransaction(batch: Batch, { create, deletes, adds, revision }: Transaction, flags: number): void {
+async function writeTransaction(batch: Batch, transaction: Transaction, flags: number, turn: Turn): Promise<void> {
+  const { create, deletes, adds, revision } = transaction;
   let id = 0;
   for (const skeleton of create) writeSkeleton(batch, skeleton, flags, () => ++id);
-  writeElements(batch, 'delete', deletes);
-  writeElements(batch, 'add', adds);
+  await writeElements(batch, 'delete', deletes, turn);
+  await writeElements(batch, 'add', adds, turn);
   writeRevisions(batch, messages.delElement, revision.remove);
   writeRevisions(batch, messages.newElement, [revision.add]);
   if (batch.length > maximumBatchBytes) throw new DataplaneError('failed', `a transaction of ${batch.length} octets`);

@@ -1,33 +1,40 @@
 import { describe, expect, test } from 'vitest';
 import { readLegacyTable } from '../../../../src/dataplane/host/legacy-filters.ts';
-import { forwardChains, rulesOf } from '../../../../src/dataplane/host/nft-filters.ts';
-import type { FilterRule } from '../../../../src/net/forward-filter.ts';
+import { filterChains, rulesOf } from '../../../../src/dataplane/host/nft-filters.ts';
+import type { FilterRule } from '../../../../src/net/host-filter.ts';
 
-const text = ({ packets, action }: FilterRule): string => `${packets} ${action.kind}${'chain' in action ? ` ${action.chain}` : ''}`;
+const text = ({ packets, action }: FilterRule): string => {
+  const which = typeof packets === 'string' ? packets : packets.map(({ first, last }) => `${first}-${last}`).join();
+  return `${which} ${action.kind}${'chain' in action ? ` ${action.chain}` : ''}`;
+};
+
+const tcpPort = (right: unknown): object => ({ match: { op: '==', left: { payload: { protocol: 'tcp', field: 'dport' } }, right } });
 
 describe('nft', () => {
   const chain = (more: object): object => ({
     chain: { family: 'inet', table: 'filter', name: 'f', handle: 1, type: 'filter', hook: 'forward', prio: 0, policy: 'drop', ...more },
   });
 
-  test('base chains on the forward hook, ours and those of bridges left out', () => {
+  test('base chains on the hooks forward and input, ours and those of bridges left out', () => {
     const json = {
       nftables: [
         { metainfo: { version: '1.0.6' } },
         chain({}),
         chain({ name: 'open', policy: 'accept', family: 'ip6' }),
         chain({ name: 'in', hook: 'input' }),
+        chain({ name: 'out', hook: 'output' }),
         chain({ name: 'nat', type: 'nat' }),
         chain({ name: 'bridge', family: 'bridge' }),
         chain({ table: 'herald' }),
         { chain: { family: 'inet', table: 'filter', name: 'regular', handle: 2 } },
       ],
     };
-    expect(forwardChains(json, 'herald')).toEqual([
-      { backend: 'nft', family: 'inet', table: 'filter', chain: 'f', policy: 'drop' },
-      { backend: 'nft', family: 'ip6', table: 'filter', chain: 'open', policy: 'accept' },
+    expect(filterChains(json, 'herald')).toEqual([
+      { hook: 'forward', backend: 'nft', family: 'inet', table: 'filter', chain: 'f', policy: 'drop' },
+      { hook: 'forward', backend: 'nft', family: 'ip6', table: 'filter', chain: 'open', policy: 'accept' },
+      { hook: 'input', backend: 'nft', family: 'inet', table: 'filter', chain: 'in', policy: 'drop' },
     ]);
-    expect(forwardChains('nonsense', 'herald')).toEqual([]);
+    expect(filterChains('nonsense', 'herald')).toEqual([]);
   });
 
   /** What nft 1.0.6 prints for these rules. */
@@ -55,6 +62,42 @@ describe('nft', () => {
       'some accept',
     ],
     ['ct status != dnat drop', [{ match: { op: '!=', left: { ct: { key: 'status' } }, right: 'dnat' } }, { drop: null }], 'some drop'],
+    ['tcp dport 179 accept', [tcpPort(179), { accept: null }], '179-179 accept'],
+    [
+      'ct state new,untracked tcp dport { 22, 30000-32767 } accept',
+      [
+        { match: { op: 'in', left: { ct: { key: 'state' } }, right: ['new', 'untracked'] } },
+        tcpPort({ set: [22, { range: [30_000, 32_767] }] }),
+        { accept: null },
+      ],
+      '22-22,30000-32767 accept',
+    ],
+    [
+      'meta l4proto tcp tcp dport 179 accept',
+      [{ match: { op: '==', left: { meta: { key: 'l4proto' } }, right: 'tcp' } }, tcpPort(179), { accept: null }],
+      '179-179 accept',
+    ],
+    ['tcp dport @ports accept', [tcpPort('@ports'), { accept: null }], 'some accept'],
+    [
+      'tcp dport != 22 drop',
+      [{ match: { op: '!=', left: { payload: { protocol: 'tcp', field: 'dport' } }, right: 22 } }, { drop: null }],
+      'some drop',
+    ],
+    [
+      'udp dport 179 accept',
+      [{ match: { op: '==', left: { payload: { protocol: 'udp', field: 'dport' } }, right: 179 } }, { accept: null }],
+      'some accept',
+    ],
+    [
+      'iifname "x" tcp dport 179 accept',
+      [{ match: { op: '==', left: { meta: { key: 'iifname' } }, right: 'x' } }, tcpPort(179), { accept: null }],
+      'some accept',
+    ],
+    [
+      'meta l4proto tcp accept',
+      [{ match: { op: '==', left: { meta: { key: 'l4proto' } }, right: 'tcp' } }, { accept: null }],
+      'some accept',
+    ],
     ['an iptables match', [{ xt: { type: 'match', name: 'conntrack' } }, { accept: null }], 'some accept'],
     [
       'an iptables REJECT with a comment',
@@ -78,6 +121,12 @@ describe('legacy iptables', () => {
 -P FORWARD DROP
 -P OUTPUT ACCEPT
 -N DOCKER-USER
+-A INPUT -i lo -j ACCEPT
+-A INPUT -p tcp -m tcp --dport 22 -j ACCEPT
+-A INPUT -p tcp -m conntrack --ctstate NEW,RELATED -m tcp --dport 30000:32767 -j ACCEPT
+-A INPUT -p tcp -m multiport --dports 179,1000:1010 -j ACCEPT
+-A INPUT -s 10.0.0.0/8 -p tcp -m tcp --dport 179 -j ACCEPT
+-A INPUT -p udp -m udp --dport 179 -j ACCEPT
 -A FORWARD -j DOCKER-USER
 -A FORWARD -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
 -A FORWARD -m comment --comment "all that is translated" -m conntrack --ctstate DNAT -j ACCEPT
@@ -86,9 +135,18 @@ describe('legacy iptables', () => {
 -A FORWARD -j REJECT --reject-with icmp-host-prohibited
 -A DOCKER-USER -m comment --comment open -j RETURN
 `;
-    const filter = readLegacyTable(output, 'ip');
-    expect(filter).toMatchObject({ backend: 'iptables', family: 'ip', table: 'filter', chain: 'FORWARD', policy: 'drop' });
-    expect(filter?.chains.get('FORWARD')?.map(text)).toEqual([
+    const [forward, input, ...others] = readLegacyTable(output, 'ip');
+    expect(others).toEqual([]);
+    expect(forward).toMatchObject({
+      hook: 'forward',
+      backend: 'iptables',
+      family: 'ip',
+      table: 'filter',
+      chain: 'FORWARD',
+      policy: 'drop',
+    });
+    expect(input).toMatchObject({ hook: 'input', backend: 'iptables', family: 'ip', table: 'filter', chain: 'INPUT', policy: 'accept' });
+    expect(forward?.chains.get('FORWARD')?.map(text)).toEqual([
       'all jump DOCKER-USER',
       'some accept',
       'translated accept',
@@ -96,7 +154,15 @@ describe('legacy iptables', () => {
       'all none',
       'all reject',
     ]);
-    expect(filter?.chains.get('DOCKER-USER')?.map(text)).toEqual(['all return']);
-    expect(readLegacyTable('', 'ip')).toBeUndefined();
+    expect(forward?.chains.get('DOCKER-USER')?.map(text)).toEqual(['all return']);
+    expect(input?.chains.get('INPUT')?.map(text)).toEqual([
+      'some accept',
+      '22-22 accept',
+      '30000-32767 accept',
+      '179-179,1000-1010 accept',
+      'some accept',
+      'some accept',
+    ]);
+    expect(readLegacyTable('', 'ip')).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { directReturnPreflight, type DirectReturnFacts } from '../../../../src/d
 import type { DirectReturnMode } from '../../../../src/model/configuration.ts';
 import { fix, says } from '../../../../src/model/reasons.ts';
 import { address } from '../../../../src/net/address.ts';
-import type { ForwardFilter } from '../../../../src/net/forward-filter.ts';
+import type { HostFilter } from '../../../../src/net/host-filter.ts';
 import { formatPrefix } from '../../../../src/net/prefix.ts';
 
 const eth0 = { name: 'eth0', linkAddress: '02:00:00:00:00:01' };
@@ -31,7 +31,15 @@ const router: DirectReturnFacts = {
   ],
 };
 
-const filter: ForwardFilter = { backend: 'nft', family: 'ip', table: 'filter', chain: 'FORWARD', policy: 'drop', chains: new Map() };
+const filter: HostFilter = {
+  hook: 'forward',
+  backend: 'nft',
+  family: 'ip',
+  table: 'filter',
+  chain: 'FORWARD',
+  policy: 'drop',
+  chains: new Map(),
+};
 
 function outcome(mode: DirectReturnMode, facts: Partial<DirectReturnFacts>, of = good): string {
   const { report, reasons } = directReturnPreflight(mode, { ...of, ...facts });

@@ -8,7 +8,15 @@ describe('an EndpointSlice', () => {
   test.each<[object, object]>([
     [{}, { ready: true, serving: true, terminating: false }],
     [{ ready: null }, { ready: true, serving: true, terminating: false }],
-    [{ ready: false }, { ready: false, serving: false, terminating: false }],
+    [{ ready: false }, { ready: false, serving: true, terminating: false }],
+    [
+      { ready: false, terminating: true },
+      { ready: false, serving: true, terminating: true },
+    ],
+    [
+      { serving: false, terminating: true },
+      { ready: true, serving: false, terminating: true },
+    ],
     [
       { ready: false, serving: true, terminating: true },
       { ready: false, serving: true, terminating: true },

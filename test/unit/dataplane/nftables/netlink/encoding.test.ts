@@ -15,17 +15,19 @@ import { elementFromText, keyText } from '../../../../../src/dataplane/nftables/
 import type { Element } from '../../../../../src/dataplane/nftables/elements.ts';
 import type { TableChange } from '../../../../../src/dataplane/nftables/executor.ts';
 import { skeleton } from '../../../../../src/dataplane/nftables/skeleton.ts';
+import { Turn } from '../../../../../src/dataplane/nftables/turn.ts';
 import { MalformedNetlink } from '../../../../../src/system/netlink/error.ts';
 import { messageHeaderBytes, readMessages, type Message } from '../../../../../src/system/netlink/message.ts';
 import { MessageWriter } from '../../../../../src/system/netlink/message-writer.ts';
+import { VirtualClock } from '../../../../../src/system/virtual-clock.ts';
 import { elementTexts as texts, randomElements } from './random-elements.ts';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 const families = [4, 6] as const;
 
-function batchOf(fill: (batch: Batch) => void): readonly Message[] {
+async function batchOf(fill: (batch: Batch) => void | Promise<void>): Promise<readonly Message[]> {
   const batch = new Batch(1);
-  fill(batch);
+  await fill(batch);
   return readMessages(batch.end().datagram);
 }
 
@@ -43,36 +45,37 @@ function readBack(sent: readonly Message[], family: 4 | 6): Element[] {
   return [...elements];
 }
 
-const adding = (elements: Iterable<Element>): readonly Message[] =>
-  batchOf((batch) => writeElements(batch, 'add', ElementList.of(elements)));
+const turn = new Turn(new VirtualClock());
+const adding = (elements: Iterable<Element>): Promise<readonly Message[]> =>
+  batchOf((batch) => writeElements(batch, 'add', ElementList.of(elements), turn));
 
 describe('elements', () => {
-  test.each(families)('IPv%i: elements of every set come back as they were', (family) => {
+  test.each(families)('IPv%i: elements of every set come back as they were', async (family) => {
     const elements = randomElements(family, 200);
-    const sent = adding(elements);
+    const sent = await adding(elements);
     expect(texts(readBack(sent, family))).toEqual(texts(elements));
   });
 
-  test('many elements are several messages, none of which exceeds an attribute', () => {
+  test('many elements are several messages, none of which exceeds an attribute', async () => {
     const elements = Array.from({ length: 3_000 }, (_, port) => elementFromText(6, 'frontends', `fd00::1 . tcp . ${port + 1}`, '1:1'));
-    const sent = adding(elements);
+    const sent = await adding(elements);
     expect(sent.length).toBeGreaterThan(4);
     expect(Math.max(...sent.map(({ payload }) => payload.length))).toBeLessThan(0xffff);
     expect(texts(readBack(sent, 6))).toEqual(texts(elements));
   });
 
-  test('the octets of an element of a map', () => {
+  test('the octets of an element of a map', async () => {
     const element = elementFromText(4, 'frontends', '192.0.2.1 . tcp . 80', '3:2');
-    const [, message] = adding([element]);
+    const [, message] = await adding([element]);
     const entry = entriesOf(message?.payload.subarray(netfilterHeaderBytes) ?? new Uint8Array())[0];
     // The protocol and the port begin words of their own; a class is in the byte order of the machine.
     expect([hex(entry?.key ?? new Uint8Array()), hex(entry?.value ?? new Uint8Array())]).toEqual(['c00002010600000000500000', '02000300']);
   });
 
-  test('a prefix ends before the key that follows it, and the last one of all has no end', () => {
+  test('a prefix ends before the key that follows it, and the last one of all has no end', async () => {
     const prefixes = ['10.0.0.0/8', '11.0.0.0/8', '255.0.0.0/8', '198.51.100.7'];
     const elements = prefixes.map((key) => elementFromText(4, 'pod_prefixes', key));
-    const sent = adding(elements);
+    const sent = await adding(elements);
     expect(entriesOf(sent[1]?.payload.subarray(netfilterHeaderBytes) ?? new Uint8Array())).toHaveLength(7);
     expect(texts(readBack(sent, 4))).toEqual(texts(elements));
   });
@@ -118,10 +121,10 @@ describe('elements', () => {
 });
 
 describe('errors', () => {
-  test('the attribute at fault leads to its element', () => {
+  test('the attribute at fault leads to its element', async () => {
     const elements = randomElements(4, 900).filter(({ set }) => set === 'backends' || set === 'service_prefixes');
     const batch = new Batch(40);
-    writeElements(batch, 'add', ElementList.of(elements));
+    await writeElements(batch, 'add', ElementList.of(elements), turn);
     const { datagram } = batch.end();
     const wanted = elements.filter(({ set }) => set === 'backends')[600];
     if (wanted === undefined) throw new Error('too few elements');
@@ -142,10 +145,10 @@ describe('errors', () => {
 });
 
 describe('the skeleton', () => {
-  test.each(families)('IPv%i: every rule, set and chain has a translation', (family) => {
+  test.each(families)('IPv%i: every rule, set and chain has a translation', async (family) => {
     const wanted = skeleton(family, 14);
     let id = 0;
-    const sent = batchOf((batch) => writeSkeleton(batch, wanted, 0, () => ++id));
+    const sent = await batchOf((batch) => writeSkeleton(batch, wanted, 0, () => ++id));
     const count = (type: number): number => sent.filter((message) => message.type === type).length;
     expect(count(messages.newChain)).toBe(wanted.chains.size);
     expect(count(messages.newRule)).toBe([...wanted.chains.values()].reduce((sum, { rules }) => sum + rules.length, 0));
@@ -169,6 +172,27 @@ describe('the skeleton', () => {
     expect(names('update @affinity { jhash ip6 saddr mod 7 seed 0x1 timeout 5s : meta priority } return', 6)).toBe(
       'payload hash meta dynset immediate',
     );
+  });
+
+  // What "nft --debug=netlink" shows of the same rule: jhash(reg 2, 8, 0x68657261) % mod 1021 into reg 1, and so on.
+  test.each([
+    [4, 'ip saddr . th sport', 8],
+    [4, 'ip saddr', 4],
+    [6, 'ip6 saddr . th sport', 20],
+    [6, 'ip6 saddr', 16],
+  ] as const)('IPv%i: the hash of %s is of %i octets, from register 2 to register 1', (family, source, length) => {
+    const compiled = compileRule(`meta priority set jhash ${source} mod 1021 seed 0x68657261`, family, () => 1);
+    const [load, ...rest] = compiled.expressions;
+    expect(load).toMatchObject({ name: 'payload', attributes: expect.arrayContaining([[1, 2]]) as unknown });
+    expect(rest.find(({ name }) => name === 'hash')?.attributes.slice(0, 5)).toEqual([
+      [1, 2],
+      [2, 1],
+      [3, length],
+      [4, 1021],
+      [5, 0x68657261],
+    ]);
+    const port = rest.find(({ name }) => name === 'payload');
+    expect(port?.attributes[0]).toEqual(length === 8 ? [1, 13] : length === 20 ? [1, 3] : undefined);
   });
 
   test.each(['counter', 'ip saddr 10.0.0.1 accept', 'meta priority set', 'ip6 saddr @x drop', 'limit rate 1/second', 'th dport { 80 }'])(

@@ -1,0 +1,90 @@
+import { reason, type Reason } from '../../model/reasons.ts';
+import type { FilterRule, HostFilter } from '../../net/host-filter.ts';
+import { remedyFor } from './filter-remedy.ts';
+
+/** Chains that lead to each other in a circle are refused by the kernel; this is a bound for what we were told. */
+const maximumDepth = 16;
+
+/** TCP ports on which others reach this node, with what is asked there. */
+export type ServedPorts = ReadonlyMap<number, string>;
+
+/**
+ * What drops the packets of Services that this node forwards, and new connections to its own ports. A chain counts as closed where
+ * nothing in it accepts every such packet before its policy, or a rule for all packets, drops or rejects them. Rules with other
+ * conditions are not judged: the text says so.
+ */
+export function judgeFilters(filters: readonly HostFilter[], served: ServedPorts): Reason[] {
+  return filters.flatMap((filter) => (filter.hook === 'forward' ? judgeForward(filter) : judgeInput(filter, served)));
+}
+
+function judgeForward(filter: HostFilter): Reason[] {
+  const how = howClosed(filter, 'translated');
+  return how === undefined ? [] : [reason('ForwardFilterDrops', { chain: nameOf(filter), how, remedy: remedyFor(filter, []) })];
+}
+
+/** One reason for all ports that are dropped in the same way. */
+function judgeInput(filter: HostFilter, served: ServedPorts): Reason[] {
+  const closed = [...served.keys()].toSorted((a, b) => a - b).flatMap((port) => ({ port, how: howClosed(filter, port) }));
+  return [...Map.groupBy(closed, ({ how }) => how)].flatMap(([how, group]) => {
+    if (how === undefined) return [];
+    const ports = group.map(({ port }) => port);
+    const named = ports.slice(0, namedPorts).map((port) => `${port} (${served.get(port)})`);
+    const more = ports.length > namedPorts ? ` and ${ports.length - namedPorts} more` : '';
+    const details = { chain: nameOf(filter), ports: `${named.join(', ')}${more}`, how, remedy: remedyFor(filter, ports) };
+    return [reason('InputFilterDrops', details)];
+  });
+}
+
+/** Whether packets on their way through that connection tracking was told to leave alone are dropped, by what `judgeFilters` goes by. */
+export function dropsUntracked(filter: HostFilter): boolean {
+  return filter.hook === 'forward' && howClosed(filter, 'untracked') !== undefined;
+}
+
+/** A report is no list of all Services. */
+const namedPorts = 5;
+
+/** A packet of a translated connection, one that is not tracked, or the first one of a TCP connection to this port. */
+type Judged = 'translated' | 'untracked' | number;
+type Fate = 'accepted' | 'dropped' | 'rejected' | 'goesOn';
+
+/** In words; undefined: it is open. */
+function howClosed(filter: HostFilter, packet: Judged): string | undefined {
+  const fate = fateIn(filter, filter.chain, packet, 0);
+  if (fate === 'accepted' || (fate === 'goesOn' && filter.policy === 'accept')) return undefined;
+  return fate === 'goesOn' ? 'its policy is drop' : `a rule for all packets ${fate === 'dropped' ? 'drops' : 'rejects'} them`;
+}
+
+/** What becomes of the packet where only rules that match all packets like it count. */
+function fateIn(filter: HostFilter, chain: string, packet: Judged, depth: number): Fate {
+  for (const { packets, action } of filter.chains.get(chain) ?? []) {
+    if (!matches(packets, packet) || action.kind === 'none') continue;
+    switch (action.kind) {
+      case 'accept':
+        return 'accepted';
+      case 'drop':
+        return 'dropped';
+      case 'reject':
+        return 'rejected';
+      case 'return':
+        return 'goesOn';
+      case 'jump':
+      case 'goto': {
+        const fate = depth < maximumDepth ? fateIn(filter, action.chain, packet, depth + 1) : 'goesOn';
+        if (fate !== 'goesOn' || action.kind === 'goto') return fate;
+      }
+    }
+  }
+  return 'goesOn';
+}
+
+function matches(packets: FilterRule['packets'], packet: Judged): boolean {
+  if (packets === 'all' || packets === packet) return true;
+  if (typeof packets === 'string' || typeof packet === 'string') return false;
+  return packets.some(({ first, last }) => first <= packet && packet <= last);
+}
+
+function nameOf({ backend, family, table, chain }: HostFilter): string {
+  return backend === 'nft'
+    ? `${chain} of table ${family} ${table}`
+    : `${chain} of ${family === 'ip6' ? 'ip6tables-legacy' : 'iptables-legacy'}`;
+}

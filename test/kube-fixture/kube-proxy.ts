@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { endedWithUs, foreground } from '../conformance/foreground.ts';
+import { programPath } from '../conformance/programs.ts';
+import type { LabProcess } from '../lab/lab-process.ts';
+import { inNamespace } from '../lab/namespace.ts';
+
+/** Fields of KubeProxyConfiguration (kubeproxy.config.k8s.io/v1alpha1). */
+export type KubeProxyConfig = Readonly<Record<string, unknown>>;
+
+export interface KubeProxyOptions {
+  /** One that `ip netns add` made, with loopback up. */
+  readonly namespace: string;
+  /** Of an API server that answers there: "http://127.0.0.1:34567". */
+  readonly apiServer: string;
+  readonly nodeName: string;
+  /** Over those that are given here: mode nftables, changes at once, kernel settings untouched. */
+  readonly config?: KubeProxyConfig;
+}
+
+export interface KubeProxy {
+  readonly process: LabProcess;
+  /** By SIGTERM, or killed; its rules stay. */
+  stop(how?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+}
+
+/** The real kube-proxy, as a process in a namespace. It may need a second until its rules are there. */
+export function startKubeProxy({ namespace, apiServer, nodeName, config = {} }: KubeProxyOptions): KubeProxy {
+  const directory = mkdtempSync(join(tmpdir(), 'herald-kube-proxy-'));
+  const write = (name: string, content: object): string => {
+    const file = join(directory, name);
+    writeFileSync(file, JSON.stringify(content));
+    return file;
+  };
+  const kubeconfig = write('kubeconfig', {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'fixture', cluster: { server: apiServer } }],
+    contexts: [{ name: 'fixture', context: { cluster: 'fixture' } }],
+    'current-context': 'fixture',
+  });
+  const configFile = write('config', {
+    apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+    kind: 'KubeProxyConfiguration',
+    mode: 'nftables',
+    hostnameOverride: nodeName,
+    clientConnection: { kubeconfig, contentType: 'application/json' },
+    // Its default waits a second after each change.
+    nftables: { minSyncPeriod: '1ms' },
+    // Of the machine, and not to be had in a namespace.
+    conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
+    ...config,
+  });
+  const command = endedWithUs([programPath('kube-proxy'), `--config=${configFile}`]);
+  const running = foreground(inNamespace(namespace, command), join(directory, 'kube-proxy.log'));
+  return {
+    process: running,
+    async stop(how = 'SIGTERM') {
+      running.kill(how);
+      await running.exited;
+      rmSync(directory, { recursive: true });
+    },
+  };
+}

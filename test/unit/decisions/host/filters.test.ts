@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest';
+import { judgeFilters } from '../../../../src/decisions/host/filters.ts';
+import type { FilterAction, FilterRule, HostFilter } from '../../../../src/net/host-filter.ts';
+import { fix, says } from '../../../../src/model/reasons.ts';
+
+const actions: Readonly<Record<string, FilterAction>> = {
+  accept: { kind: 'accept' },
+  drop: { kind: 'drop' },
+  reject: { kind: 'reject' },
+  return: { kind: 'return' },
+  none: { kind: 'none' },
+};
+
+/** "179 accept", "100-200 drop", "all accept", "some drop", "translated accept", "all jump OTHER". */
+const rule = (text: string): FilterRule => {
+  const [packets = 'all', verb = '', chain = ''] = text.split(' ');
+  const action = verb === 'jump' || verb === 'goto' ? { kind: verb, chain } : (actions[verb] ?? { kind: 'none' });
+  const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(packets) ?? [];
+  return { packets: first === undefined ? packets : [{ first: Number(first), last: Number(last) }], action } as FilterRule;
+};
+
+function filter(
+  policy: 'accept' | 'drop',
+  chains: Readonly<Record<string, readonly string[]>>,
+  more: Partial<HostFilter> = {},
+): HostFilter {
+  const rules = new Map(Object.entries(chains).map(([name, list]) => [name, list.map(rule)]));
+  return { hook: 'forward', backend: 'nft', family: 'inet', table: 'filter', chain: 'forward', policy, chains: rules, ...more };
+}
+
+const nothing = new Map<number, string>();
+const closed = (policy: 'accept' | 'drop', forward: readonly string[], others: Readonly<Record<string, readonly string[]>> = {}): boolean =>
+  judgeFilters([filter(policy, { forward, ...others })], nothing).length > 0;
+
+describe('a filter of another program', () => {
+  test.each<[string, 'accept' | 'drop', readonly string[], Readonly<Record<string, readonly string[]>>, boolean]>([
+    ['accepts', 'accept', [], {}, false],
+    ['has policy drop', 'drop', [], {}, true],
+    ['has policy drop and accepts answers and some others', 'drop', ['some accept', 'some accept'], {}, true],
+    ['has policy drop and accepts everything before', 'drop', ['some drop', 'all accept'], {}, false],
+    ['has policy drop and accepts translated connections', 'drop', ['translated accept'], {}, false],
+    ['ends with a rule that rejects all', 'accept', ['some accept', 'all reject'], {}, true],
+    ['ends with a rule that drops all', 'accept', ['all drop', 'all accept'], {}, true],
+    ['drops some', 'accept', ['some drop'], {}, false],
+    ['rejects translated connections', 'accept', ['translated reject'], {}, true],
+    ['accepts translated connections before it rejects all', 'accept', ['translated accept', 'all reject'], {}, false],
+    ['leads to a chain that accepts', 'drop', ['all jump user'], { user: ['all accept'] }, false],
+    ['leads some packets to a chain that accepts', 'drop', ['some jump user'], { user: ['all accept'] }, true],
+    ['leads to a chain that returns', 'drop', ['all jump user', 'all accept'], { user: ['all return', 'all drop'] }, false],
+    ['goes to a chain that ends, and comes to its policy', 'drop', ['all goto user', 'all accept'], { user: ['some accept'] }, true],
+    ['leads to a chain that is not known', 'accept', ['all jump gone', 'all none'], {}, false],
+    ['accepts some ports', 'drop', ['0-65535 accept'], {}, true],
+    ['leads in a circle', 'drop', ['all jump a'], { a: ['all jump a'] }, true],
+  ])('that %s', (_, policy, forward, others, expected) => {
+    expect(closed(policy, forward, others)).toBe(expected);
+  });
+
+  test('is named, with how it drops', () => {
+    const [because] = judgeFilters([filter('drop', { forward: [] })], nothing);
+    expect(because && says(because)).toBe(
+      'chain forward of table inet filter drops the packets of Services that none of its other rules accepts: its policy is drop',
+    );
+    const [other] = judgeFilters(
+      [filter('accept', { FORWARD: ['all reject'] }, { backend: 'iptables', family: 'ip6', chain: 'FORWARD' })],
+      nothing,
+    );
+    expect(other && says(other)).toBe(
+      'chain FORWARD of ip6tables-legacy drops the packets of Services that none of its other rules accepts: a rule for all packets rejects them',
+    );
+  });
+
+  test.each<[string, HostFilter, string]>([
+    ['plain nft', filter('drop', {}), 'run: nft insert rule inet filter forward ct status dnat accept'],
+    ['iptables on nft', filter('drop', {}, { family: 'ip', chain: 'FORWARD' }), 'run: iptables -P FORWARD ACCEPT'],
+    [
+      'legacy ip6tables',
+      filter('drop', {}, { backend: 'iptables', family: 'ip6', chain: 'FORWARD' }),
+      'run: ip6tables-legacy -P FORWARD ACCEPT',
+    ],
+    [
+      'docker',
+      filter('drop', { FORWARD: ['all jump DOCKER-USER'], 'DOCKER-USER': [] }, { family: 'ip', chain: 'FORWARD' }),
+      'run: iptables -I DOCKER-USER -j ACCEPT; or set "ip-forward-no-drop": true in /etc/docker/daemon.json (Docker 28)',
+    ],
+    [
+      'ufw',
+      filter('drop', { FORWARD: ['all jump ufw-before-forward'] }, { family: 'ip', chain: 'FORWARD' }),
+      'run: ufw default allow routed',
+    ],
+    [
+      'firewalld',
+      filter('accept', { filter_FORWARD: ['all reject'] }, { table: 'firewalld', chain: 'filter_FORWARD' }),
+      'set StrictForwardPorts=no in /etc/firewalld/firewalld.conf and run: firewall-cmd --reload',
+    ],
+  ])('of %s comes with what to do', (_, one, remedy) => {
+    expect(judgeFilters([one], nothing).map(fix)).toEqual([remedy]);
+  });
+});
+
+describe('connections to the node itself', () => {
+  const served = new Map([
+    [32_100, 'health check of shop/web'],
+    [179, 'BGP of passive peers'],
+  ]);
+  const input = (policy: 'accept' | 'drop', rules: readonly string[], more: Partial<HostFilter> = {}): string[] => {
+    const chain = more.chain ?? 'input';
+    return judgeFilters([filter(policy, { [chain]: rules, user: ['32000-33000 accept'] }, { hook: 'input', chain, ...more })], served).map(
+      (because) => `${says(because)}; ${fix(because)}`,
+    );
+  };
+  const closedText = (ports: string, how: string): string =>
+    `chain input of table inet filter drops connections to TCP port ${ports} that none of its other rules accepts: ${how}`;
+
+  test.each<[string, 'accept' | 'drop', readonly string[], string | undefined]>([
+    ['by policy accept', 'accept', ['some drop'], undefined],
+    ['by a rule for the ports', 'drop', ['some accept', '179 accept', 'all jump user'], undefined],
+    ['by a rule for all', 'drop', ['all accept'], undefined],
+    [
+      'but not by one for what Services translate',
+      'drop',
+      ['translated accept'],
+      '179 (BGP of passive peers), 32100 (health check of shop/web)',
+    ],
+    ['one of the ports', 'drop', ['179 accept'], '32100 (health check of shop/web)'],
+    ['all but one of the ports', 'accept', ['179 drop', '179 accept'], '179 (BGP of passive peers)'],
+  ])('are let in %s', (_, policy, rules, ports) => {
+    const how = rules.includes('179 drop') ? 'a rule for all packets drops them' : 'its policy is drop';
+    expect(input(policy, rules).map((text) => text.split(';')[0])).toEqual(ports === undefined ? [] : [closedText(ports, how)]);
+  });
+
+  test("are nobody's business where nothing is served", () => {
+    expect(judgeFilters([filter('drop', {}, { hook: 'input', chain: 'input' })], nothing)).toEqual([]);
+  });
+
+  test('many of them are counted', () => {
+    const many = new Map(Array.from({ length: 20 }, (_, index) => [32_000 + index, `health check of shop/s${index}`]));
+    const [because] = judgeFilters([filter('drop', {}, { hook: 'input', chain: 'input' })], many);
+    expect(because && says(because)).toMatch(/32004 \(health check of shop\/s4\) and 15 more that none/);
+    expect(because && fix(because)).toMatch(/dport \{ 32000, .*, 32014 \} accept$/);
+  });
+
+  test.each<[string, Partial<HostFilter>, readonly string[], string]>([
+    ['plain nft', {}, [], 'run: nft insert rule inet filter input tcp dport { 179, 32100 } accept'],
+    ['iptables', { family: 'ip', chain: 'INPUT' }, [], 'run: iptables -I INPUT -p tcp -m multiport --dports 179,32100 -j ACCEPT'],
+    [
+      'legacy ip6tables',
+      { backend: 'iptables', family: 'ip6', chain: 'INPUT' },
+      [],
+      'run: ip6tables-legacy -I INPUT -p tcp -m multiport --dports 179,32100 -j ACCEPT',
+    ],
+    ['ufw', { family: 'ip', chain: 'INPUT' }, ['all jump ufw-before-input'], 'run: ufw allow 179,32100/tcp'],
+    [
+      'firewalld',
+      { table: 'firewalld', chain: 'filter_INPUT' },
+      ['all reject'],
+      'run: firewall-cmd --permanent --add-port=179/tcp --add-port=32100/tcp, then: firewall-cmd --reload',
+    ],
+  ])('that %s drops come with what to do', (_, more, rules, remedy) => {
+    expect(input('drop', rules, more).map((text) => text.split('; ')[1])).toEqual([remedy]);
+  });
+});
