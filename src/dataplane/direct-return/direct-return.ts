@@ -35,10 +35,10 @@ export class DirectReturn {
     return { ...frontend, backends: frontend.backends.map((backend) => this.#reached(backend)) };
   }
 
-  /** Frontends that the tables now have, or (undefined) no longer. Not waited for: it only makes ways shorter. */
-  committed(frontends: Iterable<readonly [key: string, Frontend | undefined]>): void {
+  /** Frontends that the tables now have, or (undefined) no longer. Never rejects. */
+  async committed(frontends: Iterable<readonly [key: string, Frontend | undefined]>): Promise<void> {
     for (const [key, frontend] of frontends) this.#ingress.setFrontend(key, frontend);
-    void this.#ingress.commit();
+    await this.#ingress.commit();
   }
 
   /** Whether frames can be handed over at these interfaces, and tunnels made from these addresses; the tunnels are then there. */

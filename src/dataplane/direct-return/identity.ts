@@ -9,8 +9,11 @@ import { addressBytes, formatAddress, type Address, type Family } from '../../ne
 const markOctet = 0x68;
 export const markMask = '0x68000000/0xff000000';
 
-/** In order: packets that are not passed on skip the rest; one rule for each node; what finds no route must not take another. */
-export const preferences = { skip: 32_140, node: 32_141, lost: 32_142, end: 32_143 } as const;
+/**
+ * In order: what the node itself sends skips the rest, as a packet around which a tunnel puts another has the mark inside and out; so does
+ * what is not passed on; one rule for each node; what finds no route must not take another.
+ */
+export const preferences = { own: 32_139, skip: 32_140, node: 32_141, lost: 32_142, end: 32_143 } as const;
 
 /** VNI and port (RFC 7348) of the tunnels. */
 export const tunnelIdentity = 152;

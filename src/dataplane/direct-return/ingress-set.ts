@@ -26,7 +26,7 @@ export interface IngressPorts {
 
 /**
  * Keeps the table of mode l2. It only makes shorter what the other tables do as well: wherever it is missing or behind, packets
- * take a route. So it follows the other tables, is made anew at every start, and its failures are told and not waited for.
+ * take a route. So it follows the other tables, is made anew at every start, and its failures are told and hold nothing back.
  */
 export class IngressSet {
   readonly #ports: IngressPorts;
@@ -68,8 +68,9 @@ export class IngressSet {
   }
 
   /** Brings the kernel to what was set. Never rejects. */
-  async commit(): Promise<void> {
-    await this.#enqueue(() => this.#commit());
+  commit(): Promise<void> {
+    const isDone = this.#present !== undefined && this.#touched.size === 0;
+    return isDone ? Promise.resolve() : this.#enqueue(() => this.#commit());
   }
 
   /** Why frames cannot be handed over at these interfaces; undefined: they can. */

@@ -119,6 +119,7 @@ interface Listed {
   readonly fwmark?: string;
   readonly fwmask?: string;
   readonly not?: null;
+  readonly iif?: string;
   readonly goto?: number;
   readonly action?: string;
   readonly nop?: null;
@@ -142,11 +143,12 @@ function routeOf({ dst, gateway = '', dev = '', table = '', flags }: Listed): st
 
 function ruleOf(rule: Listed): string | undefined {
   const { priority = 0, fwmark = '', fwmask, table = '', protocol } = rule;
-  if (protocol !== String(routeProtocol) || priority < preferences.skip || priority > preferences.end) return undefined;
+  if (protocol !== String(routeProtocol) || priority < preferences.own || priority > preferences.end) return undefined;
   const masked = fwmask === undefined ? fwmark : `${fwmark}/${fwmask}`;
   const words = [
     `pref ${priority}`,
     ...('not' in rule ? ['not'] : []),
+    ...(rule.iif === undefined ? [] : [`iif ${rule.iif}`]),
     ...(fwmark === '' ? [] : [`fwmark ${masked}`]),
     ...(rule.goto === undefined ? [] : [`goto ${rule.goto}`]),
     ...(table === '' ? [] : [`lookup ${table}`]),

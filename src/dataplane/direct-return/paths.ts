@@ -116,6 +116,7 @@ function commonRules(family: Family): PathItem[] {
   return [
     rule(`pref ${preferences.end} nop`),
     rule(`pref ${preferences.lost} fwmark ${markMask} blackhole`),
+    rule(`pref ${preferences.own} iif lo goto ${preferences.end}`),
     rule(`pref ${preferences.skip} not fwmark ${markMask} goto ${preferences.end}`),
   ];
 }

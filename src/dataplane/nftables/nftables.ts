@@ -198,7 +198,7 @@ export class NftablesDataplane implements Dataplane {
     try {
       this.#finish([...targets.keys()], await this.#kernel.commit(targets));
       if (again.size > 0) this.#finish([...again.keys()], await this.#kernel.commit(again));
-      this.#direct.committed(frontendsOf(targets));
+      await this.#direct.committed(frontendsOf(targets));
     } catch (error) {
       // Even an empty transaction failed: somebody has taken our tables away, or nothing works. Reading tells which.
       this.#synchronised = false;
@@ -237,7 +237,7 @@ export class NftablesDataplane implements Dataplane {
       const result = await this.#kernel.synchronise(this.#node.masqueradeBit, targets);
       this.#flowsUnknown = true;
       this.#finish([], result);
-      this.#direct.committed(frontendsOf(targets));
+      await this.#direct.committed(frontendsOf(targets));
       return result;
     } catch (error) {
       this.#synchronised = false;

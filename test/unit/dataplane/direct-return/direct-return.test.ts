@@ -78,7 +78,17 @@ describe('paths', () => {
     const hop = tunnelNextHop(address('fd00::3'));
     expect(hop).toMatch(/^fe80::98:/);
     expect(texts).toContain(`route 6 default via ${hop} dev herald-vx6 table ${markOf(address('fd00::3'))} protocol 152`);
-    expect(byTarget.get('fd00::3')?.map(({ kind }) => kind)).toEqual(['tunnel', 'rule', 'rule', 'rule', 'fdb', 'neigh', 'route', 'rule']);
+    expect(byTarget.get('fd00::3')?.map(({ kind }) => kind)).toEqual([
+      'tunnel',
+      'rule',
+      'rule',
+      'rule',
+      'rule',
+      'fdb',
+      'neigh',
+      'route',
+      'rule',
+    ]);
   });
 
   test('are made from the ends of tunnels to the rules, those that catch what is lost first, and taken away in reverse', () => {
@@ -98,6 +108,7 @@ describe('paths', () => {
       preferences.node,
       preferences.node,
       preferences.skip,
+      preferences.own,
     ]);
     expect(extra.map(({ kind }) => kind)).toEqual(missing.map(({ kind }) => kind).toReversed());
     expect(pathDifference(items, items)).toEqual({ missing: [], extra: [] });
@@ -167,7 +178,7 @@ describe('what is passed on', () => {
   test('leaves nothing', async () => {
     const { direct, paths, ingress } = setup();
     await direct.setNode(nodes);
-    direct.committed([[frontendKey(far.match), far]]);
+    await direct.committed([[frontendKey(far.match), far]]);
     await direct.close();
     expect(ingress.present).toBe(true);
     await direct.remove();
@@ -181,7 +192,7 @@ describe('what is passed on', () => {
     ingress.present = true;
     await direct.setNode(undefined);
     expect(paths.log).toEqual([]);
-    direct.committed([]);
+    await direct.committed([]);
     await pass(pathCheckInterval);
     expect(paths.items.size).toBe(0);
     expect(ingress.present).toBe(false);
@@ -196,7 +207,7 @@ describe('the table of ingress', () => {
   test('has the slots of other nodes, and a change sends those that moved', async () => {
     const { direct, ingress, pass } = setup();
     await direct.setNode(nodes);
-    direct.committed([[key, near]]);
+    await direct.committed([[key, near]]);
     await pass(0);
     const made = ingress.scripts.at(-1)?.join('\n') ?? '';
     expect(made).toContain('type filter hook ingress device "eth0"');
@@ -204,10 +215,10 @@ describe('the table of ingress', () => {
     expect(made.match(/192\.0\.2\.1 \. tcp \. 80 \. 0:[0-9a-f]+ : 10\.0\.0\.2/g)).toHaveLength(125);
     const backendOf = Uint16Array.from(near.slots?.backendOf ?? []);
     backendOf[1] = 0;
-    direct.committed([[key, { ...near, slots: { hashed: 'connection', backendOf } }]]);
+    await direct.committed([[key, { ...near, slots: { hashed: 'connection', backendOf } }]]);
     await pass(0);
     expect(ingress.scripts.at(-1)).toEqual(['delete element netdev herald_direct nodes4 { 192.0.2.1 . tcp . 80 . 0:1 }']);
-    direct.committed([[key, undefined]]);
+    await direct.committed([[key, undefined]]);
     await pass(0);
     expect(
       ingress.scripts
@@ -220,7 +231,7 @@ describe('the table of ingress', () => {
   test('is made anew when somebody removed it, and when other nodes come', async () => {
     const { direct, ingress, repaired, pass } = setup();
     await direct.setNode(nodes);
-    direct.committed([[key, near]]);
+    await direct.committed([[key, near]]);
     await pass(0);
     const first = ingress.scripts.at(-1);
     ingress.present = false;
@@ -228,7 +239,7 @@ describe('the table of ingress', () => {
     expect(ingress.scripts.at(-1)).toEqual(first);
     expect(repaired).toEqual(['the table of ingress']);
     await direct.setNode({ ...nodes, linkAddresses: ['02:00:00:00:00:02', '02:00:00:00:00:03'] });
-    direct.committed([]);
+    await direct.committed([]);
     await pass(0);
     expect(ingress.scripts.at(-1)?.join('\n')).toContain('{ 02:00:00:00:00:02 , 02:00:00:00:00:03 }');
   });
@@ -237,7 +248,7 @@ describe('the table of ingress', () => {
     const { direct, ingress, pass } = setup();
     ingress.refuses = 'no';
     await direct.setNode(nodes);
-    direct.committed([[key, near]]);
+    await direct.committed([[key, near]]);
     await pass(0);
     expect(await direct.probe(['eth0'], [])).toEqual({ l2: 'no' });
     ingress.refuses = undefined;
