@@ -16,6 +16,7 @@ import type { Random } from '../system/random.ts';
 import { Aggregates } from './aggregates.ts';
 import { BackOff } from './back-off.ts';
 import { Drain } from './drain.ts';
+import { Elsewhere, type ElsewhereComponents } from './elsewhere.ts';
 import { limits } from './limits.ts';
 import { HostCheck, hostFacts, type HostCheckComponents } from './host-check.ts';
 import { NodeHealth } from './node-health.ts';
@@ -25,7 +26,7 @@ import { passBarrier, planService, routesOfPlan, type ServicePlan } from './serv
 import { Sessions, type SessionsOptions } from './sessions.ts';
 import { WorkToDo } from './work-to-do.ts';
 
-export interface AgentComponents extends Pick<HostCheckComponents, 'host' | 'hostFilters'> {
+export interface AgentComponents extends Pick<HostCheckComponents, 'host' | 'hostFilters'>, Pick<ElsewhereComponents, 'foreign'> {
   readonly source: Source;
   readonly dataplane: Dataplane;
   readonly speaker: Speaker;
@@ -57,6 +58,7 @@ export class Agent {
   readonly #report: NodeReport;
   readonly #health: NodeHealth;
   readonly #host: HostCheck;
+  readonly #elsewhere: Elsewhere;
   readonly #plans = new Map<ServiceKey, ServicePlan>();
   readonly #work: WorkToDo;
   /** Services whose routes may differ from what their plan and the data plane's latest answer allow. */
@@ -66,6 +68,8 @@ export class Agent {
   #dataplaneError: string | undefined;
   readonly #aggregates: Aggregates;
   readonly #retry: BackOff;
+  /** The data plane has what the Services want, and takes changes of it. */
+  #programs = false;
   /** How often the data plane has lost what was committed. */
   #losses = 0;
   #unsubscribe: (() => void) | undefined;
@@ -78,6 +82,10 @@ export class Agent {
     this.#work = new WorkToDo(options.node);
     this.#sessions = new Sessions(components.speaker, this.#routes, components.log, options);
     this.#drain = new Drain(components.clock, (service) => this.#lookAgain([service]));
+    this.#elsewhere = new Elsewhere(components, {
+      again: (services) => this.#lookAgain(services),
+      news: () => this.#report.news(),
+    });
     this.#aggregates = new Aggregates(components, (services) => this.#lookAgain(services));
     this.#retry = new BackOff(components, () => this.#run());
     this.#report = new NodeReport(components, options.node, () => this.#content());
@@ -91,6 +99,7 @@ export class Agent {
     this.#host = new HostCheck(components, {
       kernelSettings: options.kernelSettings ?? 'set',
       facts: () => hostFacts(components.source.snapshot, options.node),
+      services: () => components.source.snapshot.config.services,
       servedPorts: () => new Map([...this.#health.ports(), ...this.#sessions.passivePorts()]),
       looked: () => this.#health.nodeChanged(),
       news: () => this.#report.news(),
@@ -108,8 +117,8 @@ export class Agent {
     dataplane.onFailure((error) => this.#lostKernel(error));
     speaker.onChange(() => this.#report.news());
     this.#work.addEverything(source.snapshot);
-    this.#health.start();
-    await this.#host.checkSettings();
+    this.#health.follow(source.snapshot.config.services);
+    await Promise.all([this.#host.checkSettings(), this.#elsewhere.start()]);
     this.#run();
     await this.#pass;
     // Again: the kernel has settings of connection tracking since the rules are there.
@@ -136,7 +145,7 @@ export class Agent {
     // Before the pass has ended: a data plane that takes its time must not keep routers sending.
     await Promise.all([this.#components.speaker.stop({ message, mode }), this.#health.close()]);
     await this.#pass;
-    await this.#host.stop();
+    await Promise.all([this.#host.stop(), this.#elsewhere.stop()]);
     await this.#report.close();
     await this.#components.dataplane.close();
   }
@@ -217,7 +226,11 @@ export class Agent {
 
   /** Adds to `services` those that are planned with them: if the pass fails, all are work again. */
   async #carryOut(snapshot: Snapshot, services: Set<ServiceKey>, node: boolean): Promise<void> {
-    if (node) this.#sessions.change(snapshot, this.#node);
+    if (node) {
+      this.#sessions.change(snapshot, this.#node);
+      this.#health.follow(snapshot.config.services);
+      this.#host.follow(snapshot.config.services);
+    }
     const forwarding = new Map<string, ServiceForwarding | undefined>();
     for (const key of services) {
       forwarding.set(key, this.#plan(snapshot, key));
@@ -256,7 +269,11 @@ export class Agent {
     this.#drainRemoved(key, before, plan, snapshot.config.drainSeconds);
     if (plan.forwarding.frontends.length === 0 && plan.routes.length === 0) this.#plans.delete(key);
     else this.#plans.set(key, plan);
-    this.#routes.narrow(key, routesOfPlan(plan));
+    this.#elsewhere.plan(key, plan.elsewhere);
+    this.#routes.narrow(
+      key,
+      routesOfPlan(plan, (frontend) => this.#elsewhere.permits(frontend)),
+    );
     const kept = this.#drain.keep(key, plan.forwarding, livingBackends(snapshot, key));
     return kept.frontends.length === 0 ? undefined : kept;
   }
@@ -276,9 +293,14 @@ export class Agent {
   async #commit(snapshot: Snapshot, changes: ReadonlyMap<string, ServiceForwarding | undefined>, node: boolean): Promise<void> {
     const { dataplane } = this.#components;
     let result: ApplyResult;
-    if (!this.#work.begun) {
+    if (snapshot.config.services === 'none' && this.#drain.empty) {
+      this.#programs = false;
+      await dataplane.clear();
+      result = { quarantined: new Map() };
+    } else if (!this.#programs) {
       const all = new Map([...changes].flatMap(([key, forwarding]) => (forwarding === undefined ? [] : [[key, forwarding] as const])));
       result = await dataplane.replace(nodeForwarding(snapshot, this.#node), all);
+      this.#programs = true;
     } else {
       if (node) await dataplane.setNode(nodeForwarding(snapshot, this.#node));
       result = await dataplane.apply(changes);
@@ -316,7 +338,10 @@ export class Agent {
 
   #passBarrier(key: ServiceKey): RoutesByPeer {
     const plan = this.#plans.get(key);
-    const { routes, held } = plan === undefined ? { routes: new Map(), held: [] } : passBarrier(key, plan, this.#quarantined);
+    const { routes, held } =
+      plan === undefined
+        ? { routes: new Map(), held: [] }
+        : passBarrier(key, plan, this.#quarantined, (frontend) => this.#elsewhere.permits(frontend));
     if (held.length === 0) this.#held.delete(key);
     else this.#held.set(key, held);
     return routes;
@@ -325,7 +350,8 @@ export class Agent {
   #content(): ReportContent {
     const differing = this.#differing();
     const problem = this.#problem();
-    const host = [...this.#health.problems(), ...this.#host.problems()].slice(0, limits.hostReasons);
+    const elsewhere = this.#elsewhere.problems(this.#components.source.snapshot.config);
+    const host = [...elsewhere, ...this.#health.problems(), ...this.#host.problems()].slice(0, limits.hostReasons);
     return {
       sessions: this.#sessions.status(),
       differing: differing.slice(0, limits.differingServices),
@@ -343,6 +369,8 @@ export class Agent {
         owner === undefined ? reason('FrontendQuarantined', { frontend, error }) : reason('FrontendTaken', { frontend, by: owner });
       for (const service of services) differing.push({ service: service as ServiceKey, aspect: 'Programmed', reason: because });
     }
+    for (const [service, frontend] of this.#elsewhere.missing())
+      differing.push({ service, aspect: 'Programmed', reason: reason('AwaitsForwarding', { frontend }) });
     for (const [service, [held]] of this.#held) if (held !== undefined) differing.push({ service, aspect: 'Announced', reason: held });
     for (const { peer, prefix, why } of this.#sessions.notPossible()) {
       const because = reason('RouteNotPossible', { peer, prefix, why });

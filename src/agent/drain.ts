@@ -78,6 +78,10 @@ export class Drain {
     return { frontends: [...frontends].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, frontend]) => frontend) };
   }
 
+  get empty(): boolean {
+    return this.#leaving.size === 0;
+  }
+
   stop(): void {
     for (const cancel of this.#timers.values()) cancel();
     this.#timers.clear();

@@ -2,6 +2,7 @@ import { nodeForwarding } from '../decisions/forwarding/node.ts';
 import { judgeFilters, type ServedPorts } from '../decisions/host/filters.ts';
 import { requiredSettings, sysctlName, type HostFacts, type KernelSetting } from '../decisions/host/kernel-settings.ts';
 import { reason, type Reason } from '../model/reasons.ts';
+import type { ServicesScope } from '../model/configuration.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import type { HostFilter } from '../net/host-filter.ts';
 import type { Cancel, Clock } from '../system/clock.ts';
@@ -19,12 +20,14 @@ export interface HostCheckComponents {
   readonly log: Log;
 }
 
-type SharedFacts = Pick<HostFacts, 'families' | 'peerInterfaces' | 'podPrefixes'>;
+type SharedFacts = Pick<HostFacts, 'families' | 'peerInterfaces' | 'podPrefixes' | 'podInterfaces'>;
 
 export interface HostCheckOptions {
   /** report: nothing is set, what is wrong is only said. */
   readonly kernelSettings: 'set' | 'report';
   readonly facts: () => SharedFacts;
+  /** Where Herald forwards nothing, the host is as the program that forwards wants it. */
+  readonly services: () => ServicesScope;
   readonly servedPorts: () => ServedPorts;
   /** Called at every look after the start: addresses come and go as well. */
   readonly looked: () => void;
@@ -44,6 +47,8 @@ export class HostCheck {
   #cancel: Cancel | undefined;
   #looking: Promise<void> = Promise.resolve();
   #stopped = false;
+  /** That of the last look; undefined: it was not started. */
+  #scope: ServicesScope | undefined;
 
   constructor(components: HostCheckComponents, options: HostCheckOptions) {
     this.#components = components;
@@ -57,6 +62,10 @@ export class HostCheck {
   /** Before anything is forwarded or announced. */
   async checkSettings(): Promise<void> {
     const { host } = this.#components;
+    if (this.#options.services() === 'none') {
+      this.#say(() => (this.#settings = []));
+      return;
+    }
     const { interfaces, advertised } = { interfaces: host.interfaces(), advertised: await host.advertisedDefault() };
     const required = requiredSettings({ interfaces, advertisedDefault: advertised, ...this.#options.facts() }).slice(
       0,
@@ -78,7 +87,14 @@ export class HostCheck {
 
   /** A look at everything now, and from now on every minute or so. */
   start(): void {
-    this.#looking = this.#lookAtAll();
+    this.#scope = this.#options.services();
+    this.#cancel?.();
+    this.#looking = this.#looking.then(() => this.#lookAtAll());
+  }
+
+  /** A look now, if it was started and other things matter in this scope. */
+  follow(services: ServicesScope): void {
+    if (this.#scope !== undefined && this.#scope !== services) this.start();
   }
 
   async stop(): Promise<void> {
@@ -93,13 +109,16 @@ export class HostCheck {
     await this.#checkFilters();
     if (this.#stopped) return;
     this.#options.looked();
+    this.#cancel?.();
     this.#cancel = clock.after(limits.hostCheckMilliseconds * (0.75 + 0.25 * random()), () => this.start());
   }
 
   async #checkFilters(): Promise<void> {
     const { hostFilters, log } = this.#components;
     try {
-      const reasons = judgeFilters(await hostFilters(), this.#options.servedPorts());
+      const forwards = this.#options.services() !== 'none';
+      const filters = (await hostFilters()).filter(({ hook }) => forwards || hook !== 'forward');
+      const reasons = judgeFilters(filters, this.#options.servedPorts());
       this.#say(() => (this.#filters = reasons));
     } catch (error) {
       // What was found last is the best that is known.
@@ -150,12 +169,12 @@ export class HostCheck {
 /** What the objects say of a node's network. */
 export function hostFacts(snapshot: Snapshot, node: string): SharedFacts {
   const peerInterfaces = [...snapshot.peers.values()].flatMap((peer) => peer.interface ?? []);
-  const { podPrefixes } = nodeForwarding(snapshot, node);
+  const { podPrefixes, podInterfaces = [] } = nodeForwarding(snapshot, node);
   const addresses = [...(snapshot.nodes.get(node)?.internalIPs ?? []), ...podPrefixes.map(({ address }) => address)];
   const families = new Set(addresses.map(({ family }) => family));
   for (const { ipFamilies } of snapshot.services.values()) {
     if (families.size === 2) break;
     for (const family of ipFamilies) families.add(family);
   }
-  return { peerInterfaces, podPrefixes, families: [...families] };
+  return { peerInterfaces, podPrefixes, podInterfaces, families: [...families] };
 }

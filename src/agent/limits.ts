@@ -13,6 +13,8 @@ export const limits = {
   hostReasons: 100,
   /** Settings of the kernel that are looked at: two for each interface that clients may come by, and a few. */
   hostSettings: 200,
+  /** After the start of the host, kube-proxy is given this long to show its rules before routes go out without them. */
+  foreignMilliseconds: 120_000,
   /** Longest time between two looks at the host. */
   hostCheckMilliseconds: 60_000,
   /** Listeners for health-check node ports: the default range of NodePorts has 2768, and each may be of both families, and of several addresses. */

@@ -1,5 +1,6 @@
 import { decideHealthCheck, healthCheckAddresses } from '../decisions/forwarding/health-check.ts';
 import { isNodeEligible } from '../decisions/forwarding/node-eligible.ts';
+import type { ServicesScope } from '../model/configuration.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { Snapshot } from '../model/snapshot.ts';
@@ -27,6 +28,7 @@ export class NodeHealth {
   readonly sync: SyncHealth;
   readonly #checks: HealthCheckServers;
   #healthz: readonly { readonly place: HttpPlace; readonly listener: LastingListener }[] = [];
+  #closing: Promise<unknown> = Promise.resolve();
 
   constructor(components: ListenerComponents, options: NodeHealthOptions) {
     this.#components = components;
@@ -35,11 +37,19 @@ export class NodeHealth {
     this.#checks = new HealthCheckServers(components, { healthy: () => this.sync.healthy, news: options.news });
   }
 
-  start(): void {
+  /** Beside a kube-proxy, load balancers ask that one. */
+  follow(services: ServicesScope): void {
     const { node, healthz, snapshot, news } = this.#options;
+    if (services !== 'all') {
+      this.#closing = Promise.all([this.#closing, ...this.#healthz.map(({ listener }) => listener.close())]);
+      this.#healthz = [];
+      return;
+    }
+    if (this.#healthz.length > 0) return;
     const answer = (path: string) =>
       nodeHealthAnswer(path, { health: this.sync, now: this.#components.clock.date(), eligible: isNodeEligible(snapshot(), node) });
-    this.#healthz = healthz.map((place) => ({ place, listener: new LastingListener(this.#components, { place, answer, news }) }));
+    const after = this.#closing;
+    this.#healthz = healthz.map((place) => ({ place, listener: new LastingListener(this.#components, { place, answer, news, after }) }));
   }
 
   /** The settings of the node, or its addresses, may have changed. */
@@ -78,6 +88,6 @@ export class NodeHealth {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#checks.close(), ...this.#healthz.map(({ listener }) => listener.close())]);
+    await Promise.all([this.#checks.close(), this.#closing, ...this.#healthz.map(({ listener }) => listener.close())]);
   }
 }

@@ -3,16 +3,19 @@ import { decideAnnouncement } from '../decisions/announcement/decision.ts';
 import type { RouteIntent } from '../decisions/announcement/route.ts';
 import { frontendsOfAddress } from '../decisions/forwarding/address-frontends.ts';
 import { decideForwarding } from '../decisions/forwarding/plan.ts';
+import { hasBackends } from '../decisions/forwarding/scope.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { formatAddress } from '../net/address.ts';
-import type { ServiceForwarding } from '../net/frontend.ts';
+import { frontendKey, type ServiceForwarding } from '../net/frontend.ts';
 import type { RoutesByPeer } from './route-table.ts';
 
 /** What this node should do for one Service. */
 export interface ServicePlan {
   readonly forwarding: ServiceForwarding;
+  /** What another program should do for it, by frontendKey: the frontends that have backends. */
+  readonly elsewhere: readonly string[];
   readonly routes: readonly GatedRoute[];
 }
 
@@ -22,42 +25,47 @@ export interface GatedRoute {
   readonly route: RouteIntent;
   /** Text of the address that led to the route. */
   readonly address: string;
-  /** By frontendKey. Empty: nothing on this node answers the address, so it is not announced. */
+  /** By frontendKey. */
   readonly needs: readonly string[];
+  /** Those of them that another program must have. Where both are empty nothing on this node answers the address, and it is not announced. */
+  readonly needsElsewhere: readonly string[];
 }
 
-const nothing: ServicePlan = { forwarding: { frontends: [] }, routes: [] };
+const nothing: ServicePlan = { forwarding: { frontends: [] }, elsewhere: [], routes: [] };
 
 export function planService(snapshot: Snapshot, key: ServiceKey, node: string): ServicePlan {
   const service = snapshot.services.get(key);
   if (service === undefined) return nothing;
-  const forwarding = decideForwarding(snapshot, service, node).forwarding ?? nothing.forwarding;
+  const decision = decideForwarding(snapshot, service, node);
+  const forwarding = decision.forwarding ?? nothing.forwarding;
+  const elsewhere = { frontends: decision.elsewhere.filter(hasBackends) };
   const routes: GatedRoute[] = [];
   for (const { address, result } of decideAnnouncement(snapshot, service, node).addresses) {
     if (!result.announce) continue;
-    const needs = frontendsOfAddress(forwarding, address);
+    const gate = { needs: frontendsOfAddress(forwarding, address), needsElsewhere: frontendsOfAddress(elsewhere, address) };
     for (const { peer, result: toPeer } of result.peers) {
       if (!('routes' in toPeer)) continue;
-      for (const route of toPeer.routes) routes.push({ peer, route, address: formatAddress(address), needs });
+      for (const route of toPeer.routes) routes.push({ peer, route, address: formatAddress(address), ...gate });
     }
   }
-  return { forwarding, routes };
+  return { forwarding, elsewhere: elsewhere.frontends.map(({ match }) => frontendKey(match)), routes };
 }
 
-/** The routes as if the kernel had everything. */
-export function routesOfPlan(plan: ServicePlan): RoutesByPeer {
-  return byPeer(plan.routes);
+/** The routes as if the kernel had everything of ours, and of another program what it has: `permits`. */
+export function routesOfPlan(plan: ServicePlan, permits: (frontend: string) => boolean): RoutesByPeer {
+  return byPeer(plan.routes.filter(({ needs, needsElsewhere }) => needs.length > 0 || needsElsewhere.some(permits)));
 }
 
 /**
  * The commit barrier, after a commit: a route goes out when the kernel has a frontend of its address for this Service.
  * `quarantined` are those that it has not. One that the kernel refused does not take the address away from the other ports;
- * one that another Service has does, as its clients would reach that one's pods.
+ * one that another Service has does, as its clients would reach that one's pods. `permits` speaks of frontends of another program.
  */
 export function passBarrier(
   key: ServiceKey,
   plan: ServicePlan,
   quarantined: ReadonlyMap<string, Pick<QuarantinedFrontend, 'owner'>>,
+  permits: (frontend: string) => boolean,
 ): { routes: RoutesByPeer; held: readonly Reason[] } {
   const held = new Map<string, Reason>();
   const isTaken = (frontend: string): boolean => {
@@ -66,7 +74,12 @@ export function passBarrier(
   };
   // Where Services contend for a frontend, the kernel has that of its owner.
   const isCommitted = (frontend: string): boolean => !quarantined.has(frontend) || quarantined.get(frontend)?.owner === key;
-  const passed = plan.routes.filter(({ address, needs }) => {
+  const passed = plan.routes.filter(({ address, needs, needsElsewhere: [foreign, ...others] }) => {
+    if (needs.length === 0 && foreign !== undefined) {
+      if ([foreign, ...others].some(permits)) return true;
+      held.set(address, reason('AwaitsForwarding', { frontend: foreign }));
+      return false;
+    }
     const taken = needs.find(isTaken);
     if (taken === undefined && needs.some(isCommitted)) return true;
     held.set(address, reason('NotProgrammed', { frontend: taken ?? needs[0] ?? address }));

@@ -62,7 +62,8 @@ export class ConditionWatch {
     const before = this.#seen.get(node);
     if (state === undefined) return this.#seen.delete(node);
     const sessions = state.sessions.map(({ peer, state, lastError }) => [peer, state === 'Established', lastError]);
-    const now = JSON.stringify([sessions, state.differing, state.truncated, state.problem]);
+    const unseen = state.host?.some(({ code }) => code === 'ForwardingNotSeen');
+    const now = JSON.stringify([sessions, state.differing, state.truncated, state.problem, unseen]);
     this.#seen.set(node, now);
     return now !== before;
   }

@@ -59,6 +59,10 @@ function programmed(snapshot: Snapshot, service: Service, now: number): Conditio
     if (difference !== undefined) return refusal(type, difference);
   }
   if (reports.some(({ truncated }) => truncated === true)) return { type, ...reportCut };
+  const unseen = reports.flatMap(({ host = [] }) => host).find(({ code }) => code === 'ForwardingNotSeen');
+  // In scope external it is about ClusterIPs alone, of which no condition speaks.
+  if (unseen !== undefined && snapshot.config.services === 'none')
+    return { type, status: 'Unknown', reason: unseen.code, message: briefly(unseen) };
   return { type, status: 'True', reason: 'Programmed', message: 'Every node that reports forwards the Service as decided' };
 }
 

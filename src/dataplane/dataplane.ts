@@ -24,6 +24,11 @@ export interface Dataplane {
   setNode(node: NodeForwarding): Promise<ApplyResult>;
   apply(changes: ForwardingChanges): Promise<ApplyResult>;
   /**
+   * Removes the rules, those of an earlier process too, until the next `replace`. Unreachable routes stay. Again and again
+   * costs nothing.
+   */
+  clear(): Promise<void>;
+  /**
    * Unreachable routes for announced aggregates, as a whole set: an address inside that no service owns must not loop. Resolves
    * to the prefixes that have none, by their text, and why; rejects (DataplaneError) when nothing is known of any. What others
    * remove is set again.

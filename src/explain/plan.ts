@@ -151,10 +151,19 @@ function rules(snapshot: Snapshot, node: string): Map<string, string> {
 /** Nothing for an empty setting: it is no rule. */
 function nodeSettings(snapshot: Snapshot, node: string): Map<string, string> {
   if (!snapshot.nodes.has(node)) return new Map();
-  const { nodePortAddresses, podPrefixes, servicePrefixes, masqueradeBit } = nodeForwarding(snapshot, node);
+  const {
+    nodePortAddresses,
+    podPrefixes,
+    podInterfaces = [],
+    masqueradeAll = false,
+    servicePrefixes,
+    masqueradeBit,
+  } = nodeForwarding(snapshot, node);
   const settings = new Map([
     ['setting: addresses that take NodePort traffic', nodePortAddresses.map(formatPrefix).join()],
     ['setting: prefixes of pods', podPrefixes.map(formatPrefix).join()],
+    ['setting: interfaces of pods', podInterfaces.join()],
+    ['setting: masquerade of all ClusterIP traffic', masqueradeAll ? 'on' : ''],
     ['setting: prefixes of Services', servicePrefixes.map(formatPrefix).join()],
     ['setting: masquerade bit', String(masqueradeBit)],
   ]);

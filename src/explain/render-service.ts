@@ -36,13 +36,13 @@ function renderAllocation({ addresses, reason, pools }: ServiceExplanation['allo
 }
 
 function renderNode(explanation: NodeExplanation): string[] {
-  const { node, problem, host, reportedSecondsAgo, frontends, healthCheck, forwarding, reason, addresses } = explanation;
+  const { node, problem, host, reportedSecondsAgo, frontends, elsewhere, healthCheck, forwarding, reason, addresses } = explanation;
   const age = reportedSecondsAgo === undefined ? '' : `  (reported ${reportedSecondsAgo} s ago)`;
   return [
     `Node ${node}${age}`,
     ...(problem === undefined ? [] : withFix('  ', problem)),
     ...host.flatMap((because) => withFix('  host: ', because)),
-    `  ${problem === undefined ? 'forwards' : 'should forward'} ${frontends} frontend${frontends === 1 ? '' : 's'}`,
+    `  ${problem === undefined ? 'forwards' : 'should forward'} ${frontends} frontend${frontends === 1 ? '' : 's'}${elsewhere === 0 ? '' : `, leaves ${elsewhere} to another program`}`,
     ...forwarding.flatMap((because) => withFix('    ', because)),
     ...(healthCheck === undefined ? [] : [renderHealthCheck(healthCheck)]),
     ...(reason === undefined ? [] : withFix('  announces nothing: ', reason)),

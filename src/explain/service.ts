@@ -47,6 +47,8 @@ export interface NodeExplanation {
   /** Age of its last report; absent: there is none. */
   readonly reportedSecondsAgo?: number;
   readonly frontends: number;
+  /** Frontends that HeraldConfig leaves to another program. */
+  readonly elsewhere: number;
   /** What it should answer at the healthCheckNodePort, where the Service has one. */
   readonly healthCheck?: { readonly port: number; readonly localEndpoints: readonly { readonly family: string; readonly count: number }[] };
   /** Why this node does not forward all of the Service, by decision or as the agent reports. */
@@ -89,7 +91,7 @@ export function explainService(snapshot: Snapshot, key: ServiceKey, now: number)
 }
 
 function explainNode(snapshot: Snapshot, service: Service, key: ServiceKey, node: string, now: number): NodeExplanation {
-  const { forwarding, reasons } = decideForwarding(snapshot, service, node);
+  const { forwarding, elsewhere, reasons } = decideForwarding(snapshot, service, node);
   const announcement = decideAnnouncement(snapshot, service, node);
   const last = snapshot.nodeStates.get(node);
   const state = currentReport(snapshot.nodeStates, node, now);
@@ -104,6 +106,7 @@ function explainNode(snapshot: Snapshot, service: Service, key: ServiceKey, node
     host: state?.host ?? [],
     ...(last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) }),
     frontends: forwarding?.frontends.length ?? 0,
+    elsewhere: elsewhere.length,
     ...(check === undefined ? {} : { healthCheck: { port: check.port, localEndpoints } }),
     forwarding: [...reasons, ...reported.map((difference) => difference.reason)],
     ...(announcement.reason === undefined ? {} : { reason: announcement.reason }),
@@ -111,7 +114,10 @@ function explainNode(snapshot: Snapshot, service: Service, key: ServiceKey, node
       explainAddress(announced, (peer, prefixes) => {
         if (state === undefined || state.problem?.code === 'AgentStopped') return problem;
         const concerning = differing.filter((difference) => concerns(difference.reason, peer, prefixes));
-        return heldBack(concerning, frontendsOfAddress({ frontends: [], ...forwarding }, announced.address)) ?? sessionDown(state, peer);
+        return (
+          heldBack(concerning, frontendsOfAddress({ frontends: [...(forwarding?.frontends ?? []), ...elsewhere] }, announced.address)) ??
+          sessionDown(state, peer)
+        );
       }),
     ),
   };
@@ -144,6 +150,7 @@ function concerns({ code, details }: Reason, peer: string, prefixes: readonly st
  */
 function heldBack(ofService: NodeState['differing'], frontends: readonly string[]): Reason | undefined {
   const held = ofService.find(({ aspect }) => aspect === 'Announced')?.reason;
+  if (held?.code === 'AwaitsForwarding') return frontends.includes(held.details.frontend) ? held : undefined;
   if (held === undefined || held.code !== 'NotProgrammed' || frontends.includes(held.details.frontend)) return held;
   const refused = new Set(
     ofService.flatMap(({ reason: { code, details } }) =>

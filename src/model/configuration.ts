@@ -109,8 +109,12 @@ export interface HeraldConfig {
   readonly kind: 'HeraldConfig';
   readonly metadata: Metadata;
   readonly services: ServicesScope;
-  /** Sources inside are pods. Empty: the union of the Nodes' podCIDRs. */
+  /** Sources inside are pods. Empty, and without podInterfaces: the union of the Nodes' podCIDRs. */
   readonly podCIDRs: readonly Prefix[];
+  /** What comes in by one of these is from a pod: names of interfaces, or with a "*" at the end how they begin. */
+  readonly podInterfaces: readonly string[];
+  /** ClusterIP traffic is masqueraded whoever sent it. */
+  readonly masqueradeAll: boolean;
   /** Packets to addresses inside that no Service owns are dropped. */
   readonly serviceCIDRs: readonly Prefix[];
   /** Addresses of nodes inside take NodePort traffic. Empty: the primary address of each family. */

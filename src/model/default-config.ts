@@ -1,5 +1,11 @@
 import type { HeraldConfig } from './configuration.ts';
 
+/**
+ * The default bit of the packet mark beside a kube-proxy, which has 14 unless it is told otherwise, and had 15. Cilium uses 8 to 11 and
+ * 16 to 31, as Calico does.
+ */
+export const besideKubeProxyBit = 13;
+
 /** The settings where no HeraldConfig/default exists, and of its fields that are not written. */
 export const defaultConfig: HeraldConfig = {
   kind: 'HeraldConfig',
@@ -15,6 +21,8 @@ export const defaultConfig: HeraldConfig = {
   },
   services: 'all',
   podCIDRs: [],
+  podInterfaces: [],
+  masqueradeAll: false,
   serviceCIDRs: [],
   nodePortAddresses: [],
   sourceRangesEverywhere: false,

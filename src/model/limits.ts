@@ -33,6 +33,8 @@ export const limits = {
   communities: 63,
   aliases: 1000,
   cidrs: 1000,
+  /** Each is a rule that packets to Services pass. */
+  podInterfaces: 16,
   asPathPrepend: 32,
   /** RFC 9003 section 2: octets of the shutdown communication. */
   shutdownMessageBytes: 255,

@@ -75,10 +75,18 @@ export interface Frontend {
    * flows they have, and forgets those of backends that are in no list any more. Absent: none.
    */
   readonly retained?: readonly Backend[];
-  /** Seconds a client stays with its backend (sessionAffinity: ClientIP), 1..86400. Never beside `slots`. */
-  readonly affinitySeconds?: number;
+  /** A client stays with its backend (sessionAffinity: ClientIP). Never beside `slots`. */
+  readonly affinity?: Affinity;
   /** loadBalancerSourceRanges, on addresses and NodePorts: sources outside are dropped before translation. Absent: everyone may. */
   readonly sourceRanges?: readonly Prefix[];
+}
+
+/** How long a client is remembered, and together with whom. */
+export interface Affinity {
+  /** After its last new connection, 1..86400. */
+  readonly seconds: number;
+  /** Names a port of a service: frontends of one family with the same name remember clients together. */
+  readonly servicePort: string;
 }
 
 /** What one node does for one service, the unit in which a data plane takes changes. */
@@ -91,8 +99,15 @@ export interface ServiceForwarding {
 export interface NodeForwarding {
   /** Those of the node's own addresses that are inside take NodePort traffic; never a loopback address. */
   readonly nodePortAddresses: readonly Prefix[];
-  /** Sources inside are pods (the local detector): their ClusterIP traffic is not masqueraded. Empty: nothing is a pod. */
+  /**
+   * Sources inside are pods (the local detector): their ClusterIP traffic is not masqueraded. Of a family without any, and without
+   * `podInterfaces`, nothing is a pod, and no ClusterIP traffic is masqueraded.
+   */
   readonly podPrefixes: readonly Prefix[];
+  /** What comes in by one of these is from a pod as well. Names of interfaces, or with a "*" at the end how they begin. Absent: none. */
+  readonly podInterfaces?: readonly string[];
+  /** ClusterIP traffic is masqueraded whoever sent it. */
+  readonly masqueradeAll?: boolean;
   /** Service CIDRs: packets to addresses inside that no service owns are dropped. */
   readonly servicePrefixes: readonly Prefix[];
   /** Bit of the packet mark that requests masquerade, 0..31; kube-proxy's and our default is 14 (0x4000). */

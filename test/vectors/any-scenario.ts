@@ -63,6 +63,8 @@ export const anyScenario: fc.Arbitrary<Scenario> = fc.record({
     nodePortAddresses: fc.constantFrom([], ['$onlynode2'], ['$everyone']),
     sourceRangesEverywhere: fc.boolean(),
     podCIDRs: fc.constantFrom(['$pods'], ['$pods'], []),
+    podInterfaces: fc.constantFrom([], [], ['pod1'], ['po*', 'nothing']),
+    masqueradeAll: fc.constantFrom(false, false, true),
   }),
   packets: fc.subarray(packets, { minLength: 20, maxLength: 20 }),
 });

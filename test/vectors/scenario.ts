@@ -59,6 +59,12 @@ export type Place = keyof typeof places;
 
 export const podPort = 8080;
 
+/** By which interface of the node the packets of a place come in; undefined: it is the node's. */
+export function interfaceOf(place: Place): string | undefined {
+  if (place.startsWith('pod')) return place;
+  return place === 'client' || place === 'blocked' ? 'outside' : undefined;
+}
+
 export function placeAddress(place: Place, family: Family): string {
   return places[place][family === 4 ? 0 : 1];
 }

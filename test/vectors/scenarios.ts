@@ -239,8 +239,53 @@ export const scenarios: readonly Scenario[] = [
     services: [{ ...everywhere, externalIPs: [], externalTrafficPolicy: 'Local' }],
     slices: spread,
     config: { podCIDRs: [] },
-    packets: ['pod2 -> cluster1 80: pod1* pod3*', 'pod2 -> external1 80: pod1', 'node -> external1 80: pod1* pod3*'],
+    packets: [
+      'pod2 -> cluster1 80: pod1 pod3',
+      'client -> cluster1 80: pod1 pod3',
+      'pod2 -> external1 80: pod1',
+      'node -> external1 80: pod1* pod3*',
+    ],
   },
+  ...(
+    [
+      ['their interfaces', { podCIDRs: [], podInterfaces: ['pod1', 'pod2'] }],
+      ['how the names of their interfaces begin', { podCIDRs: [], podInterfaces: ['lo', 'po*'] }],
+      ['an interface or a prefix', { podInterfaces: ['pod9'] }],
+    ] as const
+  ).map(([what, config]): Scenario => ({
+    name: `pods are known by ${what}`,
+    services: [{ ...everywhere, externalIPs: [], externalTrafficPolicy: 'Local' }],
+    slices: spread,
+    config,
+    packets: [
+      'pod2 -> cluster1 80: pod1 pod3',
+      'client -> cluster1 80: pod1* pod3*',
+      'node -> cluster1 80: pod1* pod3*',
+      'pod2 -> external1 80: pod1 pod3',
+      'client -> external1 80: pod1',
+      'node -> external1 80: pod1* pod3*',
+    ],
+  })),
+  {
+    name: 'pods are known by an interface that some have not',
+    services: [{ ...everywhere, externalIPs: [], externalTrafficPolicy: 'Local' }],
+    slices: endpoints('$pod3@there'),
+    config: { podCIDRs: [], podInterfaces: ['pod1'] },
+    packets: ['pod1 -> cluster1 80: pod3', 'pod2 -> cluster1 80: pod3*', 'pod1 -> external1 80: pod3', 'pod2 -> external1 80: dropped'],
+  },
+  ...(
+    [
+      ['pods by prefix', { podCIDRs: ['$pods'] }, 'pod1 pod3'],
+      ['no pods', { podCIDRs: [] }, 'pod1'],
+      ['pods by interface', { podCIDRs: [], podInterfaces: ['pod*'] }, 'pod1 pod3'],
+    ] as const
+  ).map(([what, config, external]): Scenario => ({
+    name: `masqueradeAll, ${what}`,
+    services: [{ ...everywhere, externalIPs: [], externalTrafficPolicy: 'Local' }],
+    slices: spread,
+    config: { ...config, masqueradeAll: true },
+    packets: ['pod2 -> cluster1 80: pod1* pod3*', 'client -> cluster1 80: pod1* pod3*', `pod2 -> external1 80: ${external}`],
+  })),
   {
     name: 'source ranges',
     services: [{ ...everywhere, sourceRanges: ['$onlyclient', '$onlynode'] }],

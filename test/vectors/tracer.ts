@@ -6,6 +6,8 @@ import { prefixContains } from '../../src/net/prefix.ts';
 /** The first packet of a connection. */
 export interface Packet {
   readonly source: Address;
+  /** By which it comes in; undefined: the node sends it. */
+  readonly interface: string | undefined;
   readonly protocol: Protocol;
   readonly destination: Address;
   readonly port: number;
@@ -42,13 +44,15 @@ export interface TracedNode {
  */
 export function trace(node: TracedNode, packet: Packet): Fate {
   const { forwarding, frontends } = node;
-  const isPod = forwarding.podPrefixes.some((prefix) => prefixContains(prefix, packet.source));
+  const isPod =
+    forwarding.podPrefixes.some((prefix) => prefixContains(prefix, packet.source)) ||
+    (forwarding.podInterfaces ?? []).some((pattern) => isCalled(packet.interface, pattern));
   const isNode = node.addresses.some((address) => sameAddress(address, packet.source));
   const found = frontendOf(node, packet);
   if (found !== undefined) {
     if (found.sourceRanges !== undefined && !found.sourceRanges.some((range) => prefixContains(range, packet.source)))
       return { kind: 'dropped' };
-    const { backends, masquerade } = viewOf(found, packet, isPod, isNode);
+    const { backends, masquerade } = viewOf(forwarding, found, packet, isPod, isNode);
     if (found.backends.length === 0) return { kind: 'refused' };
     if (backends.length === 0) return { kind: 'dropped' };
     return { kind: 'delivered', to: backends.map((backend) => deliver(node, packet, backend, masquerade)) };
@@ -73,13 +77,19 @@ function frontendOf({ forwarding, addresses, frontends }: TracedNode, { protocol
 
 /** Which backends a sender may be given, and whether the node stands in for it. */
 function viewOf(
+  node: NodeForwarding,
   frontend: Frontend,
   packet: Packet,
   isPod: boolean,
   isNode: boolean,
 ): { backends: readonly Backend[]; masquerade: boolean } {
   const local = frontend.policy === 'Local';
-  if (frontend.scope === 'internal') return { backends: local ? frontend.localBackends : frontend.backends, masquerade: !isPod };
+  if (frontend.scope === 'internal') {
+    const family = frontendFamily(frontend.match);
+    const knowsPods = node.podInterfaces !== undefined || node.podPrefixes.some((prefix) => prefix.address.family === family);
+    const masquerade = node.masqueradeAll === true || (knowsPods && !isPod);
+    return { backends: local ? frontend.localBackends : frontend.backends, masquerade };
+  }
   if (!local) return { backends: hashedBackends(frontend, packet), masquerade: true };
   if (isPod) return { backends: frontend.backends, masquerade: false };
   if (isNode) return { backends: frontend.backends, masquerade: true };
@@ -93,6 +103,11 @@ function hashedBackends({ backends, slots }: Frontend, { source, sourcePort }: P
   if (hashed === 'connection' && sourcePort === undefined) return backends.filter((_, index) => backendOf.includes(index));
   const index = backendOf[slotOf(hashed, source, sourcePort ?? 0, backendOf.length)];
   return backends.filter((_, other) => other === index);
+}
+
+function isCalled(name: string | undefined, pattern: string): boolean {
+  if (name === undefined) return false;
+  return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
 }
 
 function deliver(node: TracedNode, { source }: Packet, backend: Backend, masquerade: boolean): Delivery {

@@ -11,16 +11,21 @@ import { tunnelPrefix } from './identity.ts';
  * - Translation is as for every frontend, but that a backend on this node sees the client's address.
  * - Answers: clients learn how much fits into the tunnel.
  *
- * `key`: what a frontend is found by.
+ * `key`: what a frontend is found by. `podMatches`: what tells packets of pods.
  */
-export function directReturnChains(ip: 'ip' | 'ip6', key: string, requestMasquerade: string): [string, Chain][] {
+export function directReturnChains(
+  ip: 'ip' | 'ip6',
+  key: string,
+  podMatches: readonly string[],
+  requestMasquerade: string,
+): [string, Chain][] {
   return [
     [
       'external_direct',
       {
         rules: [
           // What a pod or the node itself sends comes back here first, to be translated back.
-          `${ip} saddr @pod_prefixes goto external`,
+          ...podMatches.map((match) => `${match} goto external`),
           'fib saddr type local goto external',
           'meta priority vmap @draws',
           `${key} . meta priority @direct_local goto deliver`,
@@ -35,7 +40,7 @@ export function directReturnChains(ip: 'ip' | 'ip6', key: string, requestMasquer
         rules: [
           `iifname "${tunnelPrefix}*" return`,
           'ether saddr @node_links return',
-          `${ip} saddr @pod_prefixes return`,
+          ...podMatches.map((match) => `${match} return`),
           `meta priority set ${key} map @frontends meta priority vmap @draws`,
           `meta mark set ${key} . meta priority map @passed_on notrack`,
         ],

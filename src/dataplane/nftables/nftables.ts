@@ -4,23 +4,20 @@ import type { Frontend, NodeForwarding, ServiceForwarding } from '../../net/fron
 import type { Prefix } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
-import { conntrackCommand } from '../conntrack/conntrack-command.ts';
-import { staleFlows, strayFlows, type ConntrackCleaner, type StaleFlows } from '../conntrack/conntrack-cleaner.ts';
+import { kindText, staleFlows, strayFinder, type ConntrackCleaner, type StaleFlows } from '../conntrack/conntrack-cleaner.ts';
 import { DataplaneError, type ApplyResult, type Dataplane, type ForwardingChanges, type QuarantinedFrontend } from '../dataplane.ts';
 import { DirectReturn, type DirectReturnLacks } from '../direct-return/direct-return.ts';
 import type { IngressTable } from '../direct-return/ingress-set.ts';
-import { ipPaths } from '../direct-return/ip-paths.ts';
-import { nftIngress } from '../direct-return/nft-ingress.ts';
 import type { PathTable } from '../direct-return/paths.ts';
-import { ipCommand } from '../routes/ip-command.ts';
 import type { RouteTable } from '../routes/unreachable-routes.ts';
 import { UnreachableSet } from '../routes/unreachable-set.ts';
 import { DesiredFrontends } from './desired.ts';
 import { frontendProblem, nodeElements } from './elements.ts';
 import type { NftExecutor } from './executor.ts';
 import { KernelTable, nodeOwner, type CommitResult } from './kernel-table.ts';
+import { markerChain, type PodInterfaces } from './layout.ts';
 import { maximumConntrackQueue, repairDelay, repairInterval, repairRetry, retriesPerBatch } from './limits.ts';
-import { nftCommand } from './nft-command.ts';
+import { skeleton } from './skeleton.ts';
 import { frontendOf, type Target } from './target.ts';
 import { Turn } from './turn.ts';
 import { watchRuleset } from './watch.ts';
@@ -33,22 +30,6 @@ export interface NftablesPorts {
   readonly ingress: IngressTable;
   readonly clock: Clock;
   readonly log: Log;
-}
-
-/**
- * The ports that drive this machine's kernel through nft, ip and conntrack, found in PATH. `commandPrefix`, such as
- * ['ip', 'netns', 'exec', 'node1'], goes before each command.
- */
-export function commandPorts(clock: Clock, log: Log, commandPrefix: readonly string[] = []): NftablesPorts {
-  return {
-    executor: nftCommand(commandPrefix),
-    routes: ipCommand(commandPrefix),
-    conntrack: conntrackCommand(commandPrefix),
-    paths: ipPaths(commandPrefix),
-    ingress: nftIngress(commandPrefix),
-    clock,
-    log,
-  };
 }
 
 /**
@@ -68,7 +49,7 @@ export class NftablesDataplane implements Dataplane {
   readonly #refused = new Map<string, string>();
   readonly #repairListeners: ((what: string) => void)[] = [];
   readonly #failureListeners: ((error: DataplaneError) => void)[] = [];
-  readonly #staleFlows: StaleFlows[] = [];
+  #staleFlows: StaleFlows[] = [];
   /** Nobody has watched which flows came and went: they are to be compared with the frontends. */
   #flowsUnknown = false;
   #node: NodeForwarding | undefined;
@@ -85,6 +66,8 @@ export class NftablesDataplane implements Dataplane {
   #repairedAt = Number.NEGATIVE_INFINITY;
   #cleaning: Promise<void> | undefined;
   #closed = false;
+  /** There is nothing of ours, and nothing is wanted. */
+  #cleared = false;
 
   constructor(ports: NftablesPorts) {
     this.#ports = ports;
@@ -98,6 +81,7 @@ export class NftablesDataplane implements Dataplane {
   }
 
   replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult> {
+    this.#cleared = false;
     this.#setNode(node);
     this.#incoming = new Map(services);
     this.#incomingIsAll = true;
@@ -120,6 +104,22 @@ export class NftablesDataplane implements Dataplane {
     return this.#flush();
   }
 
+  async clear(): Promise<void> {
+    if (this.#cleared) return;
+    this.#incoming = new Map();
+    this.#incomingIsAll = true;
+    await this.#enqueue(async () => {
+      await this.#stopWatching();
+      const gone = await this.#takeIncoming();
+      this.#refused.clear();
+      this.#synchronised = false;
+      await this.#kernel.remove();
+      await this.#direct.setNode(undefined);
+      await this.#direct.committed([...gone].map((key) => [key, undefined]));
+      this.#cleared = true;
+    });
+  }
+
   setUnreachable(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
     return this.#unreachable.set(prefixes);
   }
@@ -138,7 +138,7 @@ export class NftablesDataplane implements Dataplane {
 
   async close(): Promise<void> {
     await this.#stop();
-    this.#ports.executor.close();
+    this.#closePorts();
   }
 
   async cleanup(): Promise<void> {
@@ -146,14 +146,26 @@ export class NftablesDataplane implements Dataplane {
     await this.#kernel.remove();
     await this.#unreachable.remove();
     await this.#direct.remove();
-    this.#ports.executor.close();
+    this.#closePorts();
     this.#synchronised = false;
+  }
+
+  #closePorts(): void {
+    const { executor, routes, conntrack } = this.#ports;
+    for (const port of [executor, routes, conntrack]) port.close();
+  }
+
+  async #stopWatching(): Promise<void> {
+    this.#cancelRepair?.();
+    this.#cancelRepair = undefined;
+    const watch = this.#watch;
+    this.#watch = undefined;
+    await watch?.stop();
   }
 
   async #stop(): Promise<void> {
     this.#closed = true;
-    this.#cancelRepair?.();
-    await this.#watch?.stop();
+    await this.#stopWatching();
     await this.#tail.catch(() => undefined);
     await this.#unreachable.close();
     await this.#direct.close();
@@ -161,8 +173,7 @@ export class NftablesDataplane implements Dataplane {
   }
 
   #setNode(node: NodeForwarding): void {
-    // Another bit is another skeleton.
-    if (this.#node?.masqueradeBit !== node.masqueradeBit) this.#synchronised = false;
+    if (this.#node === undefined || markerOf(this.#node) !== markerOf(node)) this.#synchronised = false;
     this.#node = node;
     this.#nodeTouched = true;
   }
@@ -234,7 +245,9 @@ export class NftablesDataplane implements Dataplane {
       const targets = new Map<string, Target>([[nodeOwner, this.#nodeTarget()]]);
       this.#refused.clear();
       await this.#addTargets(this.#desired.keys(), targets);
-      const result = await this.#kernel.synchronise(this.#node.masqueradeBit, targets);
+      const { masqueradeBit } = this.#node;
+      const pods = podInterfacesOf(this.#node);
+      const result = await this.#kernel.synchronise((family) => skeleton(family, masqueradeBit, pods), targets);
       this.#flowsUnknown = true;
       this.#finish([], result);
       await this.#direct.committed(frontendsOf(targets));
@@ -280,21 +293,23 @@ export class NftablesDataplane implements Dataplane {
       this.#refused.set(key, error);
     }
     for (const { before, after } of result.committed) {
-      if (this.#staleFlows.length >= maximumConntrackQueue) break;
-      this.#staleFlows.push(...staleFlows(before, after, this.#node?.nodePortAddresses ?? []));
+      if (this.#staleFlows.length >= maximumConntrackQueue) this.#flowsUnknown = true;
+      else this.#staleFlows.push(...staleFlows(before, after, this.#node?.nodePortAddresses ?? []));
     }
     if (this.#staleFlows.length > 0 || this.#flowsUnknown) this.#cleaning ??= this.#clean();
   }
 
   /** After the commit and beside it: nobody waits for old flows to be forgotten. */
   async #clean(): Promise<void> {
-    while (this.#flowsUnknown) {
-      this.#flowsUnknown = false;
-      await this.#findStrays();
-    }
-    for (let flows = this.#staleFlows.shift(); flows !== undefined; flows = this.#staleFlows.shift()) {
+    while (this.#flowsUnknown || this.#staleFlows.length > 0) {
+      if (this.#flowsUnknown) {
+        this.#flowsUnknown = false;
+        await this.#findStrays();
+      }
+      const stale = this.#staleFlows;
+      this.#staleFlows = [];
       try {
-        await this.#ports.conntrack.delete(flows);
+        await this.#ports.conntrack.delete(stale);
       } catch (error) {
         this.#ports.log.warn({ error: String(error) }, 'stale flows could not be deleted');
       }
@@ -304,10 +319,14 @@ export class NftablesDataplane implements Dataplane {
 
   async #findStrays(): Promise<void> {
     try {
-      const flows = await this.#ports.conntrack.list();
-      const frontends = Array.from(this.#desired.frontends(), ({ frontend }) => frontend).filter(({ match }) => match.protocol !== 'TCP');
-      const strays = strayFlows(flows, frontends, this.#node?.nodePortAddresses ?? []);
-      this.#staleFlows.push(...strays.slice(0, Math.max(0, maximumConntrackQueue - this.#staleFlows.length)));
+      const frontends = Array.from(this.#desired.frontends(), ({ frontend }) => frontend);
+      const strayOf = strayFinder(frontends, this.#node?.nodePortAddresses ?? []);
+      const strays = new Map<string, StaleFlows>();
+      await this.#ports.conntrack.each((flow) => {
+        const stray = strayOf(flow);
+        if (stray !== undefined) strays.set(kindText(stray), stray);
+      });
+      for (const stray of strays.values()) this.#staleFlows.push(stray);
     } catch (error) {
       this.#ports.log.warn({ error: String(error) }, 'flows could not be listed, stale ones may stay until they time out');
     }
@@ -363,4 +382,13 @@ export class NftablesDataplane implements Dataplane {
 
 function* frontendsOf(targets: ReadonlyMap<string, Target | undefined>): Generator<[string, Frontend | undefined]> {
   for (const [key, target] of targets) if (key !== nodeOwner) yield [key, frontendOf(target)];
+}
+
+function podInterfacesOf({ podInterfaces, masqueradeAll }: NodeForwarding): PodInterfaces {
+  return { names: podInterfaces ?? [], masqueraded: masqueradeAll === true };
+}
+
+/** What is the same for the same skeleton. */
+function markerOf(node: NodeForwarding): string {
+  return markerChain(node.masqueradeBit, podInterfacesOf(node));
 }

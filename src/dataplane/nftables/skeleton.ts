@@ -1,17 +1,18 @@
 import type { Family } from '../../net/address.ts';
 import { hashSeed, type Hashed } from '../../net/connection-hash.ts';
 import { slotTableSizes } from '../../net/frontend.ts';
+import { affinityKey, affinityType, rememberChains, timeoutVerdicts } from './affinity.ts';
 import { classOf, hashedClass, kinds, rejectClass, slotCounts, slotText, type Kind } from './classid.ts';
 import {
-  affinityLadder,
   affinityMap,
   allSets,
   markerChain,
+  noPodInterfaces,
   revisionSet,
   tableFamily,
   tableName,
-  type AffinitySeconds,
   type Field,
+  type PodInterfaces,
 } from './layout.ts';
 import { directReturnChains } from '../direct-return/chains.ts';
 import { maximumAffinityClients } from './limits.ts';
@@ -40,11 +41,12 @@ export interface Chain {
  * - nat prerouting and output: the class of the frontend chooses a chain by kind, which marks for masquerade, draws a slot
  *   and delivers to the backend of that slot;
  * - filter: what was not translated and is still addressed to a frontend has no backend: refused, or dropped under policy Local;
+ *   What was translated is remembered, where the frontend has session affinity;
  * - nat postrouting: masquerade for the mark and for hairpins.
  *
  * `meta priority` is the scratch register: a lookup that misses ends its rule, and IPv4 forwarding overwrites it anyway.
  */
-export function skeleton(family: Family, masqueradeBit: number): Skeleton {
+export function skeleton(family: Family, masqueradeBit: number, pods = noPodInterfaces): Skeleton {
   const ip = tableFamily(family);
   const mark = `0x${(2 ** masqueradeBit).toString(16)}`;
   const sets = new Map<string, string>();
@@ -58,6 +60,7 @@ export function skeleton(family: Family, masqueradeBit: number): Skeleton {
   maps.set(affinityMap, `${affinityType(family)} ; size ${maximumAffinityClients} ; flags dynamic,timeout ; timeout 1d ;`);
   const views = [addressView(ip), nodePortView(ip)];
   const requestMasquerade = `meta mark set meta mark or ${mark}`;
+  const podMatches = [`${ip} saddr @pod_prefixes`, ...pods.names.map((name) => `iifname "${name}"`)];
   return {
     family,
     sets,
@@ -67,16 +70,19 @@ export function skeleton(family: Family, masqueradeBit: number): Skeleton {
       ['nodeport_kinds', kindVerdicts('nodeport_', ['external', 'external_local'])],
       ['draws', drawVerdicts()],
       ['remainders', remainderVerdicts()],
+      ['timeouts', timeoutVerdicts],
     ]),
     chains: new Map<string, Chain>([
-      [markerChain(masqueradeBit), { rules: [] }],
+      [markerChain(masqueradeBit, pods), { rules: [] }],
+      [masqueradeUnlessPod, { rules: masqueradeUnlessPodRules(ip, requestMasquerade, pods) }],
       ...slotCounts.map((count): [string, Chain] => [`draw_${count}`, { rules: [`meta priority set numgen random mod ${count}`] }]),
       ...hashedSlots.map(([hashed, slots]): [string, Chain] => [`hash_${hashed}_${slots}`, { rules: [hashRule(ip, hashed, slots)] }]),
       ...views.flatMap((view) => deliveryChains(ip, view)),
-      ...kindChains(ip, views[0] ?? addressView(ip), requestMasquerade, kinds),
-      ...kindChains(ip, views[1] ?? nodePortView(ip), requestMasquerade, ['external', 'external_local']),
-      ...directReturnChains(ip, addressView(ip).key, requestMasquerade),
-      ...hookChains(ip, mark),
+      ...kindChains(views[0] ?? addressView(ip), podMatches, requestMasquerade, kinds),
+      ...kindChains(views[1] ?? nodePortView(ip), podMatches, requestMasquerade, ['external', 'external_local']),
+      ...directReturnChains(ip, addressView(ip).key, podMatches, requestMasquerade),
+      ...rememberChains(ip),
+      ...hookChains(ip, podMatches, mark),
     ]),
   };
 }
@@ -121,10 +127,9 @@ function hashRule(ip: 'ip' | 'ip6', hashed: Hashed, slots: number): string {
 /** From the class to the backend: any or local, with and without session affinity. Undelivered packets come back. */
 function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
   const { prefix, key } = view;
-  const client = affinityKey(ip);
-  const chains: [string, Chain][] = [
-    [`${prefix}remember`, { rules: affinityOrder().map((seconds) => rememberRule(view, client, seconds)) }],
-  ];
+  const remembered = affinityKey(ip);
+  const identify = `meta priority set ${key} map @${prefix}affinity_ids`;
+  const chains: [string, Chain][] = [];
   for (const local of ['', '_local']) {
     const deliver = `${prefix}deliver${local}`;
     const draw = `meta priority set ${key} map @${view.frontends}${local} meta priority vmap @draws`;
@@ -133,16 +138,16 @@ function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
       [deliver, { rules: [backends] }],
       // The class is already in the register, unless it is the local view that counts.
       [`${prefix}balance${local}`, { rules: [local === '' ? 'meta priority vmap @draws' : draw, `goto ${deliver}`] }],
-      [`${prefix}returning${local}`, { rules: [`jump ${prefix}remember`, `goto ${deliver}`] }],
       [
         `${prefix}balance${local}_sticky`,
         {
           rules: [
-            `meta priority set ${client} map @${affinityMap} jump ${prefix}returning${local}`,
+            identify,
+            `meta priority set ${remembered} map @${affinityMap} jump ${deliver}`,
             // Back here: a new client, or its backend is gone. "update" would keep what is remembered, so forget it first.
-            `delete @${affinityMap} { ${client} : meta priority }`,
+            identify,
+            `delete @${affinityMap} { ${remembered} : meta priority }`,
             draw,
-            `meta priority set ${key} . meta priority map @${prefix}picks${local} jump ${prefix}remember`,
             `goto ${deliver}`,
           ],
         },
@@ -152,61 +157,45 @@ function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
   return chains;
 }
 
-/**
- * Frontend and client. nft 1.0.6 gives the key of an "update" of a map no more than 16 octets of registers, which is just
- * enough for IPv4. IPv6 keys are hashes, 32 bits of the frontend and 64 of the client: clients that collide share a
- * backend, which is harmless. (A set type of hashes is written with numgen, whose type is the same: with jhash, listing the
- * set crashes nft.)
- */
-function affinityKey(ip: 'ip' | 'ip6'): string {
-  if (ip === 'ip') return 'ip daddr . meta l4proto . th dport . ip saddr';
-  const client = [2, 3].map((seed) => `jhash ip6 saddr mod ${hashModulus} seed 0x${seed}`).join(' . ');
-  return `jhash ip6 daddr . meta l4proto . th dport mod ${hashModulus} seed 0x1 . ${client}`;
+const masqueradeUnlessPod = 'masquerade_unless_pod';
+
+function masqueradeUnlessPodRules(ip: 'ip' | 'ip6', requestMasquerade: string, pods: PodInterfaces): string[] {
+  const interfaces = pods.masqueraded ? [] : pods.names;
+  return [`${ip} saddr @unmasqueraded return`, ...interfaces.map((name) => `iifname "${name}" return`), requestMasquerade];
 }
 
-function affinityType(family: Family): string {
-  if (family === 4) return 'type ipv4_addr . inet_proto . inet_service . ipv4_addr : classid';
-  const hash = `numgen random mod ${hashModulus}`;
-  return `typeof ${hash} . ${hash} . ${hash} : meta priority`;
-}
-
-const hashModulus = 0xffff_ffff;
-
-function rememberRule(view: View, client: string, seconds: AffinitySeconds): string {
-  return `${view.key} @${view.prefix}sticky_${seconds} update @${affinityMap} { ${client} timeout ${seconds}s : meta priority } return`;
-}
-
-function affinityOrder(): AffinitySeconds[] {
-  return [10_800, ...affinityLadder.filter((seconds) => seconds !== 10_800)];
-}
-
-function kindChains(ip: 'ip' | 'ip6', view: View, requestMasquerade: string, of: readonly Kind[]): [string, Chain][] {
+function kindChains(view: View, podMatches: readonly string[], requestMasquerade: string, of: readonly Kind[]): [string, Chain][] {
   return of.flatMap((kind) =>
     ['', '_sticky'].map((sticky): [string, Chain] => [
       `${view.prefix}${kind}${sticky}`,
-      { rules: kindRules(ip, kind, requestMasquerade, `${view.prefix}balance${sticky}`, `${view.prefix}balance_local${sticky}`) },
+      { rules: kindRules(kind, podMatches, requestMasquerade, `${view.prefix}balance${sticky}`, `${view.prefix}balance_local${sticky}`) },
     ]),
   );
 }
 
-function kindRules(ip: 'ip' | 'ip6', kind: Kind, requestMasquerade: string, any: string, local: string): string[] {
+function kindRules(kind: Kind, podMatches: readonly string[], requestMasquerade: string, any: string, local: string): string[] {
   switch (kind) {
     case 'internal':
-      return [`${ip} saddr != @pod_prefixes ${requestMasquerade}`, `goto ${any}`];
+      return [`jump ${masqueradeUnlessPod}`, `goto ${any}`];
     case 'internal_local':
-      return [`${ip} saddr != @pod_prefixes ${requestMasquerade}`, `goto ${local}`];
+      return [`jump ${masqueradeUnlessPod}`, `goto ${local}`];
     case 'external':
       return [requestMasquerade, `goto ${any}`];
     case 'external_local':
       // Pods and the node itself get what a load balancer that sends to any node would have given them.
-      return [`${ip} saddr @pod_prefixes goto ${any}`, `fib saddr type local ${requestMasquerade} goto ${any}`, `goto ${local}`];
+      return [
+        ...podMatches.map((match) => `${match} goto ${any}`),
+        `fib saddr type local ${requestMasquerade} goto ${any}`,
+        `goto ${local}`,
+      ];
   }
 }
 
-function hookChains(ip: 'ip' | 'ip6', mark: string): [string, Chain][] {
+function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: string): [string, Chain][] {
   const views = [addressView(ip), nodePortView(ip)] as const;
   const { key } = views[0];
-  const check = ['ct state new jump undelivered', 'ct state new jump unowned'];
+  const remember = 'ct state new jump remember';
+  const check = ['ct state new jump undelivered', 'ct state new jump unowned', remember];
   return [
     [
       'services',
@@ -229,7 +218,7 @@ function hookChains(ip: 'ip' | 'ip6', mark: string): [string, Chain][] {
     // ICMP errors are rate limited by the kernel: a reset is what refuses twenty connections in a row without a wait.
     ['refuse', { rules: ['meta l4proto tcp reject with tcp reset', 'reject'] }],
     // Pods and the node itself have all backends, also where the one they got is the frontend.
-    ['nothing_local', { rules: [`${ip} saddr @pod_prefixes return`, 'fib saddr type local return', 'drop'] }],
+    ['nothing_local', { rules: [...podMatches.map((match) => `${match} return`), 'fib saddr type local return', 'drop'] }],
     // Translated packets have a backend, which may itself be a frontend: that of a host network pod is an address of a node.
     // Where it is the very same frontend, conntrack counts no translation, but there is a local backend.
     [
@@ -274,7 +263,7 @@ function hookChains(ip: 'ip' | 'ip6', mark: string): [string, Chain][] {
       'filter_input',
       {
         hook: `type filter hook input priority ${priorities.filter}`,
-        rules: ['ct state new jump nodeport_undelivered', 'ct state new jump undelivered'],
+        rules: ['ct state new jump nodeport_undelivered', 'ct state new jump undelivered', remember],
       },
     ],
     // What conntrack cannot place is not translated back: the client would see the backend's own address, and reset a good

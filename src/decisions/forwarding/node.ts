@@ -6,11 +6,14 @@ import { directReturnNode } from '../direct-return/passing.ts';
 
 /** What a node's forwarding needs to know beside the Services. Without a Node object and without nodePortAddresses it takes no NodePort traffic. */
 export function nodeForwarding(snapshot: Snapshot, nodeName: string): NodeForwarding {
-  const { services, podCIDRs, nodePortAddresses, masqueradeBit } = snapshot.config;
+  const { services, podCIDRs, podInterfaces, masqueradeAll, nodePortAddresses, masqueradeBit } = snapshot.config;
+  const configured = podCIDRs.length > 0 || podInterfaces.length > 0;
   const direct = directReturnNode(snapshot, nodeName);
   return {
     nodePortAddresses: sortedSet(nodePortAddresses.length > 0 ? nodePortAddresses : primaryAddresses(snapshot, nodeName)),
-    podPrefixes: sortedSet(podCIDRs.length > 0 ? podCIDRs : [...snapshot.nodes.values()].flatMap((node) => node.podCIDRs)),
+    podPrefixes: sortedSet(configured ? podCIDRs : [...snapshot.nodes.values()].flatMap((node) => node.podCIDRs)),
+    ...(podInterfaces.length === 0 ? {} : { podInterfaces: [...new Set(podInterfaces)].toSorted() }),
+    ...(masqueradeAll ? { masqueradeAll } : {}),
     // Whoever forwards ClusterIPs answers for those that no Service has.
     servicePrefixes: services === 'all' ? serviceRanges(snapshot) : [],
     masqueradeBit,

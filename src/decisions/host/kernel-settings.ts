@@ -1,4 +1,5 @@
 import { parseAddressLeniently, type Family } from '../../net/address.ts';
+import { isCalled } from '../../net/interface-pattern.ts';
 import { prefixContains, type Prefix } from '../../net/prefix.ts';
 import type { HostInterface } from '../../system/host.ts';
 
@@ -30,6 +31,7 @@ export interface HostFacts {
   /** Interfaces of BGP peers that have no address configured (unnumbered). */
   readonly peerInterfaces: readonly string[];
   readonly podPrefixes: readonly Prefix[];
+  readonly podInterfaces?: readonly string[];
 }
 
 /** In the order in which they are to be set. Settings that the kernel does not have are not missed: `read` says undefined. */
@@ -107,8 +109,9 @@ function reversePathFilter(name: string): KernelSetting {
 }
 
 /** Interfaces by which clients may come: those with an IPv4 network of their own that is none of pods, and those of unnumbered peers. */
-function uplinksOf({ interfaces, peerInterfaces, podPrefixes }: HostFacts): string[] {
-  const numbered = interfaces.filter(({ address: text, length }) => {
+function uplinksOf({ interfaces, peerInterfaces, podPrefixes, podInterfaces = [] }: HostFacts): string[] {
+  const numbered = interfaces.filter(({ name, address: text, length }) => {
+    if (podInterfaces.some((pattern) => isCalled(name, pattern))) return false;
     const address = parseAddressLeniently(text);
     if (!address.ok || address.value.family !== 4 || length === 32) return false;
     return !podPrefixes.some((prefix) => prefixContains(prefix, address.value));

@@ -1,7 +1,8 @@
 import { slotTableSizes, type SlotTableSize } from '../../net/frontend.ts';
+import { parseInterfacePattern } from '../../net/interface-pattern.ts';
 import { parsePrefix } from '../../net/prefix.ts';
-import { directReturnModes, type HeraldConfig } from '../configuration.ts';
-import { defaultConfig } from '../default-config.ts';
+import { directReturnModes, type HeraldConfig, type ServicesScope } from '../configuration.ts';
+import { besideKubeProxyBit, defaultConfig } from '../default-config.ts';
 import { limits } from '../limits.ts';
 import { readMetadata } from './metadata.ts';
 import type { Fields } from './fields.ts';
@@ -14,16 +15,17 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
     fields.problem(['metadata', 'name'], `is "${metadata.name}", and only HeraldConfig/default is read`, 'set metadata.name: default');
   }
   const spec = fields.object('spec');
-  const services = spec.oneOf('services', ['all', 'external', 'none']) ?? 'all';
-  if (services !== 'all') spec.problem('services', `${services} is not supported yet`, 'write all, or remove it');
+  const services: ServicesScope = spec.oneOf('services', ['all', 'external', 'none']) ?? 'all';
   const serviceProxyName = spec.text('serviceProxyName');
   const config = {
     podCIDRs: spec.parsedList('podCIDRs', limits.cidrs, parsePrefix),
+    podInterfaces: spec.parsedList('podInterfaces', limits.podInterfaces, parseInterfacePattern),
+    masqueradeAll: spec.boolean('masqueradeAll') ?? defaultConfig.masqueradeAll,
     serviceCIDRs: spec.parsedList('serviceCIDRs', limits.cidrs, parsePrefix),
     nodePortAddresses: spec.parsedList('nodePortAddresses', limits.cidrs, parsePrefix),
     ...(serviceProxyName === undefined ? {} : { serviceProxyName }),
     sourceRangesEverywhere: spec.boolean('sourceRangesEverywhere') ?? defaultConfig.sourceRangesEverywhere,
-    masqueradeBit: spec.integer('masqueradeBit', 0, 31) ?? defaultConfig.masqueradeBit,
+    masqueradeBit: spec.integer('masqueradeBit', 0, 31) ?? (services === 'all' ? defaultConfig.masqueradeBit : besideKubeProxyBit),
     consistentHashing: spec.boolean('consistentHashing') ?? defaultConfig.consistentHashing,
     hashSlots: readHashSlots(spec),
     loadBalancerClass: spec.text('loadBalancerClass') ?? defaultConfig.loadBalancerClass,
@@ -36,7 +38,7 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
     spec.problem('loadBalancerClass', 'is not a class', 'write a name with a prefix, for example herald.dev/herald');
   }
   fields.raw('status');
-  return metadata === undefined ? {} : { object: { kind: 'HeraldConfig', metadata, services: 'all', ...config } };
+  return metadata === undefined ? {} : { object: { kind: 'HeraldConfig', metadata, services, ...config } };
 }
 
 function readHashSlots(spec: Fields): SlotTableSize {

@@ -27,6 +27,12 @@ export const forwardingReasons = {
     says: (d: { readonly frontend: string; readonly error: string }) => `the kernel refused the rules for ${d.frontend}: ${d.error}`,
     fix: () => 'report this with the output of `herald explain`; everything else goes on',
   }),
+  AwaitsForwarding: entry({
+    brief: 'Another program has no rules for the Service yet',
+    says: (d: { readonly frontend: string }) =>
+      `HeraldConfig leaves ${d.frontend} to kube-proxy, which has no rule with an endpoint for it on this node: a route follows its rules`,
+    fix: () => 'it goes out when the rule is there; look at the log of kube-proxy on the node if it does not come',
+  }),
   DataPlaneFailed: entry({
     brief: 'The data plane does not take changes',
     says: (d: { readonly error: string }) => `the data plane does not take changes: ${d.error}`,

@@ -24,6 +24,25 @@ export const hostReasons = {
     }) => `${d.setting} is ${d.value} and should be ${d.wanted}: ${d.why}${d.error === '' ? '' : ` (it was not set: ${d.error})`}`,
     fix: (d) => `run on the node: sysctl -w ${d.setting}=${d.wanted}`,
   }),
+  ForwardingNotSeen: entry({
+    brief: 'Whether another program forwards cannot be seen',
+    says: (d: { readonly scope: string; readonly why: string }) =>
+      `HeraldConfig leaves forwarding to another program (services: ${d.scope}), and no rules of kube-proxy are found${d.why === '' ? '' : ` (${d.why})`}: routes go out as if it forwarded`,
+    fix: () => 'start kube-proxy on the node; where another program forwards (Cilium, Calico with eBPF), this is how it is',
+  }),
+  KubeProxyBeside: entry({
+    brief: 'Rules of kube-proxy are on a node where Herald forwards everything',
+    says: (d: { readonly program: string }) =>
+      `there are rules of ${d.program} on this node, and HeraldConfig has services: all. Herald's come first, but source ranges, refusals and addresses of Services that have gone may still be kube-proxy's`,
+    fix: () =>
+      'if kube-proxy is to go: remove its DaemonSet, then run on the node: kube-proxy --cleanup; if it is to stay: set services: external or none in HeraldConfig',
+  }),
+  MasqueradeBitShared: entry({
+    brief: 'Herald and kube-proxy ask for masquerade by the same bit',
+    says: (d: { readonly bit: number; readonly program: string }) =>
+      `${d.program} and Herald both use bit ${d.bit} of the packet mark, so each masquerades what the other asked for`,
+    fix: () => 'choose another masqueradeBit in HeraldConfig, or leave it out',
+  }),
   ForwardFilterDrops: entry({
     brief: 'Another program drops forwarded packets',
     says: (d: { readonly chain: string; readonly how: string; readonly remedy: string }) =>

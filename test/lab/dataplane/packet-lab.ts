@@ -4,7 +4,16 @@ import { address, type Family } from '../../../src/net/address.ts';
 import type { NodeForwarding, Protocol, ServiceForwarding } from '../../../src/net/frontend.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';
-import { backendName, placeAddress, play, type PacketRow, type Place, type Played, type Scenario } from '../../vectors/scenario.ts';
+import {
+  backendName,
+  interfaceOf,
+  placeAddress,
+  play,
+  type PacketRow,
+  type Place,
+  type Played,
+  type Scenario,
+} from '../../vectors/scenario.ts';
 import { fateText, trace } from '../../vectors/tracer.ts';
 import { inside, machines, namespaceOf, OneNode, type Machine, type Outcome, type Request } from './one-node.ts';
 
@@ -64,6 +73,7 @@ export class PacketLab {
     const services = new Map<string, ServiceForwarding | undefined>(this.#present.map((key) => [key, undefined]));
     for (const { family, services: own } of played) for (const [key, forwarding] of own) services.set(`${key} IPv${family}`, forwarding);
     this.#present = [...services].flatMap(([key, forwarding]) => (forwarding === undefined ? [] : [key]));
+    const { podInterfaces, masqueradeAll = false } = played[0]?.forwarding ?? {};
     const { quarantined } = await this.#dataplane.apply(services);
     if (quarantined.size > 0) throw new Error([...quarantined.keys()].join());
     await this.#dataplane.setNode({
@@ -71,6 +81,8 @@ export class PacketLab {
       podPrefixes: played.flatMap(({ forwarding }) => forwarding.podPrefixes),
       servicePrefixes: played.flatMap(({ forwarding }) => forwarding.servicePrefixes),
       masqueradeBit: 14,
+      masqueradeAll,
+      ...(podInterfaces === undefined ? {} : { podInterfaces }),
     });
     // A port that a client uses again would go where the last scenario sent it.
     inside('node', 'conntrack -F');
@@ -99,7 +111,7 @@ export class PacketLab {
 function tracedFate(played: Played, family: Family, { from, to, port, protocol }: PacketRow): string {
   const [source, destination] = [placeAddress(from, family), placeAddress(to, family)].map(address);
   if (source === undefined || destination === undefined) throw new RangeError(`${from} -> ${to}`);
-  return fateText(trace(played, { source, protocol, destination, port }), backendName);
+  return fateText(trace(played, { source, interface: interfaceOf(from), protocol, destination, port }), backendName);
 }
 
 function requestOf({ family, row }: FamilyRow): Request {

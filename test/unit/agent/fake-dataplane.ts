@@ -29,6 +29,7 @@ export class FakeDataplane implements Dataplane {
   /** What a failed repair tells the agent. */
   lose: (error: DataplaneError) => void = () => undefined;
   closed = false;
+  cleared = false;
   adopted = false;
   readonly #claims = new DesiredFrontends();
   readonly #touched = new Set<string>();
@@ -42,6 +43,7 @@ export class FakeDataplane implements Dataplane {
   replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult> {
     this.calls.push([...services.keys()]);
     return this.#call(() => {
+      this.cleared = false;
       for (const service of this.desired.keys()) if (!services.has(service)) this.#set(service, undefined);
       for (const [service, forwarding] of services) this.#set(service, forwarding);
       this.#logNode(node);
@@ -71,6 +73,15 @@ export class FakeDataplane implements Dataplane {
   probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnLacks> {
     this.probes.push(`${interfaces.join()} / ${tunnels.map(formatAddress).join()}`);
     return Promise.resolve(this.lacks);
+  }
+
+  clear(): Promise<void> {
+    return this.#call(() => {
+      if (!this.cleared) this.#log.push('cleared');
+      this.cleared = true;
+      for (const service of this.desired.keys()) this.#set(service, undefined);
+      this.#commit();
+    });
   }
 
   setUnreachable(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {

@@ -24,6 +24,12 @@ export class FakeHost implements Host {
   advertised: string[] = [];
   filters: readonly HostFilter[] = [];
 
+  uptime = 3_600_000;
+
+  uptimeMilliseconds(): number {
+    return this.uptime;
+  }
+
   interfaces(): readonly HostInterface[] {
     return this.list;
   }

@@ -10,6 +10,7 @@ import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { advertisement, node, peer, pool, service, slice, type ServiceLiteral } from '../decisions/fixtures.ts';
 import { TestSource } from '../test-source.ts';
 import { FakeDataplane } from './fake-dataplane.ts';
+import { FakeForeign } from './fake-foreign.ts';
 import { FakeHost } from './fake-host.ts';
 import { FakeHttp } from './fake-http.ts';
 import { RecordingSpeaker } from './recording-speaker.ts';
@@ -42,6 +43,7 @@ export interface Testbed {
   readonly dataplane: FakeDataplane;
   readonly http: FakeHttp;
   readonly host: FakeHost;
+  readonly foreign: FakeForeign;
   readonly clock: VirtualClock;
   readonly agent: Agent;
   readonly peers: RecordingSpeaker;
@@ -77,6 +79,7 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
   const speaker = options.speaker?.(clock) ?? peers.speaker;
   const http = new FakeHttp();
   const host = new FakeHost();
+  const foreign = new FakeForeign();
   const components = {
     source,
     dataplane,
@@ -84,6 +87,7 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
     writeNodeState,
     listenHttp: http.listen,
     host,
+    foreign,
     hostFilters: async () => host.filters,
     clock,
     random: () => 1,
@@ -102,7 +106,7 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
     clock.advance(milliseconds);
     await settle();
   };
-  return { takeLog: () => log.splice(0), source, dataplane, http, host, clock, agent, peers, states, settle, advance };
+  return { takeLog: () => log.splice(0), source, dataplane, http, host, foreign, clock, agent, peers, states, settle, advance };
 }
 
 /** A Service like another, its other fields the same. */

@@ -288,6 +288,20 @@ describe('the controller', () => {
     expect(writer.condition('shop/web', 'Programmed')).toBe(expected);
   });
 
+  test('where another program forwards and cannot be seen, Programmed is Unknown, and follows the report', async () => {
+    const unseen = { host: [reason('ForwardingNotSeen', { scope: 'none', why: '' })] };
+    source.put(service({ name: 'shop/web' }), node({ name: 'n1' }), config({ services: 'none' }), report('n1'));
+    const controller = await startController();
+    expect(writer.condition('shop/web', 'Programmed')).toBe('True Programmed');
+    source.put(report('n1', unseen));
+    await controller.settled();
+    expect(writer.condition('shop/web', 'Programmed')).toBe('Unknown ForwardingNotSeen');
+    // Beside a kube-proxy, load balancer addresses are ours.
+    source.put(config({ services: 'external' }));
+    await controller.settled();
+    expect(writer.condition('shop/web', 'Programmed')).toBe('True Programmed');
+  });
+
   test('a report of a node that does not exist does not count', async () => {
     source.put(service({ name: 'shop/web' }), node({ name: 'n1' }), report('n1'));
     source.put(report('gone', { problem: reason('DataPlaneFailed', { error: 'no' }) }));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { address, type Family } from '../../../src/net/address.ts';
 import type { Protocol } from '../../../src/net/frontend.ts';
-import { backendName, placeAddress, play } from '../../vectors/scenario.ts';
+import { backendName, interfaceOf, placeAddress, play } from '../../vectors/scenario.ts';
 import { scenarios } from '../../vectors/scenarios.ts';
 import { fateText, trace } from '../../vectors/tracer.ts';
 
@@ -15,7 +15,7 @@ describe.each(cells)('what the planner makes of packets, IPv$family $protocol', 
     const fates = played.packets.map(({ text, from, to, port, protocol }) => {
       const [source, destination] = [from, to].map((place) => address(placeAddress(place, family)));
       if (source === undefined || destination === undefined) throw new RangeError(text);
-      return [text, fateText(trace(played, { source, protocol, destination, port }), backendName)];
+      return [text, fateText(trace(played, { source, interface: interfaceOf(from), protocol, destination, port }), backendName)];
     });
     expect(fates).toEqual(played.packets.map(({ text, fate }) => [text, fate]));
   });

@@ -1,3 +1,4 @@
+import { defaultConfig } from '../../../src/model/default-config.ts';
 import { address, type Family } from '../../../src/net/address.ts';
 import type { Protocol } from '../../../src/net/frontend.ts';
 import { prefix } from '../../../src/net/prefix.ts';
@@ -273,21 +274,13 @@ export interface ClusterLiteral {
 
 export function config({ podCIDRs, serviceCIDRs, nodePortAddresses, ...rest }: NonNullable<ClusterLiteral['config']> = {}): HeraldConfig {
   return {
-    kind: 'HeraldConfig',
+    ...defaultConfig,
     metadata: metadata('default'),
-    services: 'all',
     podCIDRs: (podCIDRs ?? []).map(prefix),
     serviceCIDRs: (serviceCIDRs ?? []).map(prefix),
     nodePortAddresses: (nodePortAddresses ?? []).map(prefix),
-    sourceRangesEverywhere: false,
-    masqueradeBit: 14,
-    consistentHashing: false,
     hashSlots: 251,
-    loadBalancerClass: 'herald.dev/herald',
-    defaultClass: true,
     drainSeconds: 5,
-    directReturn: false,
-    directReturnMode: 'auto',
     ...rest,
   };
 }

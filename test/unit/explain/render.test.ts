@@ -10,7 +10,7 @@ const address: AddressExplanation = {
   peers: [{ peer: 'tor', prefixes: ['192.0.2.1/32'] }],
   refused: [],
 };
-const node: NodeExplanation = { node: 'n1', host: [], frontends: 2, forwarding: [], addresses: [address] };
+const node: NodeExplanation = { node: 'n1', host: [], frontends: 2, elsewhere: 0, forwarding: [], addresses: [address] };
 const explanation: ServiceExplanation = {
   service: 'shop/web',
   type: 'LoadBalancer',

@@ -4,6 +4,7 @@ import { tableFamily } from '../layout.ts';
 import { protocolFamily } from './constants.ts';
 import {
   conntrackKeys,
+  originalKeys,
   expressions,
   hostNumber,
   metaKeys,
@@ -43,7 +44,7 @@ export function compileRule(rule: string, family: Family, nextId: () => number):
 /** What a term loads: its octets, and how a constant that it is compared with is written. */
 interface Term {
   readonly length: number;
-  readonly kind: 'address' | 'protocol' | 'port' | 'number' | 'class' | 'state' | 'status' | 'addressType' | 'link';
+  readonly kind: 'address' | 'protocol' | 'port' | 'number' | 'class' | 'state' | 'status' | 'addressType' | 'interface' | 'link';
 }
 
 const protocols: Readonly<Record<string, number>> = { tcp: 6, udp: 17, sctp: 132 };
@@ -105,9 +106,6 @@ class RuleCompiler implements CompiledRule {
         this.#skip('notrack');
         this.#emit(expressions.notrack());
         return;
-      case 'iifname':
-        this.#interfaceName();
-        return;
       case 'tcp':
         this.#tcp();
         return;
@@ -137,15 +135,6 @@ class RuleCompiler implements CompiledRule {
     } else {
       this.#emit(expressions.reject(this.#family === 4 ? 3 : 4));
     }
-  }
-
-  /** iifname "eth0", or the beginning of a name: "eth*" */
-  #interfaceName(): void {
-    this.#skip('iifname');
-    const name = /^"([\w.-]+)(\*?)"$/.exec(this.#next());
-    if (name === null) this.#fail('no name of an interface');
-    this.#emit(expressions.metaLoad(metaKeys.iifname, 0));
-    this.#emit(expressions.compare(true, Buffer.from(`${name[1]}${name[2] === '' ? '\0' : ''}`, 'latin1')));
   }
 
   /** tcp flags syn; tcp option maxseg size set 1410 */
@@ -202,7 +191,7 @@ class RuleCompiler implements CompiledRule {
     this.#emit(expressions.metaSet(key, 0));
   }
 
-  /** KEY @NAME, KEY != @NAME, KEY vmap @NAME, KEY { a, b }, KEY and NUMBER != 0, KEY VALUE */
+  /** KEY @NAME, KEY != @NAME, KEY vmap @NAME, KEY { a, b }, KEY and NUMBER != 0, KEY and NUMBER vmap @NAME, KEY VALUE */
   #match(): void {
     const term = this.#key(0);
     const word = this.#next();
@@ -212,8 +201,11 @@ class RuleCompiler implements CompiledRule {
     else if (word === '{') this.#oneOf(term);
     else if (word === 'and') {
       this.#emit(expressions.bitwise(this.#number(), 0));
-      this.#skip('!=');
-      this.#emit(expressions.compare(false, hostNumber(this.#number())));
+      if (this.#accept('vmap')) this.#emit(expressions.verdictLookup(this.#setName()));
+      else {
+        this.#skip('!=');
+        this.#emit(expressions.compare(false, hostNumber(this.#number())));
+      }
     } else this.#equals(term, word);
   }
 
@@ -242,6 +234,9 @@ class RuleCompiler implements CompiledRule {
         // One of several bits.
         this.#emit(expressions.bitwise(this.#named(kind === 'state' ? states : statuses, word), 0));
         this.#emit(expressions.compare(false, hostNumber(0)));
+        return;
+      case 'interface':
+        this.#emit(expressions.compare(true, interfaceName(word)));
         return;
       case 'address':
       case 'port':
@@ -274,6 +269,9 @@ class RuleCompiler implements CompiledRule {
         this.#emit(expressions.payload(payloadBases.network, offset, length, octet));
         return { length, kind: 'address' };
       }
+      case 'iifname':
+        this.#emit(expressions.metaLoad(metaKeys.iifname, octet));
+        return { length: 16, kind: 'interface' };
       case 'th':
         this.#emit(expressions.payload(payloadBases.transport, this.#choose({ sport: 0, dport: 2 }), 2, octet));
         return { length: 2, kind: 'port' };
@@ -289,6 +287,7 @@ class RuleCompiler implements CompiledRule {
         return { length: 4, kind: key === metaKeys.priority ? 'class' : 'number' };
       }
       case 'ct': {
+        if (this.#accept('original')) return this.#original(octet);
         const key = this.#choose(conntrackKeys);
         this.#emit(expressions.conntrack(key, octet));
         return { length: 4, kind: key === conntrackKeys.state ? 'state' : 'status' };
@@ -315,6 +314,19 @@ class RuleCompiler implements CompiledRule {
       default:
         return this.#fail(`no term: ${word}`);
     }
+  }
+
+  /** ct original ip daddr, ct original proto-dst */
+  #original(octet: number): Term {
+    const table = tableFamily(this.#family);
+    if (!this.#accept(table)) {
+      this.#skip('proto-dst');
+      this.#emit(expressions.conntrackOriginal(originalKeys['proto-dst'], octet));
+      return { length: 2, kind: 'port' };
+    }
+    this.#skip('daddr');
+    this.#emit(expressions.conntrackOriginal(originalKeys.daddr[table], octet));
+    return { length: this.#family === 4 ? 4 : 16, kind: 'address' };
   }
 
   #metaKey(): number {
@@ -370,4 +382,10 @@ class RuleCompiler implements CompiledRule {
   #fail(why: string): never {
     throw new Error(`the rule "${this.#rule}" has no translation, at word ${this.#at}: ${why}`);
   }
+}
+
+/** What the name of an interface, in quotes, is compared with: all sixteen octets (IFNAMSIZ), or with a "*" those before it. */
+function interfaceName(word: string): Uint8Array {
+  const name = word.slice(1, -1);
+  return name.endsWith('*') ? Buffer.from(name.slice(0, -1)) : Buffer.concat([Buffer.from(name)], 16);
 }

@@ -80,13 +80,14 @@ describe('settings of the kernel', () => {
     const interfaces = [
       ...facts.interfaces,
       { name: 'cni0', address: '10.244.1.1', length: 24 },
+      { name: 'br7', address: '10.7.0.1', length: 24 },
       { name: 'cali1', address: '169.254.1.1', length: 32 },
       { name: 'swp1', address: 'fe80::1', length: 64 },
       { name: 'swp2', address: 'fe80::2', length: 64 },
     ];
     const values = Object.fromEntries(interfaces.map(({ name }) => [`net/ipv4/conf/${name}/rp_filter`, '1']));
     const forwarding = Object.fromEntries(interfaces.map(({ name }) => [`net/ipv4/conf/${name}/forwarding`, '1']));
-    expect(wrong({ ...values, ...forwarding }, { interfaces, peerInterfaces: ['swp1', 'gone'] })).toEqual([
+    expect(wrong({ ...values, ...forwarding }, { interfaces, peerInterfaces: ['swp1', 'gone'], podInterfaces: ['br*'] })).toEqual([
       'net/ipv4/conf/eth0/rp_filter=2',
       'net/ipv4/conf/swp1/rp_filter=2',
     ]);

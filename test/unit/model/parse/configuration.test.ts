@@ -33,6 +33,15 @@ describe('objects of herald.dev', () => {
     });
   });
 
+  test.each([
+    [{ services: 'all' }, 14],
+    [{ services: 'external' }, 13],
+    [{ services: 'none' }, 13],
+    [{ services: 'external', masqueradeBit: 14 }, 14],
+  ])("HeraldConfig %j: the bit of the mark is not kube-proxy's beside a kube-proxy, unless it is asked for", (spec, masqueradeBit) => {
+    expect(parseObject(ours('HeraldConfig', spec, 'default')).object).toMatchObject({ services: spec.services, masqueradeBit });
+  });
+
   test('HeraldConfig has the addresses that take NodePorts, and a name for Services to ask for', () => {
     const spec = { nodePortAddresses: ['10.0.0.0/8', '::/0'], serviceProxyName: 'edge', sourceRangesEverywhere: true };
     expect(parseObject(ours('HeraldConfig', spec, 'default')).object).toMatchObject({
@@ -41,6 +50,18 @@ describe('objects of herald.dev', () => {
       sourceRangesEverywhere: true,
     });
     expect(problemsOf(ours('HeraldConfig', { nodePortAddresses: ['primary'] }, 'default'))).toHaveLength(1);
+  });
+
+  test('HeraldConfig has interfaces of pods, by name or by how it begins, and masqueradeAll', () => {
+    const spec = { podInterfaces: ['cni0', 'cali*', 'eth0.100', 'abcdefghijklmno'], masqueradeAll: true };
+    expect(parseObject(ours('HeraldConfig', spec, 'default')).object).toMatchObject(spec);
+    expect(parseObject(ours('HeraldConfig', {}, 'default')).object).toMatchObject({ podInterfaces: [], masqueradeAll: false });
+  });
+
+  test.each(['*', 'abcdefghijklmnop', 'abcdefghijklmno*', 'a"b', 'a b', 'cali*x', ''])('HeraldConfig refuses the interface %j', (name) => {
+    expect(problemsOf(ours('HeraldConfig', { podInterfaces: [name] }, 'default'))).toEqual([
+      expect.stringMatching(/^spec\.podInterfaces\[0\]: /),
+    ]);
   });
 
   test.each<[object, number, number]>([
@@ -185,8 +206,8 @@ describe('objects of herald.dev', () => {
     expect(parseObject(ours('BGPAdvertisement', { communities: written })).object).toMatchObject({ communities: read });
   });
 
-  test('of services other than all are refused in HeraldConfig', () => {
-    expect(problemsOf(ours('HeraldConfig', { services: 'external' }, 'default'))[0]).toContain('not supported yet');
+  test('of services that do not exist are refused in HeraldConfig', () => {
+    expect(problemsOf(ours('HeraldConfig', { services: 'internal' }, 'default'))[0]).toContain('spec.services');
   });
 });
 

@@ -1,0 +1,104 @@
+import type { Family } from '../../net/address.ts';
+import type { Cancel, Clock } from '../../system/clock.ts';
+import { frontendChains, frontendOfRule, isOfIpvs, markBit, markChain, type Chain } from './iptables-rules.ts';
+import { limits } from './limits.ts';
+import { SeenFrontends, type Part } from './seen-frontends.ts';
+
+/** The rules of a chain as arguments of iptables; none where there is no such chain or no such command. Rejects where it cannot be told. */
+export type ListChain = (command: string, chain: Chain) => Promise<readonly string[]>;
+
+const commands: readonly (readonly [Family, string])[] = [
+  [4, 'iptables-nft'],
+  [6, 'ip6tables-nft'],
+  [4, 'iptables-legacy'],
+  [6, 'ip6tables-legacy'],
+];
+
+/** Looks at the chains of kube-proxy's iptables mode again and again, as nobody tells of their changes. */
+export class IptablesReader {
+  readonly #clock: Clock;
+  readonly #list: ListChain;
+  readonly #onChange: (frontends: ReadonlySet<string> | undefined) => void;
+  readonly #seen = new SeenFrontends();
+  #state: { readonly present: boolean; readonly ipvs: boolean; readonly bits: readonly number[] } = absent;
+  #cancel: Cancel | undefined;
+  #looking: Promise<void> | undefined;
+
+  constructor(clock: Clock, list: ListChain, onChange: (frontends: ReadonlySet<string> | undefined) => void) {
+    this.#clock = clock;
+    this.#list = list;
+    this.#onChange = onChange;
+  }
+
+  get present(): boolean {
+    return this.#state.present && !this.#state.ipvs;
+  }
+
+  /** kube-proxy's chains are those of its ipvs mode, of whose virtual servers they say nothing. */
+  get ipvs(): boolean {
+    return this.#state.ipvs;
+  }
+
+  get masqueradeBits(): readonly number[] {
+    return this.#state.bits;
+  }
+
+  has(frontend: string): boolean {
+    return this.#seen.has(frontend);
+  }
+
+  async start(): Promise<void> {
+    this.#looking ??= this.#look();
+    await this.#looking;
+  }
+
+  async stop(): Promise<void> {
+    const looking = this.#looking;
+    this.#looking = undefined;
+    this.#cancel?.();
+    await looking;
+    this.#cancel?.();
+    this.#state = absent;
+    this.#seen.replace({ mapped: new Set(), without: new Set() });
+    this.#seen.takeChanges();
+  }
+
+  async #look(): Promise<void> {
+    try {
+      await this.#lookOnce();
+    } catch {
+      // What was seen last is the best that is known.
+    }
+    this.#cancel = this.#clock.after(limits.iptablesLookMilliseconds, () => {
+      if (this.#looking !== undefined) this.#looking = this.#look();
+    });
+  }
+
+  async #lookOnce(): Promise<void> {
+    const parts: Readonly<Record<Part, Set<string>>> = { mapped: new Set(), without: new Set() };
+    const bits = new Set<number>();
+    let [present, ipvs] = [false, false];
+    for (const [family, command] of commands) {
+      const marks = await this.#list(command, markChain);
+      if (marks.length === 0) continue;
+      present = true;
+      for (const rule of marks) bits.add(markBit(rule) ?? -1);
+      for (const chain of frontendChains) {
+        for (const rule of await this.#list(command, chain)) {
+          ipvs ||= isOfIpvs(rule);
+          const found = frontendOfRule(family, rule);
+          if (found !== undefined && parts[found.part].size < limits.frontends) parts[found.part].add(found.frontend);
+        }
+      }
+    }
+    bits.delete(-1);
+    const before = JSON.stringify(this.#state);
+    this.#state = { present, ipvs, bits: [...bits] };
+    this.#seen.replace(parts);
+    const changes = this.#seen.takeChanges();
+    if (JSON.stringify(this.#state) !== before) this.#onChange(undefined);
+    else if (changes.size > 0) this.#onChange(changes);
+  }
+}
+
+const absent = { present: false, ipvs: false, bits: [] } as const;

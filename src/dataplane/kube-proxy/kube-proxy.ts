@@ -1,0 +1,79 @@
+import type { Clock } from '../../system/clock.ts';
+import { DataplaneError } from '../dataplane.ts';
+import type { ForeignForwarding, ForeignView } from '../foreign-forwarding.ts';
+import { runCommand, type CommandLine } from '../run-command.ts';
+import { IptablesReader, type ListChain } from './iptables-reader.ts';
+import { limits } from './limits.ts';
+import { NftablesReader } from './nftables-reader.ts';
+
+export interface KubeProxyOptions {
+  /** A file such as /run/netns/node1; otherwise the network namespace of this process. */
+  readonly networkNamespace?: string;
+  /** Goes before each command: ['ip', 'netns', 'exec', 'node1']. */
+  readonly commandPrefix?: readonly string[];
+  /** Names of the tables of legacy iptables that are in use. */
+  readonly legacyTables: (family: 'ip' | 'ip6') => Promise<readonly string[]>;
+}
+
+/**
+ * What kube-proxy has in the kernel of this node: of its nftables mode by netlink and events, of its iptables mode by the
+ * commands iptables-nft and iptables-legacy, as far as they are there. A frontend that either of them has is there.
+ */
+export class KubeProxyForwarding implements ForeignForwarding {
+  readonly #nftables: NftablesReader;
+  readonly #iptables: IptablesReader;
+  readonly #listeners: ((frontends: ReadonlySet<string> | undefined) => void)[] = [];
+
+  constructor(clock: Clock, options: KubeProxyOptions) {
+    const tell = (frontends: ReadonlySet<string> | undefined): void => {
+      for (const listener of this.#listeners) listener(frontends);
+    };
+    this.#nftables = new NftablesReader(clock, options.networkNamespace, tell);
+    this.#iptables = new IptablesReader(clock, listChain(options), tell);
+  }
+
+  get view(): ForeignView {
+    const modes = [this.#nftables.present ? ['nftables'] : [], this.#iptables.present ? ['iptables'] : []].flat();
+    if (modes.length === 0) {
+      const why = this.#iptables.ipvs ? 'kube-proxy is in its ipvs mode, which Herald does not read' : this.#nftables.why;
+      return { seen: false, ...(why === undefined ? {} : { why }) };
+    }
+    const bits = new Set([...this.#nftables.masqueradeBits, ...this.#iptables.masqueradeBits]);
+    return { seen: true, program: `kube-proxy (${modes.join(' and ')})`, masqueradeBits: [...bits] };
+  }
+
+  has(frontend: string): boolean {
+    return this.#nftables.has(frontend) || this.#iptables.has(frontend);
+  }
+
+  onChange(listener: (frontends: ReadonlySet<string> | undefined) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  async start(): Promise<void> {
+    await Promise.all([this.#nftables.start(), this.#iptables.start()]);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#nftables.stop(), this.#iptables.stop()]);
+  }
+}
+
+function listChain({ commandPrefix = [], legacyTables }: KubeProxyOptions): ListChain {
+  return async (command, { table, name }) => {
+    // The legacy commands make the table that they are asked about.
+    if (command.endsWith('-legacy') && !(await legacyTables(command.startsWith('ip6') ? 'ip6' : 'ip')).includes(table)) return [];
+    const [first, ...rest] = [...commandPrefix, command, '-w', '5', '-t', table, '-S', name];
+    const line: CommandLine = [first ?? command, ...rest];
+    try {
+      const { status, stdout, stderr } = await runCommand(line, '', { timeout: limits.commandTimeout, outputBytes: limits.outputBytes });
+      if (status === 0) return stdout.split('\n').filter((text) => text.startsWith('-A '));
+      // 1: there is no such chain. Others are a lock that is held, or a right that is missing.
+      if (status === 1) return [];
+      throw new DataplaneError('failed', `${command} ended with ${status}: ${stderr.trim()}`);
+    } catch (error) {
+      if (error instanceof DataplaneError && error.code === 'unavailable') return [];
+      throw error;
+    }
+  };
+}

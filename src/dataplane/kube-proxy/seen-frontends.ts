@@ -1,0 +1,42 @@
+import { limits } from './limits.ts';
+
+/** mapped: packets are sent somewhere. without: no endpoint at all, or none on this node under policy Local, so they are refused or dropped. */
+export type Part = 'mapped' | 'without';
+
+/** What the maps of kube-proxy hold, by frontendKey, and what has changed since it was asked last. */
+export class SeenFrontends {
+  #parts: Readonly<Record<Part, Set<string>>> = { mapped: new Set(), without: new Set() };
+  /** Frontends that were touched, and whether they were there before. */
+  readonly #before = new Map<string, boolean>();
+
+  has(frontend: string): boolean {
+    return this.#parts.mapped.has(frontend) && !this.#parts.without.has(frontend);
+  }
+
+  add(part: Part, frontend: string): void {
+    if (this.#parts[part].size >= limits.frontends) return;
+    this.#touch(frontend);
+    this.#parts[part].add(frontend);
+  }
+
+  delete(part: Part, frontend: string): void {
+    this.#touch(frontend);
+    this.#parts[part].delete(frontend);
+  }
+
+  replace(parts: Readonly<Record<Part, ReadonlySet<string>>>): void {
+    for (const frontend of [...this.#parts.mapped, ...parts.mapped]) this.#touch(frontend);
+    this.#parts = { mapped: new Set(parts.mapped), without: new Set(parts.without) };
+  }
+
+  takeChanges(): Set<string> {
+    const changed = new Set<string>();
+    for (const [frontend, before] of this.#before) if (this.has(frontend) !== before) changed.add(frontend);
+    this.#before.clear();
+    return changed;
+  }
+
+  #touch(frontend: string): void {
+    if (!this.#before.has(frontend)) this.#before.set(frontend, this.has(frontend));
+  }
+}

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { frontendOfKey } from '../../../../src/dataplane/kube-proxy/nftables-maps.ts';
+import { SeenFrontends } from '../../../../src/dataplane/kube-proxy/seen-frontends.ts';
+import { address, addressBytes } from '../../../../src/net/address.ts';
+
+test('a frontend is there when it is mapped and has an endpoint, and only what differs in the end has changed', () => {
+  const seen = new SeenFrontends();
+  seen.add('mapped', 'a');
+  seen.add('without', 'b');
+  expect([...seen.takeChanges()]).toEqual(['a']);
+  seen.add('mapped', 'b');
+  expect([seen.has('a'), seen.has('b'), ...seen.takeChanges()]).toEqual([true, false]);
+  seen.delete('without', 'b');
+  // As kube-proxy replaces an element.
+  seen.delete('mapped', 'a');
+  seen.add('mapped', 'a');
+  expect([...seen.takeChanges()]).toEqual(['b']);
+  seen.replace({ mapped: new Set(['b', 'c']), without: new Set(['c']) });
+  expect([...seen.takeChanges()]).toEqual(['a']);
+});
+
+test.each([
+  ['192.0.2.1', 6, 80, '192.0.2.1 TCP 80'],
+  ['2001:db8::1', 17, 53, '2001:db8::1 UDP 53'],
+  ['192.0.2.1', 132, 65_535, '192.0.2.1 SCTP 65535'],
+  ['192.0.2.1', 1, 80, undefined],
+])('the key of an element: %s, protocol %i, port %i', (text, protocol, port, expected) => {
+  const at = address(text);
+  const rest = [protocol, 0, 0, 0, port >> 8, port & 0xff, 0, 0];
+  expect(frontendOfKey(at.family, Uint8Array.of(...addressBytes(at), ...rest))).toBe(expected);
+  const onNode = expected?.replace(text, `NodePort IPv${at.family}`);
+  expect(frontendOfKey(at.family, Uint8Array.of(...rest))).toBe(onNode);
+});
+
+test('another key is none', () => {
+  expect(frontendOfKey(4, new Uint8Array(20))).toBeUndefined();
+  expect(frontendOfKey(6, new Uint8Array(12))).toBeUndefined();
+});
