@@ -86,8 +86,8 @@ export class ThreeNodes {
     this.#client?.stdin?.write(`${JSON.stringify(command)}\n`);
     const [line] = (await answer) as [string];
     const result = JSON.parse(line) as T | { readonly failed: string };
-    if (typeof result === 'object' && result !== null && 'failed' in result) throw new Error(String(result.failed));
-    return result as T;
+    if (typeof result === 'object' && result !== null && 'failed' in result) throw new Error(result.failed);
+    return result;
   }
 
   /** The same from another machine, all on their own. */
