@@ -19,6 +19,8 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
+      // The kernel's tables against a plan from nothing, in namespaces of its own: nothing is timed, so that it runs beside other tests.
+      { test: { name: 'model', include: ['test/model/**/*.test.ts'], testTimeout: 3_600_000, hookTimeout: 60_000 } },
       // Other BGP daemons, each with namespaces of its own; nothing is timed, so that two may share a machine.
       {
         test: {

@@ -2,6 +2,7 @@
  * Runs the test tiers and closes with one line, "N passed, N failed", which counts every test and every static check.
  *
  *   node scripts/test.ts quick   what `npm test` runs: types, build, lint, format, import graph, unit and property tests, a lab smoke run
+ *   node scripts/test.ts model   random sequences of objects and faults: the kernel's tables against a plan from nothing
  *   node scripts/test.ts lab     every lab suite, one after the other
  *   node scripts/test.ts peers   our speaker against BIRD, FRR, GoBGP and OpenBGPD
  *   node scripts/test.ts conformance   against kube-apiserver, and beside kube-proxy
@@ -28,9 +29,11 @@ const tiers: Readonly<Record<string, () => Outcome[]>> = {
     check('lint', 'oxlint', ['--type-aware', '--deny-warnings']),
     check('format', 'oxfmt', ['--check', 'src', 'providers', 'test', 'scripts']),
     vitest('unit and property tests', ['--project', 'unit']),
+    vitest('model test, a short run', ['--project', 'model'], { MODEL_RUNS: '3', ...process.env }),
     vitest('lab smoke run', ['--project', 'lab', 'test/lab/smoke.test.ts']),
   ],
   conformance: () => [vitest('conformance', ['--project', 'conformance'])],
+  model: () => [vitest('model test', ['--project', 'model'], { MODEL_RUNS: '150', ...process.env })],
   peers: () => [vitest('peers', ['--project', 'peers'])],
   lab: () => [vitest('lab suites', ['--project', 'lab'])],
 };
@@ -70,11 +73,12 @@ function build(): Outcome {
 }
 
 /** A run that ends badly without naming a failed test (a crash, a file that does not load) counts as one failure. */
-function vitest(title: string, args: readonly string[]): Outcome {
+function vitest(title: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): Outcome {
   const folder = mkdtempSync(join(tmpdir(), 'herald-test-'));
   try {
     const report = join(folder, 'report.json');
-    const { status } = execute(title, 'vitest', ['run', ...args, ...listing(args), '--reporter=json', `--outputFile.json=${report}`]);
+    const words = ['run', ...args, ...listing(args), '--reporter=json', `--outputFile.json=${report}`];
+    const { status } = execute(title, 'vitest', words, variables);
     const { numPassedTests, numFailedTests } = readReport(report);
     return { passed: numPassedTests, failed: status === 0 ? numFailedTests : Math.max(1, numFailedTests) };
   } finally {
@@ -96,8 +100,8 @@ function readReport(file: string): { numPassedTests: number; numFailedTests: num
   }
 }
 
-function execute(title: string, command: string, args: readonly string[]): { status: number | null } {
+function execute(title: string, command: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): { status: number | null } {
   console.log(`\n== ${title}: ${command} ${args.filter((arg) => !arg.startsWith('--outputFile')).join(' ')}`);
-  const { status } = spawnSync(join(bin, command), args, { cwd: root, env: environment, stdio: 'inherit' });
+  const { status } = spawnSync(join(bin, command), args, { cwd: root, env: { ...variables, ...environment }, stdio: 'inherit' });
   return { status };
 }

@@ -1,7 +1,9 @@
 import { Command } from 'commander';
 import { cleanupCommand } from './cleanup-kube-proxy.ts';
 import type { Environment } from './environment.ts';
+import type { WorkplaceOptions } from './open-workplace.ts';
 import {
+  addClusterOptions,
   bgpListenOption,
   cleanupOption,
   healthzOption,
@@ -15,16 +17,15 @@ import {
 import { runUntilStopped } from './run-until-stopped.ts';
 import { startAgent } from './start-agent.ts';
 
-interface Options extends LogOptions, AgentProcessOptions {
-  readonly source: string;
+interface Options extends LogOptions, AgentProcessOptions, WorkplaceOptions {
   readonly node: string;
   readonly cleanupKubeProxy?: true;
 }
 
 export function agentCommand(environment: Environment): Command {
-  return new Command('agent')
+  const command = new Command('agent')
     .description('forward and announce on this node')
-    .addOption(sourceOption().makeOptionMandatory())
+    .addOption(sourceOption())
     .requiredOption('--node <name>', 'name of the Node object that this machine is')
     .addOption(bgpListenOption())
     .addOption(healthzOption())
@@ -34,12 +35,13 @@ export function agentCommand(environment: Environment): Command {
     .addOption(logLevelOption())
     .addHelpText(
       'after',
-      '\nExample:\n  herald agent --node node1 --source /etc/herald\n  herald agent --node node1 --source /etc/herald --healthz-bind-address 192.0.2.1:10256\n  herald agent --cleanup-kube-proxy      after kube-proxy was stopped, beside the running agent\n\nNeeds CAP_NET_ADMIN. SIGTERM leaves the rules, so that no connection breaks, and withdraws every\nroute from peers without graceful restart.',
+      '\nExample:\n  herald agent --node node1 --apiserver https://192.0.2.10:6443     in a pod, with no kube-proxy on the node\n  herald agent --node node1 --source /etc/herald --healthz-bind-address 192.0.2.1:10256\n  herald agent --cleanup-kube-proxy      after kube-proxy was stopped, beside the running agent\n\nNeeds CAP_NET_ADMIN. SIGTERM leaves the rules, so that no connection breaks, and withdraws every\nroute from peers without graceful restart.',
     )
-    .action(({ source: directory, logLevel, cleanupKubeProxy, ...options }: Options) => {
-      if (cleanupKubeProxy === true) return cleanupCommand(environment);
-      return runUntilStopped(environment, { directory, logLevel }, async function* (source, log) {
-        yield await startAgent(environment, source, directory, options, log);
+    .action((options: Options) => {
+      if (options.cleanupKubeProxy === true) return cleanupCommand(environment);
+      return runUntilStopped(environment, options, async function* (workplace, log) {
+        yield await startAgent(environment, workplace, options, log);
       });
     });
+  return addClusterOptions(command);
 }

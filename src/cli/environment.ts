@@ -16,6 +16,8 @@ export interface Environment {
   /** Aborts on SIGTERM and SIGINT. Its reason is the name of the signal. */
   readonly stopped: AbortSignal;
   readonly hostname: string;
+  /** Of the process's environment. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
   readonly providers: () => Promise<readonly Provider[]>;
 }
 

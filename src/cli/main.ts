@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { Command, CommanderError } from 'commander';
 import { pino, stdSerializers } from 'pino';
+import { KubeError } from '../kube/error.ts';
 import { SourceError } from '../sources/source.ts';
 import { systemClock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
@@ -24,6 +25,7 @@ async function main(argv: readonly string[]): Promise<number> {
     endWith: (code) => void (status = code),
     stopped: stopSignal(),
     hostname: hostname(),
+    variables: process.env,
     providers: async () => {
       const { BareMetalProvider } = await import('../../providers/bare-metal/provider.ts');
       return [new BareMetalProvider()];
@@ -49,7 +51,7 @@ async function main(argv: readonly string[]): Promise<number> {
     const mistake = argv[2] === 'plan' ? 1 : 2;
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : mistake;
     if (error instanceof UsageError) return fail(error.message, error.exitCode ?? mistake);
-    if (error instanceof SourceError) return fail(error.message, 1);
+    if (error instanceof SourceError || error instanceof KubeError) return fail(error.message, 1);
     // Stopped before it had begun.
     if (environment.stopped.aborted && error === environment.stopped.reason) return 0;
     throw error;

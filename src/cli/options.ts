@@ -1,10 +1,33 @@
-import { InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { ListenAddress } from '../bgp/index.ts';
 import { formatAddress, parseAddress } from '../net/address.ts';
 import type { HttpPlace } from '../system/http-listener.ts';
 
 /** Options that several commands have, with one wording. */
 export const sourceOption = (): Option => new Option('--source <dir>', 'directory of manifests; records are kept in its folder .herald');
+
+export interface ClusterOptions {
+  readonly kubeconfig?: string;
+  readonly apiserver?: URL;
+}
+
+/** Where there is no --source. */
+export function addClusterOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--kubeconfig <file>', "the cluster of this file's current context (default: the one that this pod is in)").conflicts(
+        'source',
+      ),
+    )
+    .addOption(
+      new Option(
+        '--apiserver <url>',
+        'address of the API server, in place of the one that comes with the credentials: needed where the agent itself makes the ClusterIP of the API server work',
+      )
+        .argParser(readApiServer)
+        .conflicts('source'),
+    );
+}
 
 export const logLevelOption = (): Option =>
   new Option('--log-level <level>', 'least level that is logged').choices(['debug', 'info', 'warn', 'error']).default('info');
@@ -40,12 +63,12 @@ export const kernelSettingsOption = (): Option =>
     .choices(['set', 'report'])
     .default('set');
 
-/** A command of its own, which needs neither --node nor --source. */
+/** A command of its own, which does not need --node. */
 export const cleanupOption = (): Option =>
   new Option(
     '--cleanup-kube-proxy',
     'remove what kube-proxy has left on this node, say what, and end: 0 all is gone, 1 something is left, 3 refused (it still runs, or Herald does not forward yet)',
-  ).implies({ node: '', source: '' });
+  ).implies({ node: '' });
 
 export interface AgentProcessOptions {
   readonly kernelSettings: 'set' | 'report';
@@ -64,6 +87,15 @@ function readListen(text: string): readonly ListenAddress[] {
   const address = parseAddress(host);
   if (!address.ok) throw new InvalidArgumentError(`${JSON.stringify(host)}: ${address.problem}.`);
   return [{ address: address.value, port }];
+}
+
+function readApiServer(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const known = url?.protocol === 'https:' || url?.protocol === 'http:';
+  if (url === undefined || !known || url.username !== '' || url.search !== '') {
+    throw new InvalidArgumentError('Write https://192.0.2.10:6443 or https://[2001:db8::10]:6443.');
+  }
+  return url;
 }
 
 function readHealthz(text: string): readonly HttpPlace[] {

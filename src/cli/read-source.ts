@@ -3,7 +3,7 @@ import { DirectorySource } from '../sources/directory/directory-source.ts';
 import { problemText, type SourceProblem } from '../sources/source.ts';
 import { silentLog } from '../system/log.ts';
 import type { Environment } from './environment.ts';
-import { requireDirectory } from './open-source.ts';
+import { requireDirectory } from './directory-workplace.ts';
 
 export interface ReadSource {
   readonly snapshot: Snapshot;

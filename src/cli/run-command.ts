@@ -32,10 +32,10 @@ export function runCommand(environment: Environment): Command {
       '\nExample:\n  herald run /etc/herald\n  herald run /etc/herald --healthz-bind-address none      beside a kube-proxy, whose port it is\n\nNeeds CAP_NET_ADMIN. Edits of the manifests are applied as they are saved.',
     )
     .action((directory: string, { node: wanted, logLevel, ...options }: Options) =>
-      runUntilStopped(environment, { directory, logLevel }, async function* (source, log) {
-        const node = wanted ?? ownNode([...source.snapshot.nodes.keys()], environment.hostname);
-        yield await startController(environment, source, directory, log);
-        yield await startAgent(environment, source, directory, { ...options, node }, log);
+      runUntilStopped(environment, { source: directory, logLevel }, async function* (workplace, log) {
+        const node = wanted ?? ownNode([...workplace.source.snapshot.nodes.keys()], environment.hostname);
+        yield await startController(environment, workplace, log);
+        yield await startAgent(environment, workplace, { ...options, node }, log);
       }),
     );
 }

@@ -1,29 +1,30 @@
-import type { Source } from '../sources/source.ts';
 import type { Log } from '../system/log.ts';
 import type { Environment } from './environment.ts';
-import { openSource } from './open-source.ts';
+import { openWorkplace, type WorkplaceOptions } from './open-workplace.ts';
+import type { LogOptions } from './options.ts';
+import type { Workplace } from './workplace.ts';
 
 /** A part of Herald that runs until it is stopped. */
 export interface Running {
   stop(): Promise<void>;
 }
 
-/** What every command that runs on does: read the directory, start its parts, wait for a signal, stop them in reverse order. */
+/** What every command that runs on does: read what there is, start its parts, wait for a signal, stop them in reverse order. */
 export async function runUntilStopped(
   environment: Environment,
-  { directory, logLevel }: { readonly directory: string; readonly logLevel: string },
-  start: (source: Source, log: Log) => AsyncIterable<Running>,
+  { logLevel, ...options }: LogOptions & WorkplaceOptions,
+  start: (workplace: Workplace, log: Log) => AsyncIterable<Running>,
 ): Promise<void> {
   const log = environment.log(logLevel);
-  const source = await openSource(environment, directory, log);
+  const workplace = await openWorkplace(environment, options, log);
   const running: Running[] = [];
   try {
-    for await (const part of start(source, log)) running.unshift(part);
+    for await (const part of start(workplace, log)) running.unshift(part);
     await aborted(environment.stopped);
     log.info({ signal: environment.stopped.reason as string }, 'stopping');
   } finally {
     for (const part of running) await part.stop();
-    await source.close();
+    await workplace.close();
   }
 }
 

@@ -1,35 +1,31 @@
-import { join } from 'node:path';
 import { Agent } from '../agent/agent.ts';
 import { Speaker } from '../bgp/index.ts';
 import { listHostFilters } from '../dataplane/host/filter-commands.ts';
 import { KubeProxyForwarding } from '../dataplane/kube-proxy/kube-proxy.ts';
 import { NftablesDataplane } from '../dataplane/nftables/nftables.ts';
 import { machinePorts } from '../dataplane/nftables/ports.ts';
-import { DirectoryRecords } from '../sources/directory/records.ts';
 import { isSubdomainName } from '../model/parse/metadata.ts';
 import { reason, says } from '../model/reasons.ts';
-import type { Source } from '../sources/source.ts';
 import { systemHost } from '../system/host.ts';
 import { listenHttp } from '../system/http-listener.ts';
 import type { Log } from '../system/log.ts';
 import { UsageError, type Environment } from './environment.ts';
 import type { AgentProcessOptions } from './options.ts';
 import type { Running } from './run-until-stopped.ts';
-import { lockOrExplain } from './start-controller.ts';
+import type { Workplace } from './workplace.ts';
 
 export async function startAgent(
   environment: Environment,
-  source: Source,
-  directory: string,
+  workplace: Workplace,
   { node, bgpListen, healthzBindAddress, kernelSettings, onStop }: AgentProcessOptions & { readonly node: string },
   log: Log,
 ): Promise<Running> {
   const { clock, random } = environment;
+  const { source } = workplace;
   // The name becomes part of a path.
   if (!isSubdomainName(node)) throw new UsageError(`"${node}" is no name of a Node: it must be an RFC 1123 subdomain, such as node-1`);
   if (!source.snapshot.nodes.has(node)) log.warn({ node, reason: says(reason('NodeUnknown', { node })) }, 'unknown node');
-  const lock = await lockOrExplain(join(directory, '.herald/nodes', `${node}.lock`));
-  const records = new DirectoryRecords(directory, { clock });
+  const { writeNodeState, release } = await workplace.takeNode(node);
   const dataplane = new NftablesDataplane(machinePorts(clock, log, { own: true }));
   const host = systemHost();
   const foreign = new KubeProxyForwarding(clock, { legacyTables: (family) => host.legacyTables(family) });
@@ -42,7 +38,7 @@ export async function startAgent(
       source,
       dataplane,
       speaker,
-      writeNodeState: (state) => records.writeNodeState(state),
+      writeNodeState,
       listenHttp,
       host,
       foreign,
@@ -57,7 +53,7 @@ export async function startAgent(
   return {
     stop: async () => {
       await agent.stop('agent stopped', onStop);
-      await lock.release();
+      await release();
     },
   };
 }

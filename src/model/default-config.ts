@@ -35,3 +35,6 @@ export const defaultConfig: HeraldConfig = {
   directReturn: false,
   directReturnMode: 'auto',
 };
+
+/** In a cluster a Service without a class may be another controller's. */
+export const clusterConfig: HeraldConfig = { ...defaultConfig, defaultClass: false };

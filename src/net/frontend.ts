@@ -72,10 +72,18 @@ export interface Frontend {
    * flows they have, and forgets those of backends that are in no list any more. Absent: none.
    */
   readonly retained?: readonly Backend[];
-  /** Seconds a client stays with its backend (sessionAffinity: ClientIP), 1..86400. Never beside `slots`. */
-  readonly affinitySeconds?: number;
+  /** A client stays with its backend (sessionAffinity: ClientIP). Never beside `slots`. */
+  readonly affinity?: Affinity;
   /** loadBalancerSourceRanges, on addresses and NodePorts: sources outside are dropped before translation. Absent: everyone may. */
   readonly sourceRanges?: readonly Prefix[];
+}
+
+/** How long a client is remembered, and together with whom. */
+export interface Affinity {
+  /** After its last new connection, 1..86400. */
+  readonly seconds: number;
+  /** Names a port of a service: frontends of one family with the same name remember clients together. */
+  readonly servicePort: string;
 }
 
 /** What one node does for one service, the unit in which a data plane takes changes. */

@@ -2,6 +2,8 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
+import { inNamespace } from '../lab/namespace.ts';
 import { until } from '../lab/until.ts';
 import type { LabProcess } from '../lab/lab-process.ts';
 import { foreground } from './foreground.ts';
@@ -16,6 +18,8 @@ export interface Credentials {
   /** PEM. */
   readonly certificateAuthority: string;
   readonly token: string;
+  /** A socket file that leads to the server, where it is in a network namespace that we are not in. */
+  readonly socket?: string;
 }
 
 export interface ClusterOptions {
@@ -23,6 +27,8 @@ export interface ClusterOptions {
   readonly controllerManager?: boolean;
   /** Further arguments of kube-apiserver. */
   readonly apiServerArguments?: readonly string[];
+  /** Everything runs in this network namespace, and kube-apiserver listens on port 6443 of all its addresses, of which this is one. */
+  readonly inside?: { readonly namespace: string; readonly address: string };
 }
 
 /**
@@ -43,6 +49,7 @@ export class KubernetesCluster {
   #etcd: LabProcess | undefined;
   #apiServer: LabProcess | undefined;
   #controllerManager: LabProcess | undefined;
+  #entrance: LabProcess | undefined;
 
   private constructor(ports: readonly number[], options: ClusterOptions) {
     const [etcd = 0, etcdPeer = 0, apiServer = 0] = ports;
@@ -52,9 +59,10 @@ export class KubernetesCluster {
 
   /** Resolves when /readyz says yes and the namespace default is there. */
   static async start(options: ClusterOptions = {}): Promise<KubernetesCluster> {
-    const cluster = new KubernetesCluster(await freePorts(3), options);
+    const cluster = new KubernetesCluster(options.inside === undefined ? await freePorts(3) : [2379, 2380, 6443], options);
     try {
       cluster.#writeFiles();
+      if (options.inside !== undefined) await cluster.#openEntrance();
       cluster.#etcd = cluster.#run('etcd', etcdArguments(cluster.directory, cluster.#ports.etcd, cluster.#ports.etcdPeer));
       await cluster.startApiServer();
       writeFileSync(join(cluster.directory, 'kubeconfig'), cluster.kubeconfig(), { mode: 0o600 });
@@ -69,10 +77,12 @@ export class KubernetesCluster {
   }
 
   get admin(): Credentials {
+    const { inside } = this.#options;
     return {
-      server: `https://127.0.0.1:${this.#ports.apiServer}`,
+      server: `https://${inside?.address ?? '127.0.0.1'}:${this.#ports.apiServer}`,
       certificateAuthority: this.#certificateAuthority,
       token: this.#adminToken,
+      ...(inside === undefined ? {} : { socket: this.#socket }),
     };
   }
 
@@ -130,7 +140,7 @@ export class KubernetesCluster {
   async startApiServer(): Promise<void> {
     const further = this.#options.apiServerArguments ?? [];
     const running = this.#run('kube-apiserver', [
-      ...apiServerArguments(this.directory, this.#ports.etcd, this.#ports.apiServer),
+      ...apiServerArguments(this.directory, this.#ports.etcd, this.#ports.apiServer, this.#options.inside?.address),
       ...further,
     ]);
     this.#apiServer = running;
@@ -146,7 +156,7 @@ export class KubernetesCluster {
   }
 
   async stop(): Promise<void> {
-    for (const one of [this.#controllerManager, this.#apiServer, this.#etcd]) {
+    for (const one of [this.#controllerManager, this.#apiServer, this.#etcd, this.#entrance]) {
       // What it holds is thrown away: there is nothing to wait for.
       one?.kill('SIGKILL');
       await one?.exited;
@@ -155,7 +165,23 @@ export class KubernetesCluster {
   }
 
   #run(program: Program, programArguments: readonly string[]): LabProcess {
-    return foreground([programPath(program), ...programArguments], join(this.directory, `${program}.log`));
+    return this.#foreground([programPath(program), ...programArguments], program);
+  }
+
+  #foreground(argv: readonly string[], name: string): LabProcess {
+    const { inside } = this.#options;
+    return foreground(inside === undefined ? argv : inNamespace(inside.namespace, argv), join(this.directory, `${name}.log`));
+  }
+
+  get #socket(): string {
+    return join(this.directory, 'kube-apiserver.sock');
+  }
+
+  /** Files are there in every network namespace: a socket file lets the test in. */
+  async #openEntrance(): Promise<void> {
+    const program = join(import.meta.dirname, 'entrance.ts');
+    this.#entrance = this.#foreground([process.execPath, program, this.#socket, String(this.#ports.apiServer)], 'entrance');
+    await this.#entrance.waitForLine(/open/);
   }
 
   /** Service accounts' keys, and the one user that is known by a token from the start. */
@@ -191,10 +217,10 @@ function etcdArguments(directory: string, clientPort: number, peerPort: number):
   ];
 }
 
-function apiServerArguments(directory: string, etcdPort: number, securePort: number): string[] {
+function apiServerArguments(directory: string, etcdPort: number, securePort: number, advertised: string | undefined): string[] {
   return [
     `--etcd-servers=http://127.0.0.1:${etcdPort}`,
-    '--bind-address=127.0.0.1',
+    ...(advertised === undefined ? ['--bind-address=127.0.0.1'] : ['--bind-address=::', `--advertise-address=${advertised}`]),
     `--secure-port=${securePort}`,
     `--cert-dir=${join(directory, 'certificates')}`,
     `--token-auth-file=${join(directory, 'tokens.csv')}`,

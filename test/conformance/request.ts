@@ -21,12 +21,13 @@ export interface ApiResponse {
 }
 
 /** One request on a connection of its own. Rejects where there is no answer. */
-export async function send({ server, certificateAuthority, token }: Credentials, request: ApiRequest): Promise<ApiResponse> {
+export async function send({ server, certificateAuthority, token, socket }: Credentials, request: ApiRequest): Promise<ApiResponse> {
   const { method = 'GET', path, body, contentType = 'application/json' } = request;
   const outgoing = httpsRequest(new URL(path, server), {
     method,
     ca: certificateAuthority,
     agent: false,
+    ...(socket === undefined ? {} : { socketPath: socket, servername: 'kubernetes.default.svc' }),
     headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': contentType }) },
   });
   outgoing.end(body === undefined ? undefined : JSON.stringify(body));

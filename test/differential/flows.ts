@@ -58,8 +58,8 @@ export function randomFlows(random: Random, objects: Objects, count: number): Fl
   return Array.from({ length: count }, () => {
     // Frontends more often than what is beside them.
     const destination = random.pick(destinations.length > 0 && !random.chance(5) ? destinations : all);
-    const odd = random.chance(12) ? aside(random, destination) : destination;
-    return { ...odd, ...randomSender(random, odd, objects) };
+    const meant = random.chance(12) ? aside(random, destination, destinations) : destination;
+    return { ...meant, ...randomSender(random, meant, objects) };
   });
 }
 
@@ -77,6 +77,8 @@ type Destination = Pick<Flow, 'destination' | 'kind' | 'protocol' | 'port' | 'se
 function destinationsOf(service: ApiObject, { slices }: Objects): Destination[] {
   const spec = specOf(service);
   const named = { service: service.metadata.name, affinity: spec.sessionAffinity === 'ClientIP' };
+  const { answered, proxied } = ingressOf(service);
+  const externalIPs = (spec.externalIPs ?? []).filter((address) => !answered.includes(address));
   const endpoints = slices.filter(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] === service.metadata.name);
   return spec.ports.flatMap(({ protocol, port, nodePort }): Destination[] => {
     const to =
@@ -85,8 +87,9 @@ function destinationsOf(service: ApiObject, { slices }: Objects): Destination[] 
     const nodePorts = ([4, 6] as const).flatMap((family) => [...nodeAddresses[family].slice(0, 3), family === 4 ? '10.99.0.9' : 'fd99::9']);
     return [
       ...spec.clusterIPs.map(to('cluster IP')),
-      ...ingressOf(service).map(to('load balancer IP')),
-      ...(spec.externalIPs ?? []).map(to('external IP')),
+      ...answered.map(to('load balancer IP')),
+      ...externalIPs.map(to('external IP')),
+      ...proxied.filter((address) => !externalIPs.includes(address)).map(to('elsewhere')),
       ...(nodePort === undefined ? [] : nodePorts.map((destination) => ({ ...to('node port')(destination), port: nodePort }))),
       ...endpoints.flatMap((slice) => {
         const listed = slice['endpoints'] as { addresses: string[] }[];
@@ -117,10 +120,13 @@ function strangers(): Destination[] {
 }
 
 /** A port or a protocol that the Service most likely does not have there. */
-function aside(random: Random, destination: Destination): Destination {
-  const port = destination.port + random.pick([5, 10, 1_000]);
+function aside(random: Random, destination: Destination, all: readonly Destination[]): Destination {
+  const port = destination.port + random.pick([-1, 1, 5, 10, 1_000]);
   const protocol = random.pick<Protocol>(['TCP', 'UDP', 'SCTP']);
-  return { ...destination, ...random.pick([{ port }, { protocol }]), kind: 'unused port', affinity: false };
+  const meant: Destination = { ...destination, ...random.pick([{ port }, { protocol }]) };
+  const same = (other: Destination): boolean =>
+    (['destination', 'port', 'protocol'] as const).every((field) => other[field] === meant[field]);
+  return all.find(same) ?? { ...meant, kind: 'unused port', affinity: false };
 }
 
 function randomSender(

@@ -29,7 +29,8 @@ export class KubeProxySide {
   /** Another kube-proxy in place of the one before, whose rules it finds. */
   async enter(environment: Environment): Promise<void> {
     await this.#proxy?.stop();
-    this.#api.put(...fixedObjects(environment));
+    // kube-proxy 1.36 asks for the zone to be told to it only after its watch has begun, and may miss the first answer. So the zone comes later.
+    this.#api.put(...fixedObjects({ ...environment, zone: '' }));
     const { nodePortAddresses, podsKnown } = environment;
     this.#proxy = startKubeProxy({
       namespace: this.stand.namespace,
@@ -38,8 +39,13 @@ export class KubeProxySide {
       config: {
         ...(podsKnown ? { detectLocalMode: 'ClusterCIDR', clusterCIDR: podPrefixes.join(',') } : {}),
         ...(nodePortAddresses.length > 0 ? { nodePortAddresses } : {}),
+        logging: { vmodule: [{ filePattern: 'proxier', verbosity: 4 }] },
       },
     });
+    if (environment.zone === '') return;
+    await this.program({ services: [], slices: [] });
+    this.#api.put(...fixedObjects(environment));
+    await this.#proxy.process.waitForLine(/"Updated proxier node topology labels".*topology.kubernetes.io\/zone/, 30_000);
   }
 
   /** Resolves when the rules for exactly these objects are in the kernel. */

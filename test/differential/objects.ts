@@ -89,10 +89,12 @@ export function specOf(service: ApiObject): ServiceSpec {
   return service.spec as ServiceSpec;
 }
 
-/** Addresses in the status, whatever their mode. */
-export function ingressOf(service: ApiObject): string[] {
-  const { loadBalancer } = service['status'] as { loadBalancer: { ingress?: { ip?: string }[] } };
-  return (loadBalancer.ingress ?? []).flatMap(({ ip }) => ip ?? []);
+/** Addresses in the status: those that the nodes answer for, and those of a load balancer that answers itself. */
+export function ingressOf(service: ApiObject): { readonly answered: readonly string[]; readonly proxied: readonly string[] } {
+  const { loadBalancer } = service['status'] as { loadBalancer: { ingress?: { ip?: string; ipMode?: string }[] } };
+  const of = (proxied: boolean): string[] =>
+    (loadBalancer.ingress ?? []).flatMap(({ ip, ipMode }) => ((ipMode === 'Proxy') === proxied ? (ip ?? []) : []));
+  return { answered: of(false), proxied: of(true) };
 }
 
 /** The Service's number, which is in the names of its objects. */

@@ -149,6 +149,7 @@ async function makeNamespaces(name: string): Promise<void> {
       `route replace 10.99.0.0/24 via ${gateways.outside[0]} dev outside onlink`,
       `route add default via ${gateways.outside[0]} dev outside onlink`,
       `route add ${podRanges[4]} via ${gateways.pods[0]} dev pods onlink`,
+      `route add fd99::/64 via ${gateways.outside[1]} dev outside onlink metric 1`,
       `route add ::/0 via ${gateways.outside[1]} dev outside onlink`,
       `route add ${podRanges[6]} via ${gateways.pods[1]} dev pods onlink`,
     ],

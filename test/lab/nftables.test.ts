@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DataplaneError, type ApplyResult } from '../../src/dataplane/dataplane.ts';
 import { ElementList } from '../../src/dataplane/nftables/element-list.ts';
 import { elementFromText, keyText } from '../../src/dataplane/nftables/element-text.ts';
-import { routeCheckInterval } from '../../src/dataplane/nftables/limits.ts';
 import { commandPorts, NftablesDataplane, type NftablesPorts } from '../../src/dataplane/nftables/nftables.ts';
 import type { NftExecutor, Transaction } from '../../src/dataplane/nftables/executor.ts';
 import { machinePorts, namespaceNamed } from '../../src/dataplane/nftables/ports.ts';
@@ -14,7 +13,6 @@ import type { Backend, Frontend, NodeForwarding, Protocol, ServiceForwarding } f
 import { hostPrefix, maskedPrefix, prefix } from '../../src/net/prefix.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { silentLog } from '../../src/system/log.ts';
-import { VirtualClock } from '../../src/system/virtual-clock.ts';
 import { blockedAddress, clientAddress, inside, namespaceOf, nodeAddress, OneNode, podAddress, podPort } from './dataplane/one-node.ts';
 
 const families: readonly Family[] = [4, 6];
@@ -66,9 +64,12 @@ const services: ReadonlyMap<string, ServiceForwarding> = new Map(
     internalLocal: everywhere({ host: 3, at: clusterIp }, { policy: 'Local', useLocal: [1] }),
     internalLocalNone: everywhere({ host: 4, at: clusterIp }, { policy: 'Local', use: [3] }),
     affinity: [
-      ...everywhere({ host: 5, at: clusterIp }, { affinitySeconds: 10_800 }),
-      ...everywhere({ host: 15, at: external }, { affinitySeconds: 60, policy: 'Local', useLocal: [1, 2] }),
-      ...everywhere({ nodePort: 30_005 }, { affinitySeconds: 2 }),
+      ...everywhere({ host: 5, at: clusterIp }, { affinity: { seconds: 10_800, servicePort: 'affinity' } }),
+      ...everywhere(
+        { host: 15, at: external },
+        { affinity: { seconds: 60, servicePort: 'affinity Local' }, policy: 'Local', useLocal: [1, 2] },
+      ),
+      ...everywhere({ nodePort: 30_005 }, { affinity: { seconds: 2, servicePort: 'affinity NodePort' } }),
     ],
     hairpin: everywhere({ host: 6, at: clusterIp }, { use: [1] }),
     balancer: [...everywhere({ host: 10, at: external }, {}), ...everywhere({ nodePort: 30_001 }, {})],
@@ -239,7 +240,7 @@ describe.each(cells)('IPv$family $protocol', ({ family, protocol }) => {
 
 describe('session affinity', () => {
   const affine = (family: Family, use: readonly number[]): ServiceForwarding => ({
-    frontends: everywhere({ host: 20, at: external }, { affinitySeconds: 60, use }).filter(
+    frontends: everywhere({ host: 20, at: external }, { affinity: { seconds: 60, servicePort: 'affine' }, use }).filter(
       (each) => each.backends[0]?.address.family === family,
     ),
   });
@@ -306,6 +307,22 @@ describe('changes', () => {
     await successor.close();
     await restart();
     expect((await connection.end()).failure).toBe('');
+  });
+
+  test.each(families)('IPv%i: a table of an older layout is replaced at the start, without a gap', async (family) => {
+    const table = `${family === 4 ? 'ip' : 'ip6'} herald`;
+    const staying = await lab.connection('client', external(family, 10), 80);
+    await dataplane.close();
+    inside('node', `nft delete chain ${table} ${markerChain(14)}`, `nft add chain ${table} layout_1_bit_14`);
+    const request = lab.request('client', { protocol: 'TCP', address: external(family, 10), port: 80, count: 400 });
+    await restart();
+    const listed = inside('node', `nft list table ${table}`);
+    expect(listed).toContain(markerChain(14));
+    expect(listed).not.toContain('layout_1_bit_14');
+    expect(Object.keys((await request).counts).filter((name) => !name.startsWith('pod'))).toEqual([]);
+    const ended = await staying.end();
+    expect(ended.failure).toBe('');
+    expect(ended.answers).toBeGreaterThan(0);
   });
 
   test.each(families)('IPv%i: endpoints are replaced under connections without an error', async (family) => {
@@ -424,29 +441,17 @@ describe('unreachable routes', () => {
     );
 
   test('they are a whole set, survive a restart and lose leftovers', async () => {
-    await dataplane.setUnreachable([prefix('198.51.100.0/24'), prefix('fd77::/64')]);
+    const first = new NftablesDataplane(ports());
+    await first.setUnreachable([prefix('198.51.100.0/24'), prefix('fd77::/64')]);
     expect(routes()).toEqual(['198.51.100.0/24', 'fd77::/64']);
-    await dataplane.setUnreachable([prefix('198.51.100.0/24'), prefix('203.0.113.7/32')]);
+    await first.setUnreachable([prefix('198.51.100.0/24'), prefix('203.0.113.7/32')]);
     expect(routes()).toEqual(['198.51.100.0/24', '203.0.113.7']);
+    await first.close();
     const successor = new NftablesDataplane(ports());
     await successor.setUnreachable([prefix('fd78::/64')]);
     expect(routes()).toEqual(['fd78::/64']);
+    await successor.setUnreachable([]);
     await successor.close();
-  });
-
-  test('a route and a rule that somebody removes are set again', async () => {
-    const clock = new VirtualClock();
-    const agent = new NftablesDataplane({ ...ports(), clock });
-    await agent.setUnreachable([prefix('198.51.100.0/24'), prefix('fd77::/64')]);
-    inside('node', 'ip route del unreachable 198.51.100.0/24 table 152');
-    inside('node', 'ip -6 rule del pref 32152');
-    const repaired = new Promise<void>((resolve) => agent.onRepair(() => resolve()));
-    clock.advance(routeCheckInterval);
-    await repaired;
-    expect(routes()).toEqual(['198.51.100.0/24', 'fd77::/64']);
-    expect(inside('node', 'ip -6 rule')).toContain('lookup 152');
-    await agent.setUnreachable([]);
-    await agent.close();
   });
 
   test.each([4, 6] as const)(

@@ -1,8 +1,9 @@
 import { formatAddress, parseAddress } from '../../net/address.ts';
+import type { Protocol } from '../../net/frontend.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { maximumOutputBytes } from '../nftables/limits.ts';
 import { runCommand, type CommandLine } from '../run-command.ts';
-import type { ConntrackCleaner, Flow, FlowProtocol, StaleFlows } from './conntrack-cleaner.ts';
+import type { ConntrackCleaner, Flow, StaleFlows } from './conntrack-cleaner.ts';
 
 const bounds = { timeout: 30_000, outputBytes: maximumOutputBytes };
 
@@ -14,29 +15,31 @@ export function conntrackCommand(prefix: readonly string[] = []): ConntrackClean
     const outcome = await runCommand(command, '', bounds);
     // No flow there is exit status 1 with this text.
     if (outcome.status === 0 || outcome.stderr.includes('0 flow entries')) return outcome.stdout;
-    throw new DataplaneError(/permitted/.test(outcome.stderr) ? 'permission' : 'failed', outcome.stderr.trim().slice(0, 500));
+    throw new DataplaneError(/permitted|CAP_NET_ADMIN/.test(outcome.stderr) ? 'permission' : 'failed', outcome.stderr.trim().slice(0, 500));
   };
   return {
-    async delete(flows) {
-      await conntrack(deletion(flows));
+    async delete(stale) {
+      for (const flows of stale) await conntrack(deletion(flows));
     },
-    async list() {
-      const flows: Flow[] = [];
+    async each(see) {
       for (const family of ['ipv4', 'ipv6']) {
-        for (const protocol of ['UDP', 'SCTP'] as const) {
-          const listing = await conntrack(['-L', '-f', family, '-p', protocol.toLowerCase()]);
+        for (const protocol of ['TCP', 'UDP', 'SCTP'] as const) {
+          const listing = await conntrack(['-L', '-f', family, '-p', protocol.toLowerCase(), ...(protocol === 'TCP' ? unanswered : [])]);
           for (const line of listing.split('\n')) {
             const flow = readFlow(protocol, line);
-            if (flow !== undefined) flows.push(flow);
+            if (flow !== undefined) see(flow);
           }
         }
       }
-      return flows;
     },
+    close: () => undefined,
   };
 }
 
-function deletion({ protocol, destination, port, replySource, replyPort }: StaleFlows): string[] {
+/** Connections of TCP to which nobody has said anything. */
+const unanswered = ['--state', 'SYN_SENT'] as const;
+
+function deletion({ protocol, destination, port, replySource, replyPort, unreplied }: StaleFlows): string[] {
   const family = replySource.family === 4 ? 'ipv4' : 'ipv6';
   const args = [
     '-D',
@@ -51,11 +54,12 @@ function deletion({ protocol, destination, port, replySource, replyPort }: Stale
   ];
   if (destination !== undefined) args.push('--orig-dst', formatAddress(destination));
   if (replyPort !== undefined) args.push('--reply-port-src', String(replyPort));
+  if (unreplied === true) args.push(...unanswered);
   return args;
 }
 
 /** "udp 17 29 src=a dst=b sport=1 dport=2 [UNREPLIED] src=c dst=a sport=3 dport=1 mark=0 use=1": both directions of a flow. */
-export function readFlow(protocol: FlowProtocol, line: string): Flow | undefined {
+export function readFlow(protocol: Protocol, line: string): Flow | undefined {
   const match = /\bdst=(?<to>\S+) sport=\d+ dport=(?<port>\d+) .*?\bsrc=(?<from>\S+) dst=\S+ sport=(?<replyPort>\d+)/.exec(line)?.groups;
   if (match === undefined) return undefined;
   const [destination, replySource] = [parseAddress(match['to'] ?? ''), parseAddress(match['from'] ?? '')];
@@ -66,5 +70,6 @@ export function readFlow(protocol: FlowProtocol, line: string): Flow | undefined
     port: Number(match['port']),
     replySource: replySource.value,
     replyPort: Number(match['replyPort']),
+    replied: !line.includes('[UNREPLIED]'),
   };
 }

@@ -10,7 +10,7 @@ import { netfilterHeaderBytes } from '../nftables/netlink/batch.ts';
 import { elementListAttributes, messages, protocolFamily, ruleAttributes } from '../nftables/netlink/constants.ts';
 import { Conversation } from '../nftables/netlink/conversation.ts';
 import { followEvents } from '../nftables/netlink/follow-events.ts';
-import { entriesOf } from '../nftables/netlink/read-table.ts';
+import { entriesOf } from '../nftables/netlink/entries.ts';
 import { limits } from './limits.ts';
 import { maskedBit } from './masquerade-bit.ts';
 import { frontendOfKey, kubeProxyMaps, kubeProxyTable, masqueradeChain } from './nftables-maps.ts';
@@ -138,7 +138,7 @@ export class NftablesReader {
     const part = kubeProxyMaps[textIn(byType, elementListAttributes.set)];
     if (part === undefined) return;
     for (const { key } of entriesOf(attributes)) {
-      const frontend = frontendOfKey(family, key);
+      const frontend = frontendOfKey(family, Buffer.from(key, 'latin1'));
       if (frontend === undefined) continue;
       if (message.type === messages.newElement) this.#seen.add(part, frontend);
       else this.#seen.delete(part, frontend);
@@ -201,7 +201,7 @@ async function readFamily(conversation: Conversation, family: Family, parts: Rea
     present = true;
     for (const payload of payloads) {
       for (const { key } of entriesOf(payload)) {
-        const frontend = frontendOfKey(family, key);
+        const frontend = frontendOfKey(family, Buffer.from(key, 'latin1'));
         if (frontend !== undefined && parts[part].size < limits.frontends) parts[part].add(frontend);
       }
     }

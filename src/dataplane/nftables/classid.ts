@@ -1,9 +1,10 @@
-import type { Hashed } from '../../net/connection-hash.ts';
+import type { Address } from '../../net/address.ts';
+import { slotOf, type Hashed } from '../../net/connection-hash.ts';
 import { exactSlots, maximumSlots } from './limits.ts';
 
 /**
- * 32-bit numbers of nft's type classid, which `meta priority` carries from lookup to lookup. Three kinds that never meet:
- * a class (major 0x1..0x33, minor the number of slots), a slot (major 0) and a backend id (highest bit set).
+ * 32-bit numbers of nft's type classid, which `meta priority` carries from lookup to lookup. Four kinds: a class (major
+ * 0x1..0x33, minor the number of slots), a slot (major 0), an affinity id and a backend id.
  */
 export type Kind = 'internal' | 'internal_local' | 'external' | 'external_local';
 
@@ -47,23 +48,41 @@ export function slotsFor(backends: number): number {
   return slotCounts.find((count) => count >= backends) ?? maximumSlots;
 }
 
+const timeoutBits = 6;
+const hashBits = 32 - timeoutBits;
+
+/** Of an affinity id the bits that say the timeout. */
+export const timeoutMask = `0x${(((2 ** timeoutBits - 1) << hashBits) >>> 0).toString(16)}`;
+
+/** An affinity id of the timeout with this index (0..63) and nothing else. */
+export function timeoutId(index: number): string {
+  return numberText((index << hashBits) >>> 0);
+}
+
 /**
- * Ids for the backends of one frontend, by text such as "10.0.0.1 . 8080": a hash (FNV-1a), so that a client that is
- * remembered by id stays with its backend whatever others come and go. Among themselves they are distinct: the later
- * one (in the order given) of a collision takes the next free id.
+ * Names a port of a service among all clients that are remembered, the same in every process: six bits for the timeout, which
+ * is all that a rule must know of it, and a hash. Of a thousand ports with the same timeout two have the same id with a probability
+ * below one in a hundred: a client of both of them is remembered for the one that it used last.
  */
-export function backendIds(backends: readonly string[]): ReadonlyMap<string, string> {
-  const taken = new Set<number>();
-  const ids = new Map<string, string>();
-  for (const backend of backends) {
-    if (ids.has(backend)) continue;
-    // 0xffffffff is TC_H_ROOT, which nft prints as a word.
-    let id = (fnv(backend) | 0x8000_0000) >>> 0;
-    while (taken.has(id) || id === 0xffff_ffff) id = (id + 1) % 0x1_0000_0000 || 0x8000_0000;
-    taken.add(id);
-    ids.set(backend, `${(id >>> 16).toString(16)}:${(id & 0xffff).toString(16)}`);
-  }
-  return ids;
+export function affinityId(timeout: number, servicePort: string): string {
+  // All zeros and all ones are TC_H_UNSPEC and TC_H_ROOT, which nft prints as words.
+  const hash = 1 + (fnv(servicePort) % (2 ** hashBits - 2));
+  return numberText(((timeout << hashBits) | hash) >>> 0);
+}
+
+/** What the hash of a backend is scaled to: never TC_H_ROOT. */
+export const backendIdModulus = 0xffff_ffff;
+
+/**
+ * The id of a backend, which the kernel computes from where it has sent a packet, and we for the map that leads back there
+ * (seed and words as in src/net/connection-hash.ts).
+ */
+export function backendId(backend: { readonly address: Address; readonly port: number }): string {
+  return numberText(slotOf('connection', backend.address, backend.port, backendIdModulus));
+}
+
+function numberText(value: number): string {
+  return `${(value >>> 16).toString(16)}:${(value & 0xffff).toString(16)}`;
 }
 
 /** FNV-1a, 32 bits. */

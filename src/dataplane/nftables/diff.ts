@@ -50,6 +50,10 @@ export class Difference {
     this.#known = known;
   }
 
+  get size(): number {
+    return this.deletes.size + this.adds.size;
+  }
+
   /** Of the elements that changes touched: for `SharedElements.record`. */
   get shared(): Users {
     return this.#shared;

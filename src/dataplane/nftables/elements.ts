@@ -9,8 +9,8 @@ import {
   type SlotTable,
 } from '../../net/frontend.ts';
 import { comparePrefixes, prefix, prefixContains, withoutPrefix, type Prefix } from '../../net/prefix.ts';
-import { backendIds, classOf, hashedClass, rejectClass, slotsFor, slotText, type Kind } from './classid.ts';
-import { affinityLadder, type AffinitySeconds, type SetName } from './layout.ts';
+import { affinityId, backendId, classNumber, classOf, hashedClass, rejectClass, slotsFor, slotText, type Kind } from './classid.ts';
+import { affinityLadder, type SetName } from './layout.ts';
 import { maximumSlots } from './limits.ts';
 import { addressOctets, classOctets, portOctets, protocolOctets, rangeOctets, type Octets } from './octets.ts';
 
@@ -42,7 +42,6 @@ export function frontendElements(frontend: Frontend): FrontendElements {
   const family = frontendFamily(match);
   const key = matchKey(match);
   const view = match.kind === 'address' ? addressSets : nodePortSets;
-  const seconds = frontend.affinitySeconds === undefined ? undefined : affinityTimeout(frontend.affinitySeconds);
   const elements: Element[] = [];
   const add = (set: SetName, key: Octets, value?: Octets): void => {
     elements.push(value === undefined ? { family, set, key } : { family, set, key, value });
@@ -61,18 +60,20 @@ export function frontendElements(frontend: Frontend): FrontendElements {
     return { ok: true, elements };
   }
 
-  const { slots } = frontend;
+  const { slots, affinity } = frontend;
   const usable = slots === undefined ? frontend.backends.slice(0, maximumSlots) : frontend.backends;
   const local = frontend.policy === 'Local' ? frontend.localBackends.slice(0, maximumSlots) : [];
   add(view.frontends, key, classOctets(classOfFrontend(frontend, slotsFor(usable.length))));
-  if (seconds !== undefined) add(`${view.sticky}${seconds}`, key);
-  // One numbering for both views, so that a client keeps its backend when the policy changes.
-  const ids = seconds === undefined ? undefined : idsOf([...usable, ...local]);
-  if (slots === undefined) addBackends(add, { backends: view.backends, picks: view.picks }, key, usable, ids);
+  if (affinity !== undefined) {
+    add(view.affinityIds, key, classOctets(affinityId(affinityTimeout(affinity.seconds), affinity.servicePort)));
+    addRemembered(add, view.backends, key, usable);
+    addRemembered(add, view.backendsLocal, key, local);
+  }
+  if (slots === undefined) addBackends(add, view.backends, key, usable);
   else addSlots(add, view.backends, key, usable, slots);
   if (local.length > 0) {
     add(view.frontendsLocal, key, classOctets(slotText(slotsFor(local.length))));
-    addBackends(add, { backends: view.backendsLocal, picks: view.picksLocal }, key, local, ids);
+    addBackends(add, view.backendsLocal, key, local);
   }
   const hairpins = new Set<Octets>();
   for (const backend of [...usable, ...local]) {
@@ -112,23 +113,21 @@ function unmasqueraded({ podPrefixes, podInterfaces = [], masqueradeAll = false 
   return known ? podPrefixes : everything;
 }
 
-/** The number of seconds a client is remembered: the first on the ladder that is not below what is asked. */
-export function affinityTimeout(seconds: number): AffinitySeconds {
-  return affinityLadder.find((step) => step >= seconds) ?? 86_400;
+/** The index on the ladder of the first timeout that is not below these seconds. */
+export function affinityTimeout(seconds: number): number {
+  const index = affinityLadder.findIndex((step) => step >= seconds);
+  return index < 0 ? affinityLadder.length - 1 : index;
 }
 
 type Add = (set: SetName, key: Octets, value?: Octets) => void;
 type BackendSets = 'backends' | 'backends_local' | 'nodeport_backends' | 'nodeport_backends_local';
-type PickSets = 'picks' | 'picks_local' | 'nodeport_picks' | 'nodeport_picks_local';
 
 const addressSets = {
   frontends: 'frontends',
   frontendsLocal: 'frontends_local',
   backends: 'backends',
   backendsLocal: 'backends_local',
-  picks: 'picks',
-  picksLocal: 'picks_local',
-  sticky: 'sticky_',
+  affinityIds: 'affinity_ids',
   restricted: 'restricted',
   allowedSources: 'allowed_sources',
 } as const;
@@ -138,29 +137,29 @@ const nodePortSets = {
   frontendsLocal: 'nodeports_local',
   backends: 'nodeport_backends',
   backendsLocal: 'nodeport_backends_local',
-  picks: 'nodeport_picks',
-  picksLocal: 'nodeport_picks_local',
-  sticky: 'nodeport_sticky_',
+  affinityIds: 'nodeport_affinity_ids',
   restricted: 'nodeport_restricted',
   allowedSources: 'nodeport_allowed_sources',
 } as const;
 
-/** Slots filled round-robin; with ids, slots lead to ids and ids to backends. */
-function addBackends(
-  add: Add,
-  sets: { readonly backends: BackendSets; readonly picks: PickSets },
-  key: Octets,
-  backends: readonly Backend[],
-  ids: ReadonlyMap<Octets, Octets> | undefined,
-): void {
+/** Slots filled round-robin. */
+function addBackends(add: Add, set: BackendSets, key: Octets, backends: readonly Backend[]): void {
   const distinct = [...new Set(backends.map(backendOctets))];
   const slots = slotsFor(backends.length);
-  for (let slot = 0; slot < slots; slot++) {
-    const backend = distinct[slot % distinct.length] ?? '';
-    if (ids === undefined) add(sets.backends, key + slotOctets(slot), backend);
-    else add(sets.picks, key + slotOctets(slot), ids.get(backend) ?? '');
+  for (let slot = 0; slot < slots; slot++) add(set, key + slotOctets(slot), distinct[slot % distinct.length] ?? '');
+}
+
+/**
+ * The way back to the backend of a client that is remembered. One whose id is that of another, or of a slot, is left out, and its
+ * clients are balanced afresh: hashes of 32 bits are rarely the same.
+ */
+function addRemembered(add: Add, set: BackendSets, key: Octets, backends: readonly Backend[]): void {
+  const ids = new Map<string, Backend>();
+  for (const backend of backends) {
+    const id = backendId(backend);
+    if (!ids.has(id) && classNumber(id) >= maximumSlots) ids.set(id, backend);
   }
-  if (ids !== undefined) for (const backend of distinct) add(sets.backends, key + (ids.get(backend) ?? ''), backend);
+  for (const [id, backend] of ids) add(set, key + classOctets(id), backendOctets(backend));
 }
 
 function addSlots(add: Add, set: BackendSets, key: Octets, backends: readonly Backend[], { backendOf }: SlotTable): void {
@@ -168,19 +167,13 @@ function addSlots(add: Add, set: BackendSets, key: Octets, backends: readonly Ba
   for (const [slot, backend] of backendOf.entries()) add(set, key + slotOctets(slot), octets[backend] ?? '');
 }
 
-/** Backend to id. */
-function idsOf(backends: readonly Backend[]): ReadonlyMap<Octets, Octets> {
-  const ids = backendIds(backends.map(backendText));
-  return new Map(backends.map((backend) => [backendOctets(backend), classOctets(ids.get(backendText(backend)) ?? '')]));
-}
-
 const slots: Octets[] = [];
 const slotOctets = (slot: number): Octets => (slots[slot] ??= classOctets(slotText(slot)));
 
 function classOfFrontend(frontend: Frontend, drawn: number): string {
-  const { slots, affinitySeconds } = frontend;
+  const { slots, affinity } = frontend;
   if (slots !== undefined) return hashedClass(slots.hashed, slots.backendOf.length);
-  return classOf(kindOf(frontend), affinitySeconds !== undefined, drawn);
+  return classOf(kindOf(frontend), affinity !== undefined, drawn);
 }
 
 function kindOf(frontend: Frontend): Kind {
@@ -198,11 +191,6 @@ function backendOctets(backend: Backend): Octets {
   return addressOctets(backend.address) + portOctets(backend.port);
 }
 
-/** What the id of a backend is made from. */
-function backendText(backend: Backend): string {
-  return `${formatAddress(backend.address)} . ${backend.port}`;
-}
-
 /** The planner never produces these; a frontend that cannot be expressed is reported, not guessed at. */
 export function frontendProblem(frontend: Frontend): string | undefined {
   const { match } = frontend;
@@ -218,8 +206,8 @@ export function frontendProblem(frontend: Frontend): string | undefined {
   return undefined;
 }
 
-function slotsProblem({ match, scope, policy, backends, affinitySeconds }: Frontend, { backendOf }: SlotTable): string | undefined {
-  if (match.kind === 'nodePort' || scope === 'internal' || policy === 'Local' || affinitySeconds !== undefined)
+function slotsProblem({ match, scope, policy, backends, affinity }: Frontend, { backendOf }: SlotTable): string | undefined {
+  if (match.kind === 'nodePort' || scope === 'internal' || policy === 'Local' || affinity !== undefined)
     return 'slots are for an external address under policy Cluster without session affinity';
   if (!slotTableSizes.some((size) => size === backendOf.length)) return `there is no table of ${backendOf.length} slots`;
   return backendOf.every((backend) => backend < backends.length) ? undefined : 'a slot has no backend';

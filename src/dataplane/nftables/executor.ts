@@ -1,6 +1,15 @@
+import { DataplaneError } from '../dataplane.ts';
 import type { ElementList } from './element-list.ts';
 import type { TableListing } from './listing.ts';
 import type { Skeleton } from './skeleton.ts';
+
+/** The kernel may have made a change, or not: its answer was lost. What it has must be read. */
+export class OutcomeUnknown extends DataplaneError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('failed', message, options);
+    this.name = 'OutcomeUnknown';
+  }
+}
 
 /** One change of our tables: all of it or nothing. In this order. */
 export interface Transaction {
@@ -40,6 +49,7 @@ export interface Monitor {
  * Failures are DataplaneError: `unavailable`, `permission`, or `failed` with the kernel's words.
  */
 export interface NftExecutor {
+  /** `failed`: nothing has changed, unless it is OutcomeUnknown. */
   run(transaction: Transaction): Promise<void>;
   /** Removes both tables, whatever is in them, if they are there. */
   removeTables(): Promise<void>;

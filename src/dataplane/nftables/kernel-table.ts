@@ -7,8 +7,9 @@ import { DataplaneError } from '../dataplane.ts';
 import { divideFound } from './adoption.ts';
 import { Difference, SharedElements } from './diff.ts';
 import { ElementList } from './element-list.ts';
-import type { NftExecutor } from './executor.ts';
+import { OutcomeUnknown, type NftExecutor } from './executor.ts';
 import { families } from './layout.ts';
+import { elementsPerTransaction } from './limits.ts';
 import type { Skeleton } from './skeleton.ts';
 import { elementsOf, frontendOf, type Target } from './target.ts';
 import { Turn } from './turn.ts';
@@ -42,8 +43,9 @@ const adoptedOwner = 'adopted';
 /**
  * Our two tables in the kernel and what we know of them. Not for concurrent use: the caller serialises.
  *
- * A batch is one transaction for both families. When the kernel refuses it, an empty transaction tells whether anything
- * works at all; then the batch is halved until the owner at fault is alone.
+ * A batch is one transaction for both families, or a few when it is large: the kernel's memory for one grows with it, and events
+ * take kilobytes for each element where anybody listens on this machine. When the kernel refuses one, an empty transaction
+ * tells whether anything works at all; then it is halved until the owner at fault is alone.
  */
 export class KernelTable {
   readonly #executor: NftExecutor;
@@ -79,6 +81,7 @@ export class KernelTable {
     const creation: Skeleton[] = [];
     const revisions: number[] = [];
     let existed = true;
+    let replaces = false;
     for (const family of families) {
       const wanted = skeletonOf(family);
       const listing = await this.#executor.readTable(wanted);
@@ -87,6 +90,7 @@ export class KernelTable {
         for (const element of listing.elements) found.push(element);
         revisions.push(...listing.revisions);
       } else {
+        replaces ||= listing !== undefined;
         this.#log.info({ family, existed: listing !== undefined }, 'nftables table is created');
         creation.push(wanted);
       }
@@ -101,9 +105,10 @@ export class KernelTable {
     for (const element of rest) shared.use(element);
     this.#shared = shared;
     this.#revisions = revisions;
-    const changes = new Map<string, Target | undefined>([[adoptedOwner, undefined]]);
-    for (const owner of owned.keys()) changes.set(owner, targets.get(owner));
-    const result = await this.commit(changes, creation);
+    const changes: Change[] = [{ owner: adoptedOwner, target: undefined }];
+    for (const owner of owned.keys()) changes.push({ owner, target: targets.get(owner) });
+    // Traffic that an older table forwards is not to notice that it is replaced: all of it at once.
+    const result = await this.#commit(changes, creation, replaces ? Number.POSITIVE_INFINITY : elementsPerTransaction);
     // What the frontends were before the table was read again is what their flows were made with.
     const committed = [...previous].flatMap(([owner, target]) => {
       const before = frontendOf(target);
@@ -112,15 +117,13 @@ export class KernelTable {
     return { ...result, committed };
   }
 
-  /** Changes some owners; undefined: it is gone. `creation`: tables to make before, in the same transaction. */
-  async commit(targets: ReadonlyMap<string, Target | undefined>, creation: readonly Skeleton[] = []): Promise<CommitResult> {
-    const changes = [...targets].map(([owner, target]): Change => ({ owner, target }));
-    const run = new Run();
-    if (await this.#attempt(changes, creation, run)) return run;
-    await this.#transaction(creation, new Difference(this.#shared));
-    if (creation.length > 0) run.transactions++;
-    await this.#bisect(changes, run);
-    return run;
+  /** Changes some owners; undefined: it is gone. */
+  commit(targets: ReadonlyMap<string, Target | undefined>): Promise<CommitResult> {
+    return this.#commit(
+      [...targets].map(([owner, target]) => ({ owner, target })),
+      [],
+      elementsPerTransaction,
+    );
   }
 
   /** Removes both tables, whatever is in them. */
@@ -131,12 +134,31 @@ export class KernelTable {
     this.#revisions = [];
   }
 
+  /**
+   * `creation`: tables to make before, in the same transaction as the first changes. `bound`: elements after which a transaction
+   * ends; one owner's are always in one.
+   */
+  async #commit(changes: readonly Change[], creation: readonly Skeleton[], bound: number): Promise<CommitResult> {
+    const run = new Run();
+    for (let start = 0; start < changes.length;) {
+      const { difference, part } = await this.#difference(changes, start, bound);
+      const create = start === 0 ? creation : [];
+      start += part.length;
+      if (await this.#attempt(part, difference, create, run)) continue;
+      await this.#transaction(create, new Difference(this.#shared));
+      if (create.length > 0) run.transactions++;
+      await this.#bisect(part, run);
+    }
+    return run;
+  }
+
   async #bisect(changes: readonly Change[], run: Run): Promise<void> {
     const [only] = changes;
     if (only === undefined) return;
     const half = Math.ceil(changes.length / 2);
     for (const part of changes.length === 1 ? [changes] : [changes.slice(0, half), changes.slice(half)]) {
-      if (await this.#attempt(part, [], run)) continue;
+      const { difference } = await this.#difference(part, 0, Number.POSITIVE_INFINITY);
+      if (await this.#attempt(part, difference, [], run)) continue;
       const [alone, ...others] = part;
       if (alone === undefined || others.length > 0) {
         await this.#bisect(part, run);
@@ -149,13 +171,12 @@ export class KernelTable {
   }
 
   /** One transaction; false: the kernel refuses it, and nothing has changed. */
-  async #attempt(changes: readonly Change[], creation: readonly Skeleton[], run: Run): Promise<boolean> {
-    const difference = await this.#difference(changes);
-    if (creation.length + difference.deletes.size + difference.adds.size > 0) {
+  async #attempt(changes: readonly Change[], difference: Difference, creation: readonly Skeleton[], run: Run): Promise<boolean> {
+    if (creation.length + difference.size > 0) {
       try {
         await this.#transaction(creation, difference);
       } catch (error) {
-        if (!(error instanceof DataplaneError) || error.code !== 'failed') throw error;
+        if (!(error instanceof DataplaneError) || error.code !== 'failed' || error instanceof OutcomeUnknown) throw error;
         run.error = error.message;
         return false;
       }
@@ -172,10 +193,19 @@ export class KernelTable {
     return true;
   }
 
-  async #difference(changes: readonly Change[]): Promise<Difference> {
+  /** What the changes from `start` on mean for the kernel, as many of them as make a transaction. */
+  async #difference(
+    changes: readonly Change[],
+    start: number,
+    bound: number,
+  ): Promise<{ readonly difference: Difference; readonly part: readonly Change[] }> {
     const turn = new Turn(this.#clock);
     const difference = new Difference(this.#shared);
-    for (const { owner, target } of changes) {
+    let end = start;
+    while (difference.size < bound) {
+      const change = changes[end++];
+      if (change === undefined) break;
+      const { owner, target } = change;
       const before = this.#present.get(owner);
       difference.include({
         before: before === undefined ? [] : elementsOf(before),
@@ -183,7 +213,8 @@ export class KernelTable {
       });
       if (turn.isOver) await turn.end();
     }
-    return difference.complete();
+    difference.complete();
+    return { difference, part: changes.slice(start, end) };
   }
 
   /** One transaction with a revision of its own. Creating the IPv4 table empties the revision set. */

@@ -52,11 +52,13 @@ const backend = ['address', 'port'] as const;
 
 /**
  * Session affinity is kept for one of these numbers of seconds, the first that is not below what a frontend asks: rules
- * are constant, and a rule that remembers a client names its timeout. 10800 is the default of Kubernetes, so it is first
- * in the order of lookups (see skeleton.ts).
+ * are constant, and a rule that remembers a client names its timeout. 64 of them, as an affinity id has six bits for it.
  */
-export const affinityLadder = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400] as const;
-export type AffinitySeconds = (typeof affinityLadder)[number];
+export const affinityLadder = [
+  1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 45, 50, 60, 75, 90, 100, 120, 125, 150, 180, 200, 240, 300, 360, 400, 450, 500, 600, 720,
+  800, 900, 1_000, 1_200, 1_500, 1_800, 2_100, 2_400, 2_700, 3_000, 3_600, 4_500, 5_400, 6_000, 7_200, 9_000, 10_000, 10_800, 12_600,
+  14_400, 18_000, 21_600, 25_200, 28_800, 32_400, 36_000, 43_200, 54_000, 64_800, 72_000, 86_400,
+] as const;
 
 /** The sets and maps that change with services; all else in the table is constant. */
 export const setShapes = {
@@ -66,16 +68,14 @@ export const setShapes = {
   frontends_local: { key: frontend, value: ['class'] },
   nodeports: { key: nodePort, value: ['class'] },
   nodeports_local: { key: nodePort, value: ['class'] },
-  /** Frontend and slot to backend; with session affinity, frontend and backend id to backend. */
+  /** Frontend and slot to backend; with session affinity also frontend and backend id to backend. */
   backends: { key: [...frontend, 'class'], value: backend },
   backends_local: { key: [...frontend, 'class'], value: backend },
   nodeport_backends: { key: [...nodePort, 'class'], value: backend },
   nodeport_backends_local: { key: [...nodePort, 'class'], value: backend },
-  /** With session affinity: frontend and slot to backend id. */
-  picks: { key: [...frontend, 'class'], value: ['class'] },
-  picks_local: { key: [...frontend, 'class'], value: ['class'] },
-  nodeport_picks: { key: [...nodePort, 'class'], value: ['class'] },
-  nodeport_picks_local: { key: [...nodePort, 'class'], value: ['class'] },
+  /** With session affinity: frontend to affinity id. */
+  affinity_ids: { key: frontend, value: ['class'] },
+  nodeport_affinity_ids: { key: nodePort, value: ['class'] },
   cluster_ips: { key: ['address'] },
   /** Where NodePorts are answered, as far as it is an address of the node. */
   nodeport_ips: { key: ['source'], interval: true },
@@ -92,15 +92,10 @@ export const setShapes = {
   nodeport_allowed_sources: { key: [...nodePort, 'source'], interval: true },
 } as const satisfies Record<string, SetShape>;
 
-export type StickySet = `sticky_${AffinitySeconds}` | `nodeport_sticky_${AffinitySeconds}`;
-export type SetName = keyof typeof setShapes | StickySet;
+export type SetName = keyof typeof setShapes;
 
 /** Every churning set of one table with its shape. */
-export const allSets: ReadonlyMap<SetName, SetShape> = new Map<SetName, SetShape>([
-  ...(Object.entries(setShapes) as [SetName, SetShape][]),
-  ...affinityLadder.map((seconds): [SetName, SetShape] => [`sticky_${seconds}`, { key: frontend }]),
-  ...affinityLadder.map((seconds): [SetName, SetShape] => [`nodeport_sticky_${seconds}`, { key: nodePort }]),
-]);
+export const allSets: ReadonlyMap<SetName, SetShape> = new Map(Object.entries(setShapes) as [SetName, SetShape][]);
 
 /** Sets whose keys begin with the fields of a frontend, with the number of these fields: their elements are of that frontend alone. */
 const frontendFields: ReadonlyMap<SetName, number> = new Map(
@@ -116,7 +111,7 @@ export function frontendLength(family: Family, set: SetName): number {
   return fieldsLength(family, (allSets.get(set)?.key ?? []).slice(0, frontendFields.get(set)));
 }
 
-/** The map that the kernel itself fills: frontend and client to backend id. */
+/** The map that the kernel itself fills: affinity id and client to backend id. */
 export const affinityMap = 'affinity';
 
 /** A set in the IPv4 table with one number: each transaction of ours writes another one, which tells it from foreign changes. */

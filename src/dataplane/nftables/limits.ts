@@ -12,6 +12,9 @@ export const maximumAffinityClients = 65_536;
 /** Elements in one statement of a script: keeps each netlink attribute below 64 KiB. */
 export const elementsPerStatement = 400;
 
+/** Elements after which a transaction ends and the next begins, unless it replaces a table. */
+export const elementsPerTransaction = 16_384;
+
 /** Octets of elements in one netlink message: an attribute's length field holds 65535. */
 export const elementBytesPerMessage = 32_768;
 
@@ -24,20 +27,11 @@ export const maximumAttempts = 5;
 /** Milliseconds after the first such attempt; after the second it is twice as long, and so on. */
 export const attemptPause = 20;
 
-/** Attempts to read a list that changes while it is read. */
-export const dumpAttempts = 20;
-
-/** Datagrams of a list, or of events, that are read in one turn of the event loop. */
-export const datagramsPerTurn = 32;
-
 /** Milliseconds of work on many elements, after which the event loop has its turn. */
 export const turnMilliseconds = 8;
 
 /** Elements of a transaction of ours whose events are listened to; of a larger one the number is compared. */
 export const maximumHeardElements = 10_000;
-
-/** Milliseconds between two looks for events on the netlink socket. */
-export const monitorPoll = 100;
 
 /** Bytes of output taken from one command; a listing of 300,000 elements is about 40 MB. */
 export const maximumOutputBytes = 512 * 1024 * 1024;
@@ -60,14 +54,20 @@ export const monitorSettle = 300;
 /** Bytes of one line of the monitor; the rest of a longer line is ignored, its beginning says all that is needed. */
 export const maximumMonitorLine = 4_096;
 
-/** Conntrack deletions that wait at any time; beyond, stale flows run into their time-out. */
+/** Kinds of flows to be forgotten that wait at any time; beyond, all flows are compared with the frontends. */
 export const maximumConntrackQueue = 4_096;
 
 /** Unreachable routes of one node. */
 export const maximumUnreachable = 10_000;
 
-/** Milliseconds between two looks for unreachable routes and rules that another program removed. */
+/**
+ * Milliseconds between two looks for unreachable routes and rules that another program removed, where no events tell of it; also
+ * until what could not be done is tried again.
+ */
 export const routeCheckInterval = 10_000;
+
+/** Milliseconds after events of routes have ended until they are asked for again. */
+export const routeWatchRestart = 1_000;
 
 /** Milliseconds after a repair that failed until the next attempt. */
 export const repairRetry = 5_000;

@@ -1,6 +1,6 @@
 import { DataplaneError } from '../dataplane.ts';
 import { followCommand, runCommand, type CommandLine, type CommandOutcome } from '../run-command.ts';
-import type { NftExecutor } from './executor.ts';
+import { OutcomeUnknown, type NftExecutor } from './executor.ts';
 import { tableFamily, tableName } from './layout.ts';
 import { commandTimeout, maximumMonitorLine, maximumOutputBytes } from './limits.ts';
 import { readListing } from './listing.ts';
@@ -18,7 +18,11 @@ export function nftCommand(prefix: readonly string[] = []): NftExecutor {
   };
   const bounds = { timeout: commandTimeout, outputBytes: maximumOutputBytes };
   const runScript = async (lines: readonly string[]): Promise<void> => {
-    const outcome = await runCommand(commandLine('-f', '-'), `${lines.join('\n')}\n`, bounds);
+    const outcome = await runCommand(commandLine('-f', '-'), `${lines.join('\n')}\n`, bounds).catch((error: unknown) => {
+      // Ended in the middle of its work, perhaps after the kernel had done it.
+      if (error instanceof DataplaneError && error.code === 'failed') throw new OutcomeUnknown(error.message, { cause: error });
+      throw error;
+    });
     if (outcome.status !== 0) throw errorOf(outcome);
   };
   return {

@@ -4,7 +4,7 @@ import type { Prefix } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { conntrackCommand } from '../conntrack/conntrack-command.ts';
-import { staleFlows, strayFlows, type ConntrackCleaner, type StaleFlows } from '../conntrack/conntrack-cleaner.ts';
+import { kindText, staleFlows, strayFinder, type ConntrackCleaner, type StaleFlows } from '../conntrack/conntrack-cleaner.ts';
 import { DataplaneError, type ApplyResult, type Dataplane, type ForwardingChanges, type QuarantinedFrontend } from '../dataplane.ts';
 import { ipCommand } from '../routes/ip-command.ts';
 import type { RouteTable } from '../routes/unreachable-routes.ts';
@@ -53,7 +53,7 @@ export class NftablesDataplane implements Dataplane {
   readonly #refused = new Map<string, string>();
   readonly #repairListeners: ((what: string) => void)[] = [];
   readonly #failureListeners: ((error: DataplaneError) => void)[] = [];
-  readonly #staleFlows: StaleFlows[] = [];
+  #staleFlows: StaleFlows[] = [];
   /** Nobody has watched which flows came and went: they are to be compared with the frontends. */
   #flowsUnknown = false;
   #node: NodeForwarding | undefined;
@@ -133,15 +133,20 @@ export class NftablesDataplane implements Dataplane {
 
   async close(): Promise<void> {
     await this.#stop();
-    this.#ports.executor.close();
+    this.#closePorts();
   }
 
   async cleanup(): Promise<void> {
     await this.#stop();
     await this.#kernel.remove();
     await this.#unreachable.remove();
-    this.#ports.executor.close();
+    this.#closePorts();
     this.#synchronised = false;
+  }
+
+  #closePorts(): void {
+    const { executor, routes, conntrack } = this.#ports;
+    for (const port of [executor, routes, conntrack]) port.close();
   }
 
   async #stopWatching(): Promise<void> {
@@ -268,21 +273,23 @@ export class NftablesDataplane implements Dataplane {
       this.#refused.set(key, error);
     }
     for (const { before, after } of result.committed) {
-      if (this.#staleFlows.length >= maximumConntrackQueue) break;
-      this.#staleFlows.push(...staleFlows(before, after, this.#node?.nodePortAddresses ?? []));
+      if (this.#staleFlows.length >= maximumConntrackQueue) this.#flowsUnknown = true;
+      else this.#staleFlows.push(...staleFlows(before, after, this.#node?.nodePortAddresses ?? []));
     }
     if (this.#staleFlows.length > 0 || this.#flowsUnknown) this.#cleaning ??= this.#clean();
   }
 
   /** After the commit and beside it: nobody waits for old flows to be forgotten. */
   async #clean(): Promise<void> {
-    while (this.#flowsUnknown) {
-      this.#flowsUnknown = false;
-      await this.#findStrays();
-    }
-    for (let flows = this.#staleFlows.shift(); flows !== undefined; flows = this.#staleFlows.shift()) {
+    while (this.#flowsUnknown || this.#staleFlows.length > 0) {
+      if (this.#flowsUnknown) {
+        this.#flowsUnknown = false;
+        await this.#findStrays();
+      }
+      const stale = this.#staleFlows;
+      this.#staleFlows = [];
       try {
-        await this.#ports.conntrack.delete(flows);
+        await this.#ports.conntrack.delete(stale);
       } catch (error) {
         this.#ports.log.warn({ error: String(error) }, 'stale flows could not be deleted');
       }
@@ -292,10 +299,14 @@ export class NftablesDataplane implements Dataplane {
 
   async #findStrays(): Promise<void> {
     try {
-      const flows = await this.#ports.conntrack.list();
-      const frontends = Array.from(this.#desired.frontends(), ({ frontend }) => frontend).filter(({ match }) => match.protocol !== 'TCP');
-      const strays = strayFlows(flows, frontends, this.#node?.nodePortAddresses ?? []);
-      this.#staleFlows.push(...strays.slice(0, Math.max(0, maximumConntrackQueue - this.#staleFlows.length)));
+      const frontends = Array.from(this.#desired.frontends(), ({ frontend }) => frontend);
+      const strayOf = strayFinder(frontends, this.#node?.nodePortAddresses ?? []);
+      const strays = new Map<string, StaleFlows>();
+      await this.#ports.conntrack.each((flow) => {
+        const stray = strayOf(flow);
+        if (stray !== undefined) strays.set(kindText(stray), stray);
+      });
+      for (const stray of strays.values()) this.#staleFlows.push(stray);
     } catch (error) {
       this.#ports.log.warn({ error: String(error) }, 'flows could not be listed, stale ones may stay until they time out');
     }

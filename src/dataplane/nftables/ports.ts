@@ -1,3 +1,5 @@
+import { conntrackNetlink } from '../conntrack/conntrack-netlink.ts';
+import { routeNetlink } from '../routes/route-netlink.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { netlinkExecutor } from './netlink/netlink-executor.ts';
@@ -22,11 +24,16 @@ export interface MachineOptions {
   readonly namespace?: Namespace;
 }
 
-/** The ports that drive this machine's kernel: nf_tables by netlink where this machine has FFI, otherwise by the nft command. */
+/** The ports that drive this machine's kernel: netlink where this machine has FFI, otherwise the commands nft, ip and conntrack. */
 export function machinePorts(clock: Clock, log: Log, options: MachineOptions): NftablesPorts {
   const { namespace, own } = options;
   const ports = commandPorts(clock, log, namespace?.commandPrefix);
   const executor = netlinkExecutor(clock, { own, ...(namespace === undefined ? {} : { networkNamespace: namespace.file }) });
   log.info({ by: executor === undefined ? 'the nft command' : 'netlink' }, 'nftables is driven');
-  return executor === undefined ? ports : { ...ports, executor };
+  return {
+    ...ports,
+    executor: executor ?? ports.executor,
+    routes: routeNetlink(clock, namespace?.file) ?? ports.routes,
+    conntrack: conntrackNetlink(clock, namespace?.file) ?? ports.conntrack,
+  };
 }

@@ -1,9 +1,9 @@
 import type { Family } from '../../net/address.ts';
 import { hashSeed, type Hashed } from '../../net/connection-hash.ts';
 import { slotTableSizes } from '../../net/frontend.ts';
+import { affinityKey, affinityType, rememberChains, timeoutVerdicts } from './affinity.ts';
 import { classOf, hashedClass, kinds, rejectClass, slotCounts, slotText, type Kind } from './classid.ts';
 import {
-  affinityLadder,
   affinityMap,
   allSets,
   markerChain,
@@ -11,7 +11,6 @@ import {
   revisionSet,
   tableFamily,
   tableName,
-  type AffinitySeconds,
   type Field,
   type PodInterfaces,
 } from './layout.ts';
@@ -40,6 +39,7 @@ export interface Chain {
  * - nat prerouting and output: the class of the frontend chooses a chain by kind, which marks for masquerade, draws a slot
  *   and delivers to the backend of that slot;
  * - filter: what was not translated and is still addressed to a frontend has no backend: refused, or dropped under policy Local;
+ *   What was translated is remembered, where the frontend has session affinity;
  * - nat postrouting: masquerade for the mark and for hairpins.
  *
  * `meta priority` is the scratch register: a lookup that misses ends its rule, and IPv4 forwarding overwrites it anyway.
@@ -68,6 +68,7 @@ export function skeleton(family: Family, masqueradeBit: number, pods = noPodInte
       ['nodeport_kinds', kindVerdicts('nodeport_', ['external', 'external_local'])],
       ['draws', drawVerdicts()],
       ['remainders', remainderVerdicts()],
+      ['timeouts', timeoutVerdicts],
     ]),
     chains: new Map<string, Chain>([
       [markerChain(masqueradeBit, pods), { rules: [] }],
@@ -77,6 +78,7 @@ export function skeleton(family: Family, masqueradeBit: number, pods = noPodInte
       ...views.flatMap((view) => deliveryChains(ip, view)),
       ...kindChains(views[0] ?? addressView(ip), podMatches, requestMasquerade, kinds),
       ...kindChains(views[1] ?? nodePortView(ip), podMatches, requestMasquerade, ['external', 'external_local']),
+      ...rememberChains(ip),
       ...hookChains(ip, podMatches, mark),
     ]),
   };
@@ -122,10 +124,9 @@ function hashRule(ip: 'ip' | 'ip6', hashed: Hashed, slots: number): string {
 /** From the class to the backend: any or local, with and without session affinity. Undelivered packets come back. */
 function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
   const { prefix, key } = view;
-  const client = affinityKey(ip);
-  const chains: [string, Chain][] = [
-    [`${prefix}remember`, { rules: affinityOrder().map((seconds) => rememberRule(view, client, seconds)) }],
-  ];
+  const remembered = affinityKey(ip);
+  const identify = `meta priority set ${key} map @${prefix}affinity_ids`;
+  const chains: [string, Chain][] = [];
   for (const local of ['', '_local']) {
     const deliver = `${prefix}deliver${local}`;
     const draw = `meta priority set ${key} map @${view.frontends}${local} meta priority vmap @draws`;
@@ -134,16 +135,16 @@ function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
       [deliver, { rules: [backends] }],
       // The class is already in the register, unless it is the local view that counts.
       [`${prefix}balance${local}`, { rules: [local === '' ? 'meta priority vmap @draws' : draw, `goto ${deliver}`] }],
-      [`${prefix}returning${local}`, { rules: [`jump ${prefix}remember`, `goto ${deliver}`] }],
       [
         `${prefix}balance${local}_sticky`,
         {
           rules: [
-            `meta priority set ${client} map @${affinityMap} jump ${prefix}returning${local}`,
+            identify,
+            `meta priority set ${remembered} map @${affinityMap} jump ${deliver}`,
             // Back here: a new client, or its backend is gone. "update" would keep what is remembered, so forget it first.
-            `delete @${affinityMap} { ${client} : meta priority }`,
+            identify,
+            `delete @${affinityMap} { ${remembered} : meta priority }`,
             draw,
-            `meta priority set ${key} . meta priority map @${prefix}picks${local} jump ${prefix}remember`,
             `goto ${deliver}`,
           ],
         },
@@ -151,34 +152,6 @@ function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
     );
   }
   return chains;
-}
-
-/**
- * Frontend and client. nft 1.0.6 gives the key of an "update" of a map no more than 16 octets of registers, which is just
- * enough for IPv4. IPv6 keys are hashes, 32 bits of the frontend and 64 of the client: clients that collide share a
- * backend, which is harmless. (A set type of hashes is written with numgen, whose type is the same: with jhash, listing the
- * set crashes nft.)
- */
-function affinityKey(ip: 'ip' | 'ip6'): string {
-  if (ip === 'ip') return 'ip daddr . meta l4proto . th dport . ip saddr';
-  const client = [2, 3].map((seed) => `jhash ip6 saddr mod ${hashModulus} seed 0x${seed}`).join(' . ');
-  return `jhash ip6 daddr . meta l4proto . th dport mod ${hashModulus} seed 0x1 . ${client}`;
-}
-
-function affinityType(family: Family): string {
-  if (family === 4) return 'type ipv4_addr . inet_proto . inet_service . ipv4_addr : classid';
-  const hash = `numgen random mod ${hashModulus}`;
-  return `typeof ${hash} . ${hash} . ${hash} : meta priority`;
-}
-
-const hashModulus = 0xffff_ffff;
-
-function rememberRule(view: View, client: string, seconds: AffinitySeconds): string {
-  return `${view.key} @${view.prefix}sticky_${seconds} update @${affinityMap} { ${client} timeout ${seconds}s : meta priority } return`;
-}
-
-function affinityOrder(): AffinitySeconds[] {
-  return [10_800, ...affinityLadder.filter((seconds) => seconds !== 10_800)];
 }
 
 const masqueradeUnlessPod = 'masquerade_unless_pod';
@@ -218,7 +191,8 @@ function kindRules(kind: Kind, podMatches: readonly string[], requestMasquerade:
 function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: string): [string, Chain][] {
   const views = [addressView(ip), nodePortView(ip)] as const;
   const { key } = views[0];
-  const check = ['ct state new jump undelivered', 'ct state new jump unowned'];
+  const remember = 'ct state new jump remember';
+  const check = ['ct state new jump undelivered', 'ct state new jump unowned', remember];
   return [
     [
       'services',
@@ -286,7 +260,7 @@ function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: strin
       'filter_input',
       {
         hook: `type filter hook input priority ${priorities.filter}`,
-        rules: ['ct state new jump nodeport_undelivered', 'ct state new jump undelivered'],
+        rules: ['ct state new jump nodeport_undelivered', 'ct state new jump undelivered', remember],
       },
     ],
     // What conntrack cannot place is not translated back: the client would see the backend's own address, and reset a good

@@ -62,6 +62,7 @@ export function ipCommand(commandPrefix: readonly string[] = []): RouteTable {
       await change(['-force', '-batch', '-'], `${lines.join('\n')}\n`);
       for (const family of touched(remove)) if ((await routesOf(family)).length === 0) await changeRule(family, 'del');
     },
+    close: () => undefined,
   };
 }
 

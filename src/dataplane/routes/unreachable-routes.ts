@@ -9,6 +9,10 @@ export interface RouteTable {
    * succeed. Where it rejects, some may have been changed: one at fault does not keep out the others.
    */
   change(add: readonly Prefix[], remove: readonly Prefix[]): Promise<void>;
+  /** Calls back when somebody else may have changed our routes or rules, until the result is called. Absent: one has to look. */
+  readonly watch?: ((changed: () => void) => () => void) | undefined;
+  /** Nothing is called afterwards; routes and rules stay. */
+  close(): void;
 }
 
 export interface RoutesFound {

@@ -2,7 +2,7 @@ import { formatPrefix, type Prefix } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
-import { maximumUnreachable, routeCheckInterval } from '../nftables/limits.ts';
+import { maximumUnreachable, repairDelay, repairInterval, routeCheckInterval } from '../nftables/limits.ts';
 import { planRoutes, type RouteTable } from './unreachable-routes.ts';
 
 export interface UnreachablePorts {
@@ -13,7 +13,7 @@ export interface UnreachablePorts {
 
 /**
  * Keeps exactly the unreachable routes that were asked for last in the kernel, and the rules that make them count. What
- * others remove is found by looking every `routeCheckInterval`: it changes too rarely to be worth a monitor.
+ * others remove is heard of, or found by looking every `routeCheckInterval` where the table tells nothing.
  */
 export class UnreachableSet {
   readonly #ports: UnreachablePorts;
@@ -24,6 +24,10 @@ export class UnreachableSet {
   /** The work before this has ended, well or not. */
   #tail: Promise<unknown> = Promise.resolve();
   #cancelCheck: Cancel | undefined;
+  /** On the clock. */
+  #checkAt = Number.POSITIVE_INFINITY;
+  #checkedAt = Number.NEGATIVE_INFINITY;
+  #stopWatching: (() => void) | undefined;
   #closed = false;
 
   constructor(ports: UnreachablePorts, repaired: (what: string) => void) {
@@ -40,7 +44,9 @@ export class UnreachableSet {
       try {
         for (const [prefix, error] of await this.#apply()) missing.set(prefix, error);
       } finally {
-        this.#scheduleCheck();
+        if (this.#wanted.length > 0 && !this.#closed)
+          this.#stopWatching ??= this.#ports.routes.watch?.(() => this.#scheduleCheck(Math.max(repairDelay, this.#untilNextRepair())));
+        this.#lookLater();
       }
       return missing;
     });
@@ -49,6 +55,7 @@ export class UnreachableSet {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelCheck?.();
+    this.#stopWatching?.();
     await this.#tail.catch(() => undefined);
   }
 
@@ -82,15 +89,32 @@ export class UnreachableSet {
     return new Map();
   }
 
-  #scheduleCheck(): void {
-    this.#cancelCheck?.();
-    this.#cancelCheck = undefined;
-    if (this.#closed || (this.#wanted.length === 0 && this.#present !== undefined)) return;
+  /** Where there is something to keep and nobody who tells of it, or something that could not be done. */
+  #lookLater(): void {
+    if (this.#wanted.length === 0 && this.#present !== undefined) {
+      this.#cancelCheck?.();
+      this.#checkAt = Number.POSITIVE_INFINITY;
+    } else if (this.#stopWatching === undefined || this.#present === undefined) this.#scheduleCheck(routeCheckInterval);
+  }
+
+  /** A program that fights for our routes must not keep a core busy. */
+  #untilNextRepair(): number {
+    return this.#checkedAt + repairInterval - this.#ports.clock.now();
+  }
+
+  /** One at a time: the earlier one. */
+  #scheduleCheck(delay: number): void {
     const { clock, log } = this.#ports;
-    this.#cancelCheck = clock.after(routeCheckInterval, () => {
+    const at = clock.now() + delay;
+    if (this.#closed || at >= this.#checkAt) return;
+    this.#cancelCheck?.();
+    this.#checkAt = at;
+    this.#cancelCheck = clock.after(delay, () => {
+      this.#checkAt = Number.POSITIVE_INFINITY;
+      this.#checkedAt = clock.now();
       this.#enqueue(() => this.#check())
         .catch((error: unknown) => log.error({ error: String(error) }, 'unreachable routes could not be checked'))
-        .finally(() => this.#scheduleCheck());
+        .finally(() => this.#lookLater());
     });
   }
 

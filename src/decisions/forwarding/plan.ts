@@ -10,6 +10,7 @@ import {
   type SlotTable,
 } from '../../net/frontend.ts';
 import { familyOf, hostPrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
+import { serviceKey } from '../../model/metadata.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { assignedAddresses, type Service, type ServicePort } from '../../model/service.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
@@ -32,7 +33,7 @@ export interface ForwardingDecision {
 /**
  * What a node forwards for a Service, with the semantics of kube-proxy 1.36. Addresses of a family that is not among
  * spec.ipFamilies are ignored, as kube-proxy does. Source ranges guard load balancer addresses, and all that
- * is external where HeraldConfig says so; where they hold the node, they hold the address itself too, with which the node may be
+ * is external where HeraldConfig says so; where they hold the node's primary address, they hold the address itself too, with which the node may be
  * masqueraded.
  */
 export function decideForwarding(snapshot: Snapshot, service: Service, nodeName: string): ForwardingDecision {
@@ -59,7 +60,7 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
         guarded || (scope === 'external' && snapshot.config.sourceRangesEverywhere)
           ? allowedSources(service, match, nodeAddresses)
           : undefined;
-      frontends.set(key, frontend(service, match, scope, choice, sources));
+      frontends.set(key, frontend(service, port, { match, scope }, choice, sources));
     }
   }
   const sorted = [...frontends].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, frontend]) => frontend);
@@ -173,14 +174,15 @@ function nodeOf(snapshot: Snapshot, { nodeName }: Target, family: Family): Pick<
 function allowedSources(service: Service, match: FrontendMatch, nodeAddresses: readonly Address[]): Prefix[] | undefined {
   const ranges = service.loadBalancerSourceRanges.filter((range) => familyOf(range) === frontendFamily(match));
   if (ranges.length === 0 || ranges.some(({ length }) => length === 0)) return undefined;
-  const holdsNode = nodeAddresses.some((address) => ranges.some((range) => prefixContains(range, address)));
+  const primary = nodeAddresses.find(({ family }) => family === frontendFamily(match));
+  const holdsNode = primary !== undefined && ranges.some((range) => prefixContains(range, primary));
   return match.kind === 'address' && holdsNode ? [...ranges, hostPrefix(match.address)] : ranges;
 }
 
 function frontend(
   service: Service,
-  match: FrontendMatch,
-  scope: FrontendScope,
+  port: ServicePort,
+  { match, scope }: Pick<PortListener, 'match' | 'scope'>,
   choice: Backends,
   sourceRanges: readonly Prefix[] | undefined,
 ): Frontend {
@@ -194,8 +196,14 @@ function frontend(
     backends: cluster,
     ...(hashed === undefined ? {} : { slots: hashed.slots }),
     localBackends: policy === 'Local' ? choice.local : [],
-    ...(service.affinitySeconds === undefined || hashed !== undefined ? {} : { affinitySeconds: service.affinitySeconds }),
+    ...(hashed === undefined ? affinityOf(service, port) : {}),
     ...(retained.length === 0 ? {} : { retained }),
     ...(sourceRanges === undefined ? {} : { sourceRanges }),
   };
+}
+
+/** All frontends of a port remember clients together, whichever address they are connected to. */
+function affinityOf({ metadata, affinitySeconds }: Service, { name, protocol }: ServicePort): Pick<Frontend, 'affinity'> {
+  if (affinitySeconds === undefined) return {};
+  return { affinity: { seconds: affinitySeconds, servicePort: `${serviceKey(metadata)} ${name} ${protocol}` } };
 }

@@ -14,6 +14,16 @@ export class NetlinkError extends Error {
   }
 }
 
+/** The kernel has a request, and its answer was lost: whether it has done it nobody knows. */
+export class AnswerLost extends Error {
+  readonly code = 'ENODATA';
+
+  constructor(why: string, options?: ErrorOptions) {
+    super(`no answer from the kernel: ${why}`, options);
+    this.name = 'AnswerLost';
+  }
+}
+
 /** What was received is not netlink as we know it. */
 export class MalformedNetlink extends Error {
   readonly code = 'EBADMSG';

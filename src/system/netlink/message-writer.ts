@@ -62,6 +62,12 @@ export class MessageWriter {
     this.#buffer.writeUInt32BE(value >>> 0, start);
   }
 
+  /** Four octets in the byte order of the machine. */
+  hostNumberAttribute(type: number, value: number): void {
+    const start = this.#attribute(type, 4);
+    this.#buffer.writeUInt32LE(value >>> 0, start);
+  }
+
   /** Eight octets in network byte order. */
   longAttribute(type: number, value: bigint): void {
     const start = this.#attribute(type, 8);

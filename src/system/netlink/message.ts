@@ -5,12 +5,13 @@ export const messageHeaderBytes = 16;
 
 export const messageTypes = { error: 2, done: 3 } as const;
 
-/** NLM_F_...; `create` and `exclusive` are for requests that make something, `dump` for those that list. */
+/** NLM_F_...; `replace`, `exclusive` and `create` are for requests that make something, `dump` for those that list. */
 export const messageFlags = {
   request: 0x1,
   ack: 0x4,
   dumpInterrupted: 0x10,
   capped: 0x100,
+  replace: 0x100,
   extended: 0x200,
   dump: 0x300,
   exclusive: 0x200,

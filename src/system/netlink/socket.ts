@@ -19,6 +19,8 @@ const NETLINK_ADD_MEMBERSHIP = 1;
 const NETLINK_DROP_MEMBERSHIP = 2;
 const NETLINK_CAP_ACK = 10;
 const NETLINK_EXT_ACK = 11;
+const NETLINK_GET_STRICT_CHK = 12;
+const SO_ATTACH_FILTER = 26;
 const CLONE_NEWNET = 0x4000_0000;
 const MSG_TRUNC = 0x20;
 const MSG_DONTWAIT = 0x40;
@@ -26,6 +28,7 @@ const EAGAIN = 11;
 const EMSGSIZE = 90;
 
 export const netfilterProtocol = 12;
+export const routeProtocol = 0;
 
 /** One netlink socket. What fails throws, or rejects with, a NetlinkError. */
 export interface NetlinkSocket {
@@ -50,6 +53,10 @@ export interface NetlinkOptions {
   readonly groups?: readonly number[];
   /** A file that stands for the network namespace, such as /run/netns/node1; otherwise this process's. */
   readonly networkNamespace?: string;
+  /** The kernel selects what it lists by what the request says (rtnetlink). */
+  readonly strict?: boolean;
+  /** Datagrams with another value of this octet are not received. */
+  readonly only?: { readonly offset: number; readonly value: number };
   /** Octets of answers and events that may wait; otherwise the bound in limits.ts. */
   readonly receiveBytes?: number;
 }
@@ -79,13 +86,15 @@ class LinuxNetlinkSocket implements NetlinkSocket {
   #sending: Promise<unknown> | undefined;
   #closed = false;
 
-  constructor(libc: Libc, fd: number, { groups = [], receiveBytes = receiveBufferBytes }: NetlinkOptions) {
+  constructor(libc: Libc, fd: number, { groups = [], strict = false, only, receiveBytes = receiveBufferBytes }: NetlinkOptions) {
     this.#libc = libc;
     this.#fd = fd;
     this.#bufferSize(SO_SNDBUFFORCE, SO_SNDBUF, sendBufferBytes);
     this.#bufferSize(SO_RCVBUFFORCE, SO_RCVBUF, receiveBytes);
     this.#option(SOL_NETLINK, NETLINK_CAP_ACK, 1);
     this.#option(SOL_NETLINK, NETLINK_EXT_ACK, 1);
+    if (strict) this.#option(SOL_NETLINK, NETLINK_GET_STRICT_CHK, 1);
+    if (only !== undefined && !attachFilter(libc, fd, only)) throw new NetlinkError('filtering events', libc.errno());
     // struct sockaddr_nl: the kernel chooses the port.
     const address = Buffer.alloc(12);
     address.writeUInt16LE(AF_NETLINK);
@@ -146,6 +155,29 @@ class LinuxNetlinkSocket implements NetlinkSocket {
     bytes.writeInt32LE(value);
     return this.#libc.setsockopt(this.#fd, level, name, bytes, bytes.length) === 0;
   }
+}
+
+/** A program of struct sock_filter (linux/filter.h): load the octet, compare it, take everything or nothing. */
+function attachFilter(libc: Libc, fd: number, { offset, value }: { readonly offset: number; readonly value: number }): boolean {
+  const program = Buffer.alloc(4 * 8);
+  const instructions = [
+    [0x30, 0, 0, offset],
+    [0x15, 0, 1, value],
+    [0x06, 0, 0, 0xffff_ffff],
+    [0x06, 0, 0, 0],
+  ] as const;
+  for (const [index, [code, ifTrue, ifFalse, operand]] of instructions.entries()) {
+    program.writeUInt16LE(code, index * 8);
+    program.writeUInt8(ifTrue, index * 8 + 2);
+    program.writeUInt8(ifFalse, index * 8 + 3);
+    program.writeUInt32LE(operand, index * 8 + 4);
+  }
+  const memory = new Uint8Array(program).buffer;
+  // struct sock_fprog: how many, and where.
+  const description = Buffer.alloc(16);
+  description.writeUInt16LE(instructions.length);
+  description.writeBigUInt64LE(libc.addressOf(memory), 8);
+  return libc.setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, description, description.length) === 0;
 }
 
 /** A socket belongs for good to the namespace in which it was opened, so this thread moves there and back at once. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DataplaneError } from '../../../src/dataplane/dataplane.ts';
-import { maximumUnreachable, routeCheckInterval } from '../../../src/dataplane/nftables/limits.ts';
+import { maximumUnreachable, repairDelay, repairInterval, routeCheckInterval } from '../../../src/dataplane/nftables/limits.ts';
 import type { RouteTable } from '../../../src/dataplane/routes/unreachable-routes.ts';
 import { UnreachableSet } from '../../../src/dataplane/routes/unreachable-set.ts';
 import type { Family } from '../../../src/net/address.ts';
@@ -14,6 +14,22 @@ class FakeTable implements RouteTable {
   readonly unruled = new Set<Family>([4, 6]);
   readonly refused = new Set<string>();
   failure: DataplaneError | undefined;
+
+  /** Whether somebody tells of changes. */
+  tells = false;
+  changed: () => void = () => undefined;
+  watching = 0;
+
+  get watch(): RouteTable['watch'] {
+    if (!this.tells) return undefined;
+    return (changed) => {
+      this.watching++;
+      this.changed = changed;
+      return () => this.watching--;
+    };
+  }
+
+  close(): void {}
 
   async list() {
     if (this.failure !== undefined) throw this.failure;
@@ -92,4 +108,46 @@ test('looks for nothing where there is nothing to keep, or after it was closed',
   await set.set(both);
   await set.close();
   expect(clock.pending).toBe(0);
+});
+
+test('where somebody tells of changes nobody looks, and several at once are one repair', async () => {
+  const { table, clock, repairs, set } = setup();
+  table.tells = true;
+  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  await set.set(both);
+  expect([table.watching, clock.pending]).toEqual([1, 0]);
+  table.present.delete('192.0.2.0/24');
+  table.unruled.add(6);
+  table.changed();
+  table.changed();
+  expect(clock.pending).toBe(1);
+  clock.advance(repairDelay);
+  await settle();
+  expect([[...table.present.keys()].toSorted(), table.unruled, repairs]).toEqual([
+    ['192.0.2.0/24', 'fd09::/64'],
+    new Set(),
+    ['unreachable routes'],
+  ]);
+  // A program that goes on is answered once a second.
+  table.present.clear();
+  table.changed();
+  clock.advance(repairInterval - repairDelay);
+  await settle();
+  expect(table.present.size).toBe(0);
+  clock.advance(repairDelay);
+  await settle();
+  expect([table.present.size, repairs.length, clock.pending]).toEqual([2, 2, 0]);
+  await set.close();
+  table.changed();
+  expect([table.watching, clock.pending]).toEqual([0, 0]);
+});
+
+test('what could not be done is tried again, also where somebody tells of changes', async () => {
+  const { table, set, check } = setup();
+  table.tells = true;
+  table.refused.add('192.0.2.0/24');
+  await set.set(both);
+  table.refused.clear();
+  await check();
+  expect(table.present.size).toBe(2);
 });

@@ -4,7 +4,8 @@ import type { TableChange } from '../executor.ts';
 import { revisionSet, tableName } from '../layout.ts';
 import { netfilterHeaderBytes } from './batch.ts';
 import { elementListAttributes, messages, protocolFamily } from './constants.ts';
-import { entriesOf, revisionOf } from './read-table.ts';
+import { entriesOf } from './entries.ts';
+import { revisionOf } from './read-table.ts';
 
 /** Every object of nf_tables carries the name of its table in this attribute, a table its own. */
 const tableAttribute = 1;

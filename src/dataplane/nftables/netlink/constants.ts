@@ -35,7 +35,9 @@ export const protocolFamily = { ip: 2, ip6: 10 } as const;
 
 export const tableAttributes = { name: 1, flags: 2 } as const;
 export const tableFlags = { owner: 2, persist: 4 } as const;
-export const chainAttributes = { table: 1, name: 3, hook: 4, type: 7 } as const;
+export const chainAttributes = { table: 1, name: 3, hook: 4, policy: 5, type: 7 } as const;
+/** NF_ACCEPT, of packets that no rule of a chain decides. */
+export const acceptPolicy = 1;
 export const hookAttributes = { number: 1, priority: 2 } as const;
 export const ruleAttributes = { table: 1, chain: 2, expressions: 4 } as const;
 export const setAttributes = {

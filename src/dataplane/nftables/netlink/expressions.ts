@@ -28,6 +28,8 @@ export function hostNumber(value: number): Uint8Array {
 }
 
 export const metaKeys = { priority: 2, mark: 3, iifname: 6, l4proto: 16 } as const;
+/** Of the original direction of a connection, which has addresses of one family. */
+export const originalKeys = { daddr: { ip: 20, ip6: 22 }, 'proto-dst': 12 } as const;
 export const conntrackKeys = { state: 0, status: 2 } as const;
 export const routeFlags = { saddr: 1, daddr: 2 } as const;
 export const payloadBases = { network: 1, transport: 2 } as const;
@@ -61,6 +63,15 @@ export const expressions = {
     attributes: [
       [1, register(to)],
       [2, key],
+    ],
+  }),
+  /** Of the packets from the side that began the connection. */
+  conntrackOriginal: (key: number, to: number): Expression => ({
+    name: 'ct',
+    attributes: [
+      [1, register(to)],
+      [2, key],
+      [3, Uint8Array.of(0)],
     ],
   }),
   /** The type of the source or destination address: local and the like. */

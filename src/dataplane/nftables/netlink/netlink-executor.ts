@@ -1,8 +1,8 @@
 import { sleep, type Clock } from '../../../system/clock.ts';
-import { MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
+import { AnswerLost, MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
 import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../../system/netlink/socket.ts';
 import { DataplaneError } from '../../dataplane.ts';
-import type { Monitor, MonitorEvents, NftExecutor, Transaction } from '../executor.ts';
+import { OutcomeUnknown, type Monitor, type MonitorEvents, type NftExecutor, type Transaction } from '../executor.ts';
 import { families, revisionSet, tableName } from '../layout.ts';
 import { attemptPause, maximumAttempts, maximumBatchBytes, maximumHeardElements } from '../limits.ts';
 import type { TableListing } from '../listing.ts';
@@ -32,11 +32,15 @@ export interface NetlinkExecutorOptions {
   readonly own: boolean;
 }
 
-/** Drives the kernel by netlink. Undefined where this machine has no FFI, or refuses the socket. */
-export function netlinkExecutor(clock: Clock, { networkNamespace, own }: NetlinkExecutorOptions): NftExecutor | undefined {
+/** Drives the kernel by netlink. Undefined where this machine has no FFI, or refuses the socket. `open`: for tests that let requests fail. */
+export function netlinkExecutor(
+  clock: Clock,
+  { networkNamespace, own }: NetlinkExecutorOptions,
+  open = openNetlink,
+): NftExecutor | undefined {
   const options = { protocol: netfilterProtocol, ...(networkNamespace === undefined ? {} : { networkNamespace }) };
   try {
-    const socket = openNetlink(options);
+    const socket = open(options);
     return socket === undefined ? undefined : new NetlinkExecutor(socket, options, clock, own);
   } catch (error) {
     if (error instanceof NetlinkError) return undefined;
@@ -83,7 +87,7 @@ class NetlinkExecutor implements NftExecutor {
   }
 
   async readTable(skeleton: Skeleton): Promise<TableListing | undefined> {
-    const listing = await this.#attempts(() => readTable(this.#conversation, skeleton));
+    const listing = await this.#attempts(() => readTable(this.#conversation, skeleton, new Turn(this.#clock)));
     if (listing === undefined || this.#flags === 0) return listing;
     const refusal = await this.#transact((batch) => writeTable(batch, skeleton.family, this.#flags));
     // Not supported: a kernel without ownership, or a table that was made without.
@@ -161,6 +165,7 @@ function dataplaneErrorOf({ error, text }: Refusal): DataplaneError {
 
 function translated(error: unknown): unknown {
   if (error instanceof NetlinkError) return new DataplaneError(codeOf(error), error.message, { cause: error });
+  if (error instanceof AnswerLost) return new OutcomeUnknown(error.message, { cause: error });
   if (error instanceof MalformedNetlink) return new DataplaneError('failed', error.message, { cause: error });
   return error;
 }

@@ -4,6 +4,7 @@ import { tableFamily } from '../layout.ts';
 import { protocolFamily } from './constants.ts';
 import {
   conntrackKeys,
+  originalKeys,
   expressions,
   hostNumber,
   metaKeys,
@@ -160,7 +161,7 @@ class RuleCompiler implements CompiledRule {
     this.#emit(expressions.metaSet(key, 0));
   }
 
-  /** KEY @NAME, KEY != @NAME, KEY vmap @NAME, KEY { a, b }, KEY and NUMBER != 0, KEY VALUE */
+  /** KEY @NAME, KEY != @NAME, KEY vmap @NAME, KEY { a, b }, KEY and NUMBER != 0, KEY and NUMBER vmap @NAME, KEY VALUE */
   #match(): void {
     const term = this.#key(0);
     const word = this.#next();
@@ -170,8 +171,11 @@ class RuleCompiler implements CompiledRule {
     else if (word === '{') this.#oneOf(term);
     else if (word === 'and') {
       this.#emit(expressions.bitwise(this.#number(), 0));
-      this.#skip('!=');
-      this.#emit(expressions.compare(false, hostNumber(this.#number())));
+      if (this.#accept('vmap')) this.#emit(expressions.verdictLookup(this.#setName()));
+      else {
+        this.#skip('!=');
+        this.#emit(expressions.compare(false, hostNumber(this.#number())));
+      }
     } else this.#equals(term, word);
   }
 
@@ -247,6 +251,7 @@ class RuleCompiler implements CompiledRule {
         return { length: 4, kind: key === metaKeys.priority ? 'class' : 'number' };
       }
       case 'ct': {
+        if (this.#accept('original')) return this.#original(octet);
         const key = this.#choose(conntrackKeys);
         this.#emit(expressions.conntrack(key, octet));
         return { length: 4, kind: key === conntrackKeys.state ? 'state' : 'status' };
@@ -273,6 +278,19 @@ class RuleCompiler implements CompiledRule {
       default:
         return this.#fail(`no term: ${word}`);
     }
+  }
+
+  /** ct original ip daddr, ct original proto-dst */
+  #original(octet: number): Term {
+    const table = tableFamily(this.#family);
+    if (!this.#accept(table)) {
+      this.#skip('proto-dst');
+      this.#emit(expressions.conntrackOriginal(originalKeys['proto-dst'], octet));
+      return { length: 2, kind: 'port' };
+    }
+    this.#skip('daddr');
+    this.#emit(expressions.conntrackOriginal(originalKeys.daddr[table], octet));
+    return { length: this.#family === 4 ? 4 : 16, kind: 'address' };
   }
 
   #metaKey(): number {

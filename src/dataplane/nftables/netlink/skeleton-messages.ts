@@ -2,10 +2,13 @@ import type { Family } from '../../../net/address.ts';
 import { messageFlags } from '../../../system/netlink/message.ts';
 import { classNumber } from '../classid.ts';
 import { tableFamily, tableName } from '../layout.ts';
+import { classOctets, type Octets } from '../octets.ts';
 import type { Chain, Skeleton } from '../skeleton.ts';
 import type { Batch } from './batch.ts';
 import {
+  acceptPolicy,
   chainAttributes,
+  dataAttributes,
   dataTypes,
   descriptionAttributes,
   elementAttributes,
@@ -105,11 +108,16 @@ function valueAttributes(value: SetDeclaration['value']): Attributes {
 }
 
 function writeChain(batch: Batch, family: Family, name: string, chain: Chain): void {
-  batch.add(messages.newChain, create, family, `chain ${tableFamily(family)} ${tableName} ${name}`, [
+  batch.add(messages.newChain, create, family, `chain ${tableFamily(family)} ${tableName} ${name}`, chainContent(name, chain));
+}
+
+/** What makes a chain, its rules left out. Those with a hook accept what no rule decides. */
+export function chainContent(name: string, { hook }: Chain): Attributes {
+  return [
     [chainAttributes.table, tableName],
     [chainAttributes.name, name],
-    ...(chain.hook === undefined ? [] : hookOf(chain.hook)),
-  ]);
+    ...(hook === undefined ? [] : [...hookOf(hook), [chainAttributes.policy, acceptPolicy] as const]),
+  ];
 }
 
 const hooks: Readonly<Record<string, number>> = { prerouting: 0, input: 1, forward: 2, output: 3, postrouting: 4 };
@@ -138,12 +146,22 @@ function writeVerdicts(batch: Batch, family: Family, name: string, elements: Rea
     const list = beginElements(writer, name);
     for (const [key, verdict] of elements) {
       const entry = writer.beginNested(listElement);
-      writeData(writer, elementAttributes.key, hostNumber(classNumber(key)));
-      writeAttributes(writer, [[elementAttributes.data, verdictData(readVerdict(verdict))]]);
+      writeAttributes(writer, verdictContent(key, verdict).content);
       writer.endNested(entry);
     }
     writer.endNested(list);
   });
+}
+
+/** An element of a constant map: its key, and its attributes. */
+export function verdictContent(key: string, verdict: string): { readonly octets: Octets; readonly content: Attributes } {
+  return {
+    octets: classOctets(key),
+    content: [
+      [elementAttributes.key, [[dataAttributes.value, hostNumber(classNumber(key))]]],
+      [elementAttributes.data, verdictData(readVerdict(verdict))],
+    ],
+  };
 }
 
 function readVerdict(text: string): Verdict {

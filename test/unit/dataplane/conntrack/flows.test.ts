@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { staleFlows, strayFlows, type Flow, type StaleFlows } from '../../../../src/dataplane/conntrack/conntrack-cleaner.ts';
+import { kindText, staleFlows, strayFinder, type Flow, type StaleFlows } from '../../../../src/dataplane/conntrack/conntrack-cleaner.ts';
 import { readFlow } from '../../../../src/dataplane/conntrack/conntrack-command.ts';
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import type { Backend, Frontend, Protocol } from '../../../../src/net/frontend.ts';
-import { prefix } from '../../../../src/net/prefix.ts';
+import { prefix, type Prefix } from '../../../../src/net/prefix.ts';
 
 /** "10.1.0.1:8080" */
 const backend = (text: string): Backend => {
@@ -34,18 +34,26 @@ function frontend({ at, port = 80, protocol = 'UDP', backends = [], local = [], 
 }
 
 /** "UDP 172.30.0.1:80 10.1.0.1:8080": where the client sent it, who answers. */
-const text = ({ protocol, destination, port, replySource, replyPort }: StaleFlows | Flow): string =>
-  `${protocol} ${destination === undefined ? '*' : formatAddress(destination)}:${port} ${formatAddress(replySource)}:${replyPort ?? '*'}`;
+const text = ({ protocol, destination, port, replySource, replyPort, ...rest }: StaleFlows | Flow): string => {
+  const unreplied = 'unreplied' in rest ? ' unreplied' : '';
+  return `${protocol} ${destination === undefined ? '*' : formatAddress(destination)}:${port} ${formatAddress(replySource)}:${replyPort ?? '*'}${unreplied}`;
+};
+
+const strayFlows = (flows: readonly Flow[], frontends: readonly Frontend[], nodePortAddresses: readonly Prefix[]): StaleFlows[] => {
+  const strays = flows.flatMap((each) => strayFinder(frontends, nodePortAddresses)(each) ?? []);
+  return [...new Map(strays.map((stray) => [kindText(stray), stray])).values()];
+};
 
 const flow = (line: string): Flow => {
-  const [protocol, to = '', from = ''] = line.split(' ');
+  const [protocol, to = '', from = '', unreplied] = line.split(' ');
   const [destination, reply] = [backend(to), backend(from)];
   return {
-    protocol: protocol === 'SCTP' ? 'SCTP' : 'UDP',
+    protocol: protocol as Protocol,
     destination: destination.address,
     port: destination.port,
     replySource: reply.address,
     replyPort: reply.port,
+    replied: unreplied === undefined,
   };
 };
 
@@ -81,6 +89,12 @@ describe('the flows of a frontend that changes', () => {
       ['SCTP 172.30.0.1:80 10.1.0.1:8080'],
     ],
     ['TCP stays', web({ protocol: 'TCP', backends: two }), web({ protocol: 'TCP' }), []],
+    [
+      'a frontend of TCP that comes: what nobody has answered',
+      undefined,
+      web({ protocol: 'TCP', backends: two }),
+      ['TCP 172.30.0.1:80 172.30.0.1:* unreplied'],
+    ],
     [
       'a NodePort, on any address',
       frontend({ at: 'node', backends: two }),
@@ -127,6 +141,12 @@ describe('the flows that an agent finds when it starts', () => {
     const before = ['UDP 172.30.0.1:80 172.30.0.1:80', 'UDP 10.99.0.1:30001 10.99.0.1:30001'];
     const foreign = ['UDP 203.0.113.9:30001 203.0.113.9:30001', 'UDP 203.0.113.9:80 203.0.113.9:80'];
     expect(strayFlows([...before, ...foreign].map(flow), frontends('UDP'), nodePortAddresses).map(text)).toEqual(before);
+  });
+
+  test('those of TCP go that nobody has answered, because they began before the frontend was there', () => {
+    const stray = ['TCP 172.30.0.1:80 172.30.0.1:80 unreplied', 'TCP 10.99.0.1:30001 10.99.0.1:30001 unreplied'];
+    const others = ['TCP 172.30.0.1:80 172.30.0.1:80', 'TCP 172.30.0.1:80 10.1.0.2:8080 unreplied', 'TCP 172.30.0.1:80 10.1.0.2:8080'];
+    expect(strayFlows([...stray, ...others].map(flow), frontends('TCP'), nodePortAddresses).map(text)).toEqual(stray);
   });
 
   test('without an endpoint the translated ones go, unlike in kube-proxy, and the others have nowhere else to go', () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { backendIds, slotsFor } from '../../../../src/dataplane/nftables/classid.ts';
+import { affinityId, classNumber, slotsFor, timeoutId, timeoutMask } from '../../../../src/dataplane/nftables/classid.ts';
 import { keyText, valueText } from '../../../../src/dataplane/nftables/element-text.ts';
 import { affinityTimeout, frontendElements, nodeElements, type Element } from '../../../../src/dataplane/nftables/elements.ts';
+import { affinityLadder } from '../../../../src/dataplane/nftables/layout.ts';
 import { address } from '../../../../src/net/address.ts';
 import type { Backend, Frontend, NodeForwarding } from '../../../../src/net/frontend.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
@@ -83,14 +84,37 @@ describe('the elements of a frontend', () => {
     expect(texts(frontend(overrides))).toEqual(expected);
   });
 
-  test('session affinity leads from slots to ids that do not depend on the other backends', () => {
-    const of = (...list: string[]): string[] => texts(frontend({ backends: backends(...list), affinitySeconds: 10_800 }));
+  const affinity = { seconds: 10_800, servicePort: 'shop/web http TCP' };
+
+  test('session affinity: slots as without it, and a way back by ids that do not depend on the other backends', () => {
+    const of = (...list: string[]): string[] => texts(frontend({ backends: backends(...list), affinity }));
     const three = of('10.0.0.1', '10.0.0.2', '10.0.0.3');
     expect(three).toContain('frontends 192.0.2.1 . tcp . 80 = 13:3');
-    expect(three).toContain('sticky_10800 192.0.2.1 . tcp . 80');
-    const byId = (list: string[]): string[] => list.filter((text) => text.startsWith('backends '));
+    expect(three.filter((text) => /^backends .* \. 0:/.test(text))).toEqual(
+      texts(frontend({ backends: backends('10.0.0.1', '10.0.0.2', '10.0.0.3') })).filter((text) => text.startsWith('backends')),
+    );
+    const byId = (list: string[]): string[] => list.filter((text) => /^backends .* \. [^0]\w*:/.test(text));
     expect(byId(three)).toHaveLength(3);
     expect(byId(three)).toEqual(expect.arrayContaining(byId(of('10.0.0.1', '10.0.0.3'))));
+  });
+
+  test('session affinity: all frontends of a port of a Service have one affinity id, others another one', () => {
+    const id = (overrides: Partial<Frontend>): string | undefined =>
+      texts(frontend({ affinity, ...overrides })).flatMap((text) => /^(?:nodeport_)?affinity_ids .* = (.*)$/.exec(text)?.[1] ?? [])[0];
+    const match: Frontend['match'] = { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_000 };
+    expect(id({})).toMatch(/^\w+:\w+$/);
+    expect(id({ match })).toBe(id({}));
+    expect(id({ policy: 'Local' })).toBe(id({}));
+    expect(id({ affinity: { ...affinity, servicePort: 'shop/web https TCP' } })).not.toBe(id({}));
+    expect(id({ affinity: { ...affinity, seconds: 60 } })).not.toBe(id({}));
+    expect(id({ backends: [] })).toBeUndefined();
+  });
+
+  test('session affinity: a backend that is also one of policy Local has the same id there', () => {
+    const list = backends('10.0.0.1', '10.0.0.2');
+    const all = texts(frontend({ affinity, policy: 'Local', backends: list, localBackends: list.slice(0, 1) }));
+    const local = all.find((text) => /^backends_local .* \. [^0]\w*:/.test(text));
+    expect(all).toContain(local?.replace('_local', ''));
   });
 
   test.each([
@@ -115,7 +139,7 @@ describe('the elements of a frontend', () => {
     ['slots under policy Local', { ...slotsOf(251, 0), policy: 'Local' }],
     ['slots of a ClusterIP', { ...slotsOf(251, 0), scope: 'internal' }],
     ['slots of a NodePort', { ...slotsOf(251, 0), match: { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_000 } }],
-    ['slots beside session affinity', { ...slotsOf(251, 0), affinitySeconds: 60 }],
+    ['slots beside session affinity', { ...slotsOf(251, 0), affinity }],
     ['a backend of the other family', { backends: backends('fd00::1') }],
     ['port 0', { match: { kind: 'address', address: address('192.0.2.1'), protocol: 'TCP', port: 0 } }],
     ['an internal NodePort', { match: { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_000 }, scope: 'internal' }],
@@ -147,21 +171,32 @@ describe('the elements of a frontend', () => {
     expect(new Set(counts.values())).toEqual(new Set([1, 2]));
   });
 
-  test('ids of backends are distinct, also where the hash collides', () => {
-    const many = Array.from({ length: 100_000 }, (_, index) => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255} . 8080`);
-    const ids = backendIds(many);
-    expect(new Set(ids.values()).size).toBe(many.length);
-    for (const id of ids.values()) expect(Number.parseInt(id, 16)).toBeGreaterThanOrEqual(0x8000);
+  test('affinity ids are those of the kernel: none is a word of nft, and the mask leaves the timeout', () => {
+    const ids = Array.from({ length: 20_000 }, (_, index) => affinityId(index % 64, `shop/s${index} http TCP`));
+    expect(new Set(ids).size).toBeGreaterThan(19_990);
+    for (const [index, id] of ids.entries()) {
+      expect(['0:0', 'ffff:ffff']).not.toContain(id);
+      expect((classNumber(id) & Number(timeoutMask)) >>> 0).toBe(classNumber(timeoutId(index % 64)));
+    }
   });
 
   test.each([
     [1, 1],
-    [3, 5],
+    [7, 8],
+    [125, 125],
     [10_800, 10_800],
-    [10_801, 21_600],
+    [10_801, 12_600],
     [86_400, 86_400],
   ])('affinity for %i s is kept for %i s', (asked, kept) => {
-    expect(affinityTimeout(asked)).toBe(kept);
+    expect(affinityLadder[affinityTimeout(asked)]).toBe(kept);
+  });
+
+  test('affinity is never kept for less than asked, nor for more than a half longer', () => {
+    expect(affinityLadder).toHaveLength(64);
+    for (let seconds = 1; seconds <= 86_400; seconds++) {
+      const kept = affinityLadder[affinityTimeout(seconds)] ?? 0;
+      expect(kept >= seconds && kept <= 1.5 * seconds, `${seconds} s`).toBe(true);
+    }
   });
 });
 

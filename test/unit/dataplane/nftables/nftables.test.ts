@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
 import type { Flow, StaleFlows } from '../../../../src/dataplane/conntrack/conntrack-cleaner.ts';
+import { OutcomeUnknown } from '../../../../src/dataplane/nftables/executor.ts';
 import { NftablesDataplane } from '../../../../src/dataplane/nftables/nftables.ts';
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import { frontendKey, type Frontend, type NodeForwarding, type Protocol, type ServiceForwarding } from '../../../../src/net/frontend.ts';
@@ -43,13 +44,18 @@ function setup(kernel = new FakeKernel(), tracked: readonly Flow[] = []) {
     executor: kernel,
     clock,
     log: silentLog,
-    conntrack: { delete: (flows) => Promise.resolve(void deleted.push(flows)), list: () => Promise.resolve(tracked) },
+    conntrack: {
+      delete: (flows) => Promise.resolve(void deleted.push(...flows)),
+      each: (see) => Promise.resolve(tracked.forEach(see)),
+      close: () => undefined,
+    },
     routes: {
       list: () => Promise.resolve({ prefixes: routes.present }),
       change: (add, remove) => {
         routes.writes.push(...add.map((each) => `+${formatPrefix(each)}`), ...remove.map((each) => `-${formatPrefix(each)}`));
         return Promise.resolve();
       },
+      close: () => undefined,
     },
   });
   dataplane.onRepair((what) => repairs.push(what));
@@ -125,6 +131,35 @@ describe('batches', () => {
     for (const line of sent) expect(keys(line).toSorted()).toEqual(moved.toSorted());
   });
 
+  test('many elements are several transactions, each with whole frontends; a table that is replaced is one', async () => {
+    const many = Array.from({ length: 150 }, (_, index) => index + 1);
+    const services = new Map(
+      many.map((n) => [
+        `s${n}`,
+        service(
+          frontend(
+            `172.30.0.${n}`,
+            80,
+            Array.from({ length: 100 }, (_, pod) => pod * 2 + 2),
+          ),
+        ),
+      ]),
+    );
+    const { kernel, dataplane } = setup();
+    await dataplane.replace(node, services);
+    const created = kernel.transactions.length;
+    expect(created).toBe(2);
+    for (const n of many) {
+      const parts = kernel.transactions.filter((lines) => lines.some((line) => line.includes(` 172.30.0.${n} . tcp . 80 `)));
+      expect(parts).toHaveLength(1);
+    }
+    const contents = kernel.contents();
+    kernel.tables.get('ip')?.chains.delete('services');
+    await setup(kernel).dataplane.replace(node, services);
+    expect(kernel.transactions.length).toBe(created + 1);
+    expect(kernel.contents()).toEqual(contents);
+  });
+
   test('an element that two frontends share goes with the last of them', async () => {
     const { kernel, dataplane } = setup();
     await dataplane.replace(node, new Map([['a', service(frontend('172.30.0.1', 80, [1]), frontend('172.30.0.1', 443, [1]))]]));
@@ -146,10 +181,13 @@ describe('whatever the sequence of services', () => {
       nodePort: fc.boolean(),
       backends: fc.uniqueArray(fc.integer({ min: 1, max: 90 }), { maxLength: 70 }),
       local: fc.boolean(),
-      affinitySeconds: fc.option(fc.constantFrom(1, 10_800), { nil: undefined }),
+      affinity: fc.option(fc.constantFrom({ seconds: 1, servicePort: 'one' }, { seconds: 10_800, servicePort: 'two' }), { nil: undefined }),
+      hashed: fc.option(fc.constantFrom('connection', 'client'), { nil: undefined }),
       ranges: fc.option(fc.subarray([prefix('10.0.0.0/8'), prefix('10.1.0.0/16'), prefix('fd00::/8')]), { nil: undefined }),
     })
-    .map(({ where, protocol, port, nodePort, backends, local, affinitySeconds, ranges }): Frontend => {
+    .map(({ where, protocol, port, nodePort, backends, local, affinity, hashed, ranges }): Frontend => {
+      const mayHash = where.startsWith('192') && !nodePort && !local && affinity === undefined && backends.length > 0;
+      const backendOf = Uint16Array.from({ length: 251 }, (_, slot) => (slot * slot) % Math.max(1, backends.length));
       const plain = frontend(where, port, backends);
       const match: Frontend['match'] = nodePort
         ? { kind: 'nodePort', family: where.includes(':') ? 6 : 4, protocol, port }
@@ -159,7 +197,8 @@ describe('whatever the sequence of services', () => {
         scope: nodePort || where.startsWith('192') ? 'external' : 'internal',
         policy: local ? 'Local' : 'Cluster',
         localBackends: local ? plain.backends.filter((backend) => backend.local) : [],
-        ...(affinitySeconds === undefined ? {} : { affinitySeconds }),
+        ...(affinity === undefined ? {} : { affinity }),
+        ...(hashed === undefined || !mayHash ? {} : { slots: { hashed, backendOf } }),
         ...(ranges === undefined || nodePort ? {} : { sourceRanges: ranges }),
       });
     });
@@ -286,6 +325,25 @@ describe('faults', () => {
     kernel.fault = () => undefined;
     await dataplane.apply(new Map());
     expect(kernel.contents().filter((line) => line.startsWith('ip backends 172.30.0.2 '))).toHaveLength(1);
+  });
+
+  test('when nobody heard what became of a transaction the tables are read, in the middle of halving, too', async () => {
+    const { kernel, dataplane } = setup();
+    await dataplane.replace(node, new Map());
+    const run = kernel.run.bind(kernel);
+    // The first is refused; the empty one that tells whether anything works is not; of the next nothing is heard.
+    const outcomes = ['refused', 'done', 'unheard'];
+    kernel.run = async (transaction) => {
+      const outcome = outcomes.shift();
+      if (outcome === 'refused') throw failed();
+      await run(transaction);
+      if (outcome === 'unheard') throw new OutcomeUnknown('no answer');
+    };
+    const result = await dataplane.apply(new Map([1, 2, 3, 4].map((n) => [`s${n}`, service(frontend(`172.30.0.${n}`, 80, [2]))])));
+    expect([...result.quarantined]).toEqual([]);
+    const scratch = setup();
+    await scratch.dataplane.replace(node, new Map([1, 2, 3, 4].map((n) => [`s${n}`, service(frontend(`172.30.0.${n}`, 80, [2]))])));
+    expect(kernel.contents()).toEqual(scratch.kernel.contents());
   });
 
   test('what cannot be expressed is quarantined with its reason', async () => {
@@ -443,13 +501,20 @@ describe('flows of UDP', () => {
     expect(await step(udp([]))).toEqual(['172.30.0.1:53 10.244.0.2:8080']);
     expect(await step(udp([3]))).toEqual(['172.30.0.1:53 172.30.0.1:*']);
     expect(await step(undefined)).toEqual(['172.30.0.1:53 10.244.0.3:8080']);
-    expect(await step(service(frontend('172.30.0.1', 53, [1])))).toEqual([]);
+    expect(await step(service(frontend('172.30.0.1', 53, [1])))).toEqual(['172.30.0.1:53 172.30.0.1:*']);
     expect(await step(undefined)).toEqual([]);
   });
 
   test('that an agent finds when it starts are compared with its frontends', async () => {
     const flow = (replySource: string): Flow => {
-      return { protocol: 'UDP', destination: address('172.30.0.1'), port: 53, replySource: address(replySource), replyPort: 8080 };
+      return {
+        protocol: 'UDP',
+        destination: address('172.30.0.1'),
+        port: 53,
+        replySource: address(replySource),
+        replyPort: 8080,
+        replied: true,
+      };
     };
     const { dataplane, deleted } = setup(new FakeKernel(), ['10.244.0.1', '10.244.0.9'].map(flow));
     await dataplane.replace(node, new Map([['dns', udp([1])]]));

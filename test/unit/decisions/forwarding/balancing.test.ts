@@ -68,7 +68,7 @@ describe('consistent hashing', () => {
 
   test('takes the place of remembering clients, where there are slots', () => {
     const sticky = frontends({ ...web, affinitySeconds: 60 });
-    expect([...sticky].map(([key, { affinitySeconds }]) => [key, affinitySeconds])).toEqual([
+    expect([...sticky].map(([key, { affinity }]) => [key, affinity?.seconds])).toEqual([
       ['10.96.0.1 TCP 80', 60],
       ['192.0.2.1 TCP 80', undefined],
       ['198.51.100.1 TCP 80', undefined],

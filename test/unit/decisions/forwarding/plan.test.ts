@@ -16,7 +16,7 @@ function plan(literal: ClusterLiteral, key: ServiceKey = 'default/web', node = '
   const service = snapshot.services.get(key);
   if (service === undefined) throw new RangeError(key);
   const { forwarding, reasons } = decideForwarding(snapshot, service, node);
-  const lines = (forwarding?.frontends ?? []).map(({ match, scope, policy, backends, localBackends, sourceRanges, affinitySeconds }) =>
+  const lines = (forwarding?.frontends ?? []).map(({ match, scope, policy, backends, localBackends, sourceRanges, affinity }) =>
     [
       frontendKey(match),
       scope,
@@ -24,7 +24,7 @@ function plan(literal: ClusterLiteral, key: ServiceKey = 'default/web', node = '
       backends.map(backend).join(' ') || '-',
       ...(policy === 'Local' ? ['|', localBackends.map(backend).join(' ') || '-'] : []),
       ...(sourceRanges === undefined ? [] : [`from ${sourceRanges.map(formatPrefix).join()}`]),
-      ...(affinitySeconds === undefined ? [] : [`sticky ${affinitySeconds}`]),
+      ...(affinity === undefined ? [] : [`sticky ${affinity.seconds}`]),
     ].join(' '),
   );
   return { lines, reasons: reasons.map(({ code }) => code) };
@@ -138,11 +138,13 @@ describe('the frontends of a Service', () => {
   });
 
   test('source ranges that hold the node hold the load balancer address, with which the node may be masqueraded', () => {
-    const nodes = [{ name: 'here', internalIPs: ['10.0.0.1'] }];
+    const nodes = [{ name: 'here', internalIPs: ['10.0.0.1', '10.0.1.1'] }];
     const from = (range: string): string | undefined =>
       /from .*/.exec(lines({ assigned: ['192.0.2.1'], sourceRanges: [range] }, [two], { nodes })[1] ?? '')?.[0];
     expect(from('10.0.0.0/24')).toBe('from 10.0.0.0/24,192.0.2.1/32');
     expect(from('203.0.113.0/24')).toBe('from 203.0.113.0/24');
+    // As in kube-proxy, which knows one address of the node.
+    expect(from('10.0.1.0/24')).toBe('from 10.0.1.0/24');
   });
 
   test('what serves but gets no new connections is retained, where the kernel does not see the end of a flow', () => {
@@ -166,8 +168,20 @@ describe('the frontends of a Service', () => {
     ]);
   });
 
-  test('affinity goes to every frontend', () => {
+  test('affinity goes to every frontend, and all of a port remember clients together', () => {
     expect(lines({ ...all, affinitySeconds: 60 }, [two], anyone).every((line) => line.endsWith('sticky 60'))).toBe(true);
+    const literal = cluster({ services: [{ name: 'web', ...all, ports: ['a:80/TCP@30080', 'b:81/TCP'], affinitySeconds: 60 }], ...anyone });
+    const [web] = literal.services.values();
+    const { frontends = [] } = (web && decideForwarding(literal, web, 'here').forwarding) ?? {};
+    const byPort = Map.groupBy(frontends, ({ affinity }) => affinity?.servicePort);
+    expect(
+      byPort
+        .get('default/web a TCP')
+        ?.map(({ match }) => match.port)
+        .every((port) => port === 80 || port === 30_080),
+    ).toBe(true);
+    expect(byPort.get('default/web b TCP')?.every(({ match }) => match.port === 81)).toBe(true);
+    expect(byPort.size).toBe(2);
   });
 
   test.each([

@@ -53,6 +53,8 @@ describe('a slot table', () => {
   test('is a function of its input alone', () => {
     // Whoever changes the hash, or the order of preferences, moves every connection while an update rolls over the nodes.
     expect(fillSlots('a-uid', even(4), 251).slice(0, 32).join('')).toBe('33312323023111202231232003031213');
+    const weighted = even(4).map((each, index) => ({ ...each, weight: index + 1 }));
+    expect(fillSlots('a-uid', weighted, 251).slice(0, 32).join('')).toBe('33312323023111202231232203131213');
   });
 
   test('with equal weights is the same, whatever they are', () => {

@@ -1,0 +1,80 @@
+import type { Family } from '../../net/address.ts';
+import type { Clock } from '../../system/clock.ts';
+import { NetlinkConversation } from '../../system/netlink/conversation.ts';
+import { MalformedNetlink, NetlinkError } from '../../system/netlink/error.ts';
+import { netfilterProtocol, openNetlink } from '../../system/netlink/socket.ts';
+import { DataplaneError } from '../dataplane.ts';
+import type { ConntrackCleaner, Flow, StaleFlows } from './conntrack-cleaner.ts';
+import { deleteRequest, listRequest, readFlow, type Selection, type TrackedFlow } from './flow-messages.ts';
+import { StaleIndex } from './stale-index.ts';
+
+/**
+ * Lists and deletes flows by netlink. Undefined where this machine has no FFI, or refuses the socket. `networkNamespace`: a file such as
+ * /run/netns/node1, otherwise this process's.
+ */
+export function conntrackNetlink(clock: Clock, networkNamespace?: string): ConntrackCleaner | undefined {
+  let socket;
+  try {
+    socket = openNetlink({ protocol: netfilterProtocol, ...(networkNamespace === undefined ? {} : { networkNamespace }) });
+  } catch (error) {
+    if (error instanceof NetlinkError) return undefined;
+    throw error;
+  }
+  if (socket === undefined) return undefined;
+  const conversation = new NetlinkConversation(socket, clock);
+
+  /** The flows of a selection that `wanted` wants. */
+  const find = (selection: Selection, wanted: (flow: TrackedFlow) => boolean): Promise<TrackedFlow[]> =>
+    conversation.list(listRequest(selection), (payload) => {
+      const flow = readFlow(payload);
+      return flow?.protocol === selection.protocol && wanted(flow) ? flow : undefined;
+    });
+
+  return {
+    delete: (stale) =>
+      translated(async () => {
+        const index = new StaleIndex(stale);
+        for (const selection of selections(stale)) {
+          const flows = await find(selection, (flow) => index.has(flow));
+          const problems = await conversation.change(flows.map(deleteRequest));
+          // One that is gone meanwhile is as it should be.
+          const problem = problems.find((each) => each !== undefined && each.code !== 'ENOENT');
+          if (problem !== undefined) throw problem;
+        }
+      }),
+    each: (see) =>
+      translated(async () => {
+        const seen = (flow: Flow): boolean => {
+          if (flow.protocol !== 'TCP' || !flow.replied) see(flow);
+          return false;
+        };
+        for (const family of [4, 6] as const) {
+          await find({ family, protocol: 'TCP', unreplied: true }, seen);
+          for (const protocol of ['UDP', 'SCTP'] as const) await find({ family, protocol }, seen);
+        }
+      }),
+    close: () => socket.close(),
+  };
+}
+
+/** One list for each family and protocol: of exactly what is wanted, where that is one kind, otherwise of everything. */
+function selections(stale: readonly StaleFlows[]): Selection[] {
+  const familyOf = ({ replySource }: StaleFlows): Family => replySource.family;
+  return [...Map.groupBy(stale, (each) => `${familyOf(each)} ${each.protocol}`).values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const family = familyOf(first);
+    if (group.length === 1) return [{ ...first, family }];
+    return [{ family, protocol: first.protocol, ...(group.every(({ unreplied }) => unreplied === true) ? { unreplied: true } : {}) }];
+  });
+}
+
+async function translated<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof NetlinkError || error instanceof MalformedNetlink)) throw error;
+    const code = error.code === 'EPERM' ? 'permission' : 'failed';
+    throw new DataplaneError(code, `connection tracking: ${error.message}`, { cause: error });
+  }
+}

@@ -1,0 +1,188 @@
+import { addressBytes, addressFromBytes, type Family } from '../../net/address.ts';
+import type { Protocol } from '../../net/frontend.ts';
+import { listAttributes } from '../../system/netlink/attributes.ts';
+import type { Request } from '../../system/netlink/conversation.ts';
+import type { MessageWriter } from '../../system/netlink/message-writer.ts';
+import type { Flow, StaleFlows } from './conntrack-cleaner.ts';
+
+/** Numbers of linux/netfilter/nfnetlink_conntrack.h, those that we use. */
+const subsystem = 1;
+const messages = { get: (subsystem << 8) | 1, delete: (subsystem << 8) | 2 } as const;
+const flowAttributes = { original: 1, reply: 2, status: 3, id: 12, zone: 18, filter: 25, statusMask: 26 } as const;
+const tupleAttributes = { addresses: 1, protocol: 2 } as const;
+const addressAttributes = { 4: { source: 1, destination: 2 }, 6: { source: 3, destination: 4 } } as const;
+const protocolAttributes = { number: 1, sourcePort: 2, destinationPort: 3 } as const;
+const filterAttributes = { original: 1, reply: 2 } as const;
+/** Which fields of a tuple a filter compares (net/netfilter/nf_internals.h). */
+const compare = { source: 1, destination: 2, protocol: 8, sourcePort: 16, destinationPort: 32 } as const;
+/** IPS_SEEN_REPLY. */
+const repliedBit = 2;
+const familyNumbers = { 4: 2, 6: 10 } as const;
+const protocolNumbers: Readonly<Record<Protocol, number>> = { TCP: 6, UDP: 17, SCTP: 132 };
+const protocolNames = new Map(Object.entries(protocolNumbers).map(([name, number]) => [number, name as Protocol]));
+/** struct nfgenmsg. */
+const headerBytes = 4;
+
+/** A flow as the kernel lists it, with what identifies it when it is to be deleted. */
+export interface TrackedFlow extends Flow {
+  /** The attributes of its original direction, its number and its zone, as they came. */
+  readonly original: Uint8Array;
+  readonly id: Uint8Array | undefined;
+  readonly zone: Uint8Array | undefined;
+}
+
+/** What a list is to have: all flows of a protocol, those of them that nobody has answered, or those of one kind. */
+export type Selection = Pick<StaleFlows, 'protocol' | 'unreplied'> & Partial<StaleFlows> & { readonly family: Family };
+
+/**
+ * A list, selected by the kernel as far as it can (CTA_FILTER, Linux 5.8); it may have more than was asked for. Ports of SCTP are
+ * not compared, and addresses of IPv6 the wrong way round: those that are equal are left out (tried on Linux 6.18), so
+ * it is not told any.
+ */
+export function listRequest(selection: Selection): Request {
+  const { family, protocol, unreplied, destination, port, replySource, replyPort } = selection;
+  return {
+    type: messages.get,
+    write(writer) {
+      writeHeader(writer, family);
+      const original = writeTuple(writer, flowAttributes.original, {
+        family,
+        protocol,
+        ...(destination === undefined || family === 6 ? {} : { destination: addressBytes(destination) }),
+        ...(port === undefined ? {} : { destinationPort: port }),
+      });
+      const reply = writeTuple(writer, flowAttributes.reply, {
+        family,
+        protocol,
+        ...(replySource === undefined || family === 6 ? {} : { source: addressBytes(replySource) }),
+        ...(replyPort === undefined ? {} : { sourcePort: replyPort }),
+      });
+      const filter = writer.beginNested(flowAttributes.filter);
+      writer.hostNumberAttribute(filterAttributes.original, original);
+      writer.hostNumberAttribute(filterAttributes.reply, reply);
+      writer.endNested(filter);
+      if (unreplied !== true) return;
+      writer.numberAttribute(flowAttributes.status, 0);
+      writer.numberAttribute(flowAttributes.statusMask, repliedBit);
+    },
+  };
+}
+
+/** Exactly this flow: one that came later with the same addresses and ports has another number. */
+export function deleteRequest({ destination, original, id, zone }: TrackedFlow): Request {
+  return {
+    type: messages.delete,
+    write(writer) {
+      writeHeader(writer, destination.family);
+      const nested = writer.beginNested(flowAttributes.original);
+      writer.raw(original);
+      writer.endNested(nested);
+      if (id !== undefined) writer.bytesAttribute(flowAttributes.id, id);
+      if (zone !== undefined) writer.bytesAttribute(flowAttributes.zone, zone);
+    },
+  };
+}
+
+/** A flow from a list; undefined: of a protocol without ports. Throws MalformedNetlink, or RangeError for what is no address. */
+export function readFlow(payload: Uint8Array): TrackedFlow | undefined {
+  let original: Uint8Array | undefined;
+  let reply: Uint8Array | undefined;
+  let id: Uint8Array | undefined;
+  let zone: Uint8Array | undefined;
+  let status = 0;
+  for (const { type, value } of listAttributes(payload.subarray(headerBytes))) {
+    if (type === flowAttributes.original) original = value;
+    else if (type === flowAttributes.reply) reply = value;
+    else if (type === flowAttributes.id) id = value;
+    else if (type === flowAttributes.zone) zone = value;
+    else if (type === flowAttributes.status) status = value[3] ?? 0;
+  }
+  if (original === undefined || reply === undefined) return undefined;
+  const [there, back] = [readTuple(original), readTuple(reply)];
+  if (there === undefined || back === undefined) return undefined;
+  return {
+    protocol: there.protocol,
+    destination: addressFromBytes(there.destination),
+    port: there.destinationPort,
+    replySource: addressFromBytes(back.source),
+    replyPort: back.sourcePort,
+    replied: (status & repliedBit) !== 0,
+    original,
+    id,
+    zone,
+  };
+}
+
+interface Tuple {
+  readonly protocol: Protocol;
+  readonly source: Uint8Array;
+  readonly destination: Uint8Array;
+  readonly sourcePort: number;
+  readonly destinationPort: number;
+}
+
+type PartialTuple = Partial<Tuple> & Pick<Tuple, 'protocol'> & { readonly family: Family };
+
+/** Returns the flags of the fields that it wrote. */
+function writeTuple(writer: MessageWriter, type: number, tuple: PartialTuple): number {
+  const { family, protocol, source, destination, sourcePort, destinationPort } = tuple;
+  let flags: number = compare.protocol;
+  const nested = writer.beginNested(type);
+  if (source !== undefined || destination !== undefined) {
+    const addresses = writer.beginNested(tupleAttributes.addresses);
+    if (source !== undefined) {
+      writer.bytesAttribute(addressAttributes[family].source, source);
+      flags |= compare.source;
+    }
+    if (destination !== undefined) {
+      writer.bytesAttribute(addressAttributes[family].destination, destination);
+      flags |= compare.destination;
+    }
+    writer.endNested(addresses);
+  }
+  const ports = writer.beginNested(tupleAttributes.protocol);
+  writer.bytesAttribute(protocolAttributes.number, Uint8Array.of(protocolNumbers[protocol]));
+  if (sourcePort !== undefined) {
+    writer.bytesAttribute(protocolAttributes.sourcePort, portBytes(sourcePort));
+    flags |= compare.sourcePort;
+  }
+  if (destinationPort !== undefined) {
+    writer.bytesAttribute(protocolAttributes.destinationPort, portBytes(destinationPort));
+    flags |= compare.destinationPort;
+  }
+  writer.endNested(ports);
+  writer.endNested(nested);
+  return flags;
+}
+
+function readTuple(attributes: Uint8Array): Tuple | undefined {
+  let source: Uint8Array | undefined;
+  let destination: Uint8Array | undefined;
+  let protocol: Protocol | undefined;
+  let sourcePort: number | undefined;
+  let destinationPort: number | undefined;
+  for (const part of listAttributes(attributes)) {
+    if (part.type === tupleAttributes.addresses) {
+      for (const { type, value } of listAttributes(part.value)) {
+        if (type === addressAttributes[4].source || type === addressAttributes[6].source) source = value;
+        else destination = value;
+      }
+    } else if (part.type === tupleAttributes.protocol) {
+      for (const { type, value } of listAttributes(part.value)) {
+        if (type === protocolAttributes.number) protocol = protocolNames.get(value[0] ?? 0);
+        else if (type === protocolAttributes.sourcePort) sourcePort = readPort(value);
+        else if (type === protocolAttributes.destinationPort) destinationPort = readPort(value);
+      }
+    }
+  }
+  if (source === undefined || destination === undefined || protocol === undefined) return undefined;
+  if (sourcePort === undefined || destinationPort === undefined) return undefined;
+  return { protocol, source, destination, sourcePort, destinationPort };
+}
+
+function writeHeader(writer: MessageWriter, family: Family): void {
+  writer.raw(Uint8Array.of(familyNumbers[family], 0, 0, 0));
+}
+
+const portBytes = (port: number): Uint8Array => Uint8Array.of(port >> 8, port & 0xff);
+const readPort = (value: Uint8Array): number => ((value[0] ?? 0) << 8) | (value[1] ?? 0);

@@ -1,0 +1,117 @@
+import type { Family } from '../../../net/address.ts';
+import { aligned, attributeHeaderBytes, readAttributes } from '../../../system/netlink/attributes.ts';
+import { MalformedNetlink } from '../../../system/netlink/error.ts';
+import type { ElementList } from '../element-list.ts';
+import { allSets, fieldsLength, type SetName } from '../layout.ts';
+import type { Octets } from '../octets.ts';
+import { dataAttributes, elementAttributes, elementFlags, elementListAttributes, listElement } from './constants.ts';
+
+/** An element as the kernel lists it. */
+export interface Entry {
+  readonly key: Octets;
+  /** In a set of ranges with several fields: the last key. */
+  readonly keyEnd?: Octets;
+  readonly value?: Octets;
+  readonly flags: number;
+}
+
+/** The elements in the attributes of a message; whatever is no element is left out. Throws MalformedNetlink. */
+export function entriesOf(attributes: Uint8Array): Entry[] {
+  const list = readAttributes(attributes).get(elementListAttributes.elements);
+  const entries: Entry[] = [];
+  if (list === undefined) return entries;
+  // There may be half a million: nothing is made of them but what is kept.
+  const bytes = Buffer.from(list.buffer, list.byteOffset, list.length);
+  for (let at = 0; at + attributeHeaderBytes <= bytes.length; at += aligned(bytes.readUInt16LE(at))) {
+    const end = attributeEnd(bytes, at, bytes.length);
+    if (attributeType(bytes, at) !== listElement) continue;
+    const entry = readEntry(bytes, at + attributeHeaderBytes, end);
+    if (entry !== undefined) entries.push(entry);
+  }
+  return entries;
+}
+
+function readEntry(bytes: Buffer, start: number, end: number): Entry | undefined {
+  let key: Octets | undefined;
+  let keyEnd: Octets | undefined;
+  let value: Octets | undefined;
+  let flags = 0;
+  for (let at = start; at + attributeHeaderBytes <= end; at += aligned(bytes.readUInt16LE(at))) {
+    const attribute = attributeEnd(bytes, at, end);
+    switch (attributeType(bytes, at)) {
+      case elementAttributes.key:
+        key = valueOf(bytes, at, attribute);
+        break;
+      case elementAttributes.keyEnd:
+        keyEnd = valueOf(bytes, at, attribute);
+        break;
+      case elementAttributes.data:
+        value = valueOf(bytes, at, attribute);
+        break;
+      case elementAttributes.flags:
+        if (attribute - at === attributeHeaderBytes + 4) flags = bytes.readUInt32BE(at + attributeHeaderBytes);
+        break;
+      default:
+    }
+  }
+  if (key === undefined) return undefined;
+  return { key, flags, ...(keyEnd === undefined ? {} : { keyEnd }), ...(value === undefined ? {} : { value }) };
+}
+
+/** The octets in a nested attribute; undefined where there are others in it, such as a verdict. */
+function valueOf(bytes: Buffer, start: number, end: number): Octets | undefined {
+  const at = start + attributeHeaderBytes;
+  if (at + attributeHeaderBytes > end || attributeType(bytes, at) !== dataAttributes.value) return undefined;
+  return bytes.toString('latin1', at + attributeHeaderBytes, attributeEnd(bytes, at, end));
+}
+
+const attributeType = (bytes: Buffer, at: number): number => bytes.readUInt16LE(at + 2) & 0x3fff;
+
+function attributeEnd(bytes: Buffer, at: number, bound: number): number {
+  const length = bytes.readUInt16LE(at);
+  if (length < attributeHeaderBytes || at + length > bound) throw new MalformedNetlink(`an attribute at ${at} has the length ${length}`);
+  return at + length;
+}
+
+/** Whether the kernel lists two entries for one element: where a range begins and, marked, the key after its end. */
+export function isListedInHalves(set: SetName): boolean {
+  const shape = allSets.get(set);
+  return shape?.interval === true && shape.key.length === 1;
+}
+
+/** Adds what the kernel lists of a set to `elements`, all of it where there are halves; false when one is not as the set's are. */
+export function readElements(family: Family, set: SetName, entries: readonly Entry[], elements: ElementList): boolean {
+  const shape = allSets.get(set);
+  if (shape === undefined) return false;
+  const keyLength = fieldsLength(family, shape.key);
+  const valueLength = shape.value === undefined ? 0 : fieldsLength(family, shape.value);
+  for (const { key, keyEnd = key, value } of isListedInHalves(set) ? joinHalves(entries) : entries) {
+    if (key.length !== keyLength || keyEnd.length !== keyLength || (value?.length ?? 0) !== valueLength) return false;
+    const octets = shape.interval ? key + keyEnd : key;
+    elements.push(value === undefined ? { family, set, key: octets } : { family, set, key: octets, value });
+  }
+  return true;
+}
+
+function joinHalves(entries: readonly Entry[]): Entry[] {
+  const isEnd = ({ flags }: Entry): boolean => (flags & elementFlags.intervalEnd) !== 0;
+  // Where one range ends and the next begins at the same key, the end comes first.
+  const sorted = entries.toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : Number(isEnd(b)) - Number(isEnd(a))));
+  const ranges: Entry[] = [];
+  for (const [index, entry] of sorted.entries()) {
+    if (isEnd(entry)) continue;
+    const next = sorted[index + 1];
+    const keyEnd = next === undefined ? '\xff'.repeat(entry.key.length) : isEnd(next) ? before(next.key) : entry.key;
+    ranges.push({ ...entry, keyEnd });
+  }
+  return ranges;
+}
+
+/** The key before this one. */
+function before(key: Octets): Octets {
+  const octets = Buffer.from(key, 'latin1');
+  let at = octets.length - 1;
+  while (at >= 0 && octets[at] === 0) octets[at--] = 0xff;
+  if (at >= 0) octets[at] = (octets[at] ?? 0) - 1;
+  return octets.toString('latin1');
+}

@@ -1,0 +1,115 @@
+import type { Family } from '../../net/address.ts';
+import { formatPrefix, type Prefix } from '../../net/prefix.ts';
+import type { Cancel, Clock } from '../../system/clock.ts';
+import { NetlinkConversation } from '../../system/netlink/conversation.ts';
+import { MalformedNetlink, NetlinkError } from '../../system/netlink/error.ts';
+import { followEvents, type Events } from '../../system/netlink/events.ts';
+import { openNetlink, routeProtocol as rtnetlink } from '../../system/netlink/socket.ts';
+import { DataplaneError } from '../dataplane.ts';
+import { routeWatchRestart } from '../nftables/limits.ts';
+import { eventGroups, listRoutes, listRules, readRoute, readRule, routeRequest, ruleRequest, tableOffset } from './route-messages.ts';
+import { routingTable, type RouteTable } from './unreachable-routes.ts';
+
+const families: readonly Family[] = [4, 6];
+
+/** What the kernel says where it is as we want it: EEXIST of a rule; ESRCH and ENOENT of what is to go. */
+const alreadySo = new Set(['EEXIST', 'ESRCH', 'ENOENT']);
+
+/** Routes by netlink. Undefined where this machine has no FFI, or refuses the socket. `networkNamespace`: a file such as /run/netns/node1. */
+export function routeNetlink(clock: Clock, networkNamespace?: string): RouteTable | undefined {
+  const where = { protocol: rtnetlink, ...(networkNamespace === undefined ? {} : { networkNamespace }) };
+  let socket;
+  try {
+    socket = openNetlink({ ...where, strict: true });
+  } catch (error) {
+    if (error instanceof NetlinkError) return undefined;
+    throw error;
+  }
+  if (socket === undefined) return undefined;
+  const { port } = socket;
+  const conversation = new NetlinkConversation(socket, clock);
+
+  const routesOf = async (family: Family): Promise<Prefix[]> => {
+    try {
+      return await conversation.list(listRoutes(family), readRoute);
+    } catch (error) {
+      // There is no such table before it has its first route.
+      if (error instanceof NetlinkError && error.code === 'ENOENT') return [];
+      throw error;
+    }
+  };
+  const hasRule = async (family: Family): Promise<boolean> => (await conversation.list(listRules(family), readRule)).length > 0;
+  const changeRules = async (verb: 'add' | 'remove', of: readonly Family[]): Promise<void> => {
+    const problems = await conversation.change(of.map((family) => ruleRequest(verb, family)));
+    for (const problem of problems) if (problem !== undefined && !alreadySo.has(problem.code)) throw problem;
+  };
+  const touched = (prefixes: readonly Prefix[]): Family[] =>
+    families.filter((family) => prefixes.some(({ address }) => address.family === family));
+
+  return {
+    list: () =>
+      translated(async () => {
+        const prefixes: Prefix[] = [];
+        const unruled = new Set<Family>();
+        for (const family of families) {
+          prefixes.push(...(await routesOf(family)));
+          if (!(await hasRule(family))) unruled.add(family);
+        }
+        return { prefixes, unruled };
+      }),
+    change: (add, remove) =>
+      translated(async () => {
+        await changeRules('add', touched(add));
+        const added = await conversation.change(add.map((prefix) => routeRequest('add', prefix)));
+        const removed = await conversation.change(remove.map((prefix) => routeRequest('remove', prefix)));
+        const ruleless: Family[] = [];
+        for (const family of touched(remove)) if ((await routesOf(family)).length === 0) ruleless.push(family);
+        await changeRules('remove', ruleless);
+        for (const [index, problem] of [...added, ...removed].entries()) {
+          if (problem === undefined || (index >= added.length && alreadySo.has(problem.code))) continue;
+          const prefix = [...add, ...remove][index];
+          throw new DataplaneError(codeOf(problem), `route ${prefix === undefined ? '' : formatPrefix(prefix)}: ${problem.message}`, {
+            cause: problem,
+          });
+        }
+      }),
+    watch(changed) {
+      let cancel: Cancel = () => undefined;
+      let events: Events;
+      const start = (): void => {
+        events = followEvents({ ...where, groups: eventGroups, only: { offset: tableOffset, value: routingTable } }, clock, {
+          onMessage: (message) => {
+            if (message.port !== port) changed();
+          },
+          onLoss: changed,
+          onEnd: () => {
+            cancel = clock.after(routeWatchRestart, () => {
+              start();
+              // What it has missed.
+              changed();
+            });
+          },
+        });
+      };
+      start();
+      return () => {
+        cancel();
+        events.stop();
+      };
+    },
+    close: () => socket.close(),
+  };
+}
+
+async function translated<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof NetlinkError || error instanceof MalformedNetlink)) throw error;
+    throw new DataplaneError(codeOf(error), `routes: ${error.message}`, { cause: error });
+  }
+}
+
+function codeOf({ code }: NetlinkError | MalformedNetlink): DataplaneError['code'] {
+  return code === 'EPERM' || code === 'EACCES' ? 'permission' : 'failed';
+}

@@ -1,0 +1,124 @@
+import { limits } from './limits.ts';
+
+/**
+ * What went wrong between us and the API server.
+ *
+ * - `unreachable`: no connection, or it broke. `untrusted`: TLS; who answers is not who we were told.
+ * - `credentials`: ours cannot be read or had no answer. `unauthorized`, `forbidden`, `notFound`, `conflict`, `gone` (410), `busy` (429),
+ *   `refused` (any other 4xx), `failing` (5xx): the API server's answer.
+ * - `stalled`: nothing came for too long. `malformed`: what came is not what the API says, or longer than its bound.
+ */
+export type KubeErrorCode =
+  | 'unreachable'
+  | 'untrusted'
+  | 'credentials'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'notFound'
+  | 'conflict'
+  | 'gone'
+  | 'busy'
+  | 'refused'
+  | 'failing'
+  | 'stalled'
+  | 'malformed';
+
+interface Details extends ErrorOptions {
+  /** HTTP status; absent where there was no answer. */
+  readonly status?: number;
+  /** The pause that the API server asks for. */
+  readonly retryAfterMilliseconds?: number;
+  /** What whoever runs Herald can do. */
+  readonly fix?: string;
+}
+
+export class KubeError extends Error {
+  readonly code: KubeErrorCode;
+  readonly status: number | undefined;
+  readonly retryAfterMilliseconds: number | undefined;
+  readonly fix: string;
+
+  constructor(code: KubeErrorCode, message: string, { status, retryAfterMilliseconds, fix = '', ...options }: Details = {}) {
+    super(message, options);
+    this.name = 'KubeError';
+    this.code = code;
+    this.status = status;
+    this.retryAfterMilliseconds = retryAfterMilliseconds;
+    this.fix = fix;
+  }
+}
+
+/** The error of an HTTP answer. `message` is that of its metav1.Status, where it has one. */
+export function answerError(status: number, message: string, retryAfter?: string): KubeError {
+  const seconds = Number(retryAfter ?? Number.NaN);
+  const retryAfterMilliseconds = Number.isFinite(seconds)
+    ? Math.min(limits.retryAfterMaximumMilliseconds, Math.max(0, seconds) * 1000)
+    : undefined;
+  const said = message === '' ? '' : `: ${message.slice(0, limits.quoted)}`;
+  const code = codes[status] ?? (status >= 500 ? 'failing' : 'refused');
+  const fix = fixes[code];
+  return new KubeError(code, `the API server answered ${status}${said}`, {
+    status,
+    ...(retryAfterMilliseconds === undefined ? {} : { retryAfterMilliseconds }),
+    ...(fix === undefined ? {} : { fix }),
+  });
+}
+
+const codes: Readonly<Record<number, KubeErrorCode>> = {
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'notFound',
+  409: 'conflict',
+  410: 'gone',
+  429: 'busy',
+};
+
+const fixes: Partial<Record<KubeErrorCode, string>> = {
+  unauthorized: 'check that the credentials are of this cluster and have not expired',
+  forbidden: 'apply the RBAC manifests of this version, manifests/base',
+};
+
+/** The error of a connection that was not made or broke: Node's codes of the system and of TLS. */
+export function connectionError(error: NodeJS.ErrnoException, server: string): KubeError {
+  if (error instanceof KubeError) return error;
+  const code = error.code ?? '';
+  const tls = untrusted[code];
+  if (tls !== undefined) return new KubeError('untrusted', `${server}: ${tls.says}`, { cause: error, fix: tls.fix });
+  if (code.startsWith('ERR_SSL') || code === 'EPROTO') {
+    return new KubeError('untrusted', `${server} does not speak TLS as we do (${code})`, {
+      cause: error,
+      fix: 'check the port of the server',
+    });
+  }
+  return new KubeError('unreachable', `${server}: ${unreachable[code] ?? (code === '' ? error.message : code)}`, { cause: error });
+}
+
+const unreachable: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ECONNRESET: 'the connection was reset',
+  ETIMEDOUT: 'no answer',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'no route to the network',
+  ENOTFOUND: 'the name is not known to DNS',
+  EAI_AGAIN: 'DNS does not answer',
+};
+
+const otherAuthority = {
+  says: 'its certificate is not signed by the authority that we were given',
+  fix: 'check certificate-authority of the kubeconfig, or ca.crt beside the token of the service account',
+};
+
+const untrusted: Readonly<Record<string, { readonly says: string; readonly fix: string }>> = {
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: otherAuthority,
+  SELF_SIGNED_CERT_IN_CHAIN: otherAuthority,
+  DEPTH_ZERO_SELF_SIGNED_CERT: otherAuthority,
+  UNABLE_TO_GET_ISSUER_CERT: otherAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: otherAuthority,
+  CERT_SIGNATURE_FAILURE: otherAuthority,
+  CERT_HAS_EXPIRED: { says: 'its certificate has expired', fix: 'renew the certificate of the API server; check the clock of this host' },
+  CERT_NOT_YET_VALID: { says: 'its certificate is not valid yet', fix: 'check the clock of this host' },
+  ERR_TLS_CERT_ALTNAME_INVALID: {
+    says: 'its certificate is for other names and addresses',
+    fix: 'use an address that the certificate has, or add this one to it (kubeadm: apiServer.certSANs), or set tls-server-name in the kubeconfig',
+  },
+};

@@ -1,0 +1,74 @@
+import type { RequestOptions } from 'node:https';
+import type { Connection, Credentials } from './connection.ts';
+import { KubeError } from './error.ts';
+
+/**
+ * The current context of a kubeconfig file, with all the ways to authenticate that client-node knows: certificates, tokens and
+ * files of them, exec plugins, OIDC. Importing client-node costs some 80 MB, so only who needs it pays (docs/adr/0009).
+ */
+export async function readKubeconfig(file: string): Promise<Connection> {
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const load = (): InstanceType<typeof KubeConfig> => {
+    const config = new KubeConfig();
+    try {
+      config.loadFromFile(file);
+    } catch (error) {
+      throw unusable(file, error);
+    }
+    return config;
+  };
+  let config = load();
+  const server = serverOf(config.getCurrentCluster(), file);
+  return {
+    server,
+    credentials: async () => {
+      const options: RequestOptions = {};
+      try {
+        await config.applyToHTTPSOptions(options);
+      } catch (error) {
+        throw unusable(file, error);
+      }
+      return credentialsIn(options);
+    },
+    expired() {
+      try {
+        config = load();
+      } catch {
+        // Somebody is writing the file: what it said before is no worse than nothing.
+      }
+    },
+  };
+}
+
+function serverOf(cluster: { readonly server: string; readonly proxyUrl?: string } | null, file: string): URL {
+  if (cluster === null) throw unusable(file, new Error('it has no current context, or the context has no cluster'));
+  if (cluster.proxyUrl !== undefined && cluster.proxyUrl !== '') throw unusable(file, new Error('proxy-url is not supported'));
+  if (!URL.canParse(cluster.server)) throw unusable(file, new Error('server is not a URL'));
+  return new URL(cluster.server);
+}
+
+function credentialsIn({ ca, cert, key, passphrase, servername, rejectUnauthorized, headers, auth }: RequestOptions): Credentials {
+  const { Authorization: header } = (headers ?? {}) as Readonly<Record<string, unknown>>;
+  const basic = typeof auth === 'string' ? `Basic ${Buffer.from(auth).toString('base64')}` : undefined;
+  const authorization = typeof header === 'string' ? header : basic;
+  return {
+    ...(isPem(ca) ? { ca } : {}),
+    ...(isPem(cert) ? { cert } : {}),
+    ...(isPem(key) ? { key } : {}),
+    ...(passphrase === undefined ? {} : { passphrase }),
+    ...(servername === undefined ? {} : { servername }),
+    ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
+    ...(authorization === undefined ? {} : { authorization }),
+  };
+}
+
+const isPem = (value: unknown): value is string | Buffer => typeof value === 'string' || Buffer.isBuffer(value);
+
+/** Only the library's message, which names fields: the file itself holds secrets. */
+function unusable(file: string, cause: unknown): KubeError {
+  const said = cause instanceof Error ? cause.message : String(cause);
+  return new KubeError('credentials', `${file} cannot be used: ${said}`, {
+    cause,
+    fix: 'kubectl --kubeconfig FILE get --raw /version shows whether it works',
+  });
+}

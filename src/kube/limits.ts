@@ -1,0 +1,38 @@
+/** Bounds of what Herald says to the API server and reads from it. Listed in docs/reference/limits.md. */
+export const limits = {
+  /** Connections that are open at the same time: one a watch, and a few for requests. */
+  connections: 128,
+  /** One answer that is no watch, after decompression. */
+  answerBytes: 64 * 1024 * 1024,
+  /** One line of a watch: an object of the API server has 1.5 MiB at most in its own encoding. */
+  lineBytes: 8 * 1024 * 1024,
+  /** Text of the API server that a message quotes. */
+  quoted: 300,
+  /** Objects in one page of a list. */
+  pageItems: 500,
+  /** An answer that is no watch is given up after this. */
+  answerMilliseconds: 60_000,
+  /** A token in a file is read again after this; the kubelet replaces it long before it expires. */
+  credentialsMilliseconds: 60_000,
+  /** An idle connection is probed after this, so that one that leads nowhere is noticed 10 s later. */
+  keepAliveMilliseconds: 15_000,
+  /** A watch ends by itself after this, plus up to as much again, so that not all agents open theirs at once. */
+  watchSeconds: 300,
+  /** A watch that says nothing for this long is given up. Bookmarks come every 60 to 75 s. */
+  silenceMilliseconds: 120_000,
+  /** Longest time of work on what a watch says before timers have their turn. */
+  sliceMilliseconds: 8,
+  /** First and longest pause before a list or a watch that failed is tried again; doubles each time. */
+  retryMinimumMilliseconds: 800,
+  retryMaximumMilliseconds: 30_000,
+  /** The pauses begin at the shortest again after a watch that worked for this long. */
+  healthyMilliseconds: 30_000,
+  /** Longest pause that the API server may ask for (Retry-After). */
+  retryAfterMaximumMilliseconds: 120_000,
+  /** The list is read again after a watch was refused with an error of the server this often in a row. */
+  refusalsBeforeList: 5,
+  /** Pause before a kind that the API server does not have is looked for again. */
+  absentMilliseconds: 30_000,
+  /** A kind whose objects were there is gone when it was not found this often in a row. */
+  absentLooks: 3,
+} as const;

@@ -1,0 +1,33 @@
+import { KubeError } from './error.ts';
+
+/** An object as the API server says it: nothing is known of it but that it has a name and a version. */
+export interface RawObject {
+  readonly [field: string]: unknown;
+  readonly metadata: RawMetadata;
+}
+
+export interface RawMetadata {
+  readonly [field: string]: unknown;
+  readonly name: string;
+  readonly namespace?: string;
+  readonly resourceVersion: string;
+}
+
+/** Throws KubeError (malformed) for what cannot be an object of the API. */
+export function rawObject(value: unknown): RawObject {
+  if (isRecord(value) && isRecord(value['metadata'])) {
+    const { name, resourceVersion, namespace } = value['metadata'];
+    const named = typeof name === 'string' && name !== '' && (namespace === undefined || typeof namespace === 'string');
+    if (named && typeof resourceVersion === 'string') return value as RawObject;
+  }
+  throw new KubeError('malformed', 'the API server sent an object without name or resourceVersion');
+}
+
+/** "namespace/name", or the name of a cluster-scoped object. */
+export function rawKey({ metadata: { name, namespace = '' } }: RawObject): string {
+  return namespace === '' ? name : `${namespace}/${name}`;
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,42 @@
+import type { Resource } from '../../kube/reflector.ts';
+import { heraldApiVersion } from '../../model/parse.ts';
+import type { Kind } from '../../model/snapshot.ts';
+
+/** A kind of which every object is read. */
+export interface WatchedKind {
+  readonly kind: Kind;
+  readonly apiVersion: string;
+  readonly resource: Resource;
+}
+
+const core = (kind: Kind, plural: string): WatchedKind => ({ kind, apiVersion: 'v1', resource: { path: `/api/v1/${plural}` } });
+
+const grouped = (kind: Kind, apiVersion: string, plural: string, optional: boolean): WatchedKind => ({
+  kind,
+  apiVersion,
+  resource: { path: `/apis/${apiVersion}/${plural}`, optional },
+});
+
+/** Our own kinds are there once their CRDs are installed, which may be after us. */
+const ours = (kind: Kind, plural: string): WatchedKind => grouped(kind, heraldApiVersion, plural, true);
+
+/** What every agent and the controller read; Secrets are read by name. */
+const common: readonly WatchedKind[] = [
+  core('Service', 'services'),
+  core('Node', 'nodes'),
+  core('Namespace', 'namespaces'),
+  grouped('EndpointSlice', 'discovery.k8s.io/v1', 'endpointslices', false),
+  // Since Kubernetes 1.33.
+  grouped('ServiceCIDR', 'networking.k8s.io/v1', 'servicecidrs', true),
+  ours('IPAddressPool', 'ipaddresspools'),
+  ours('BGPPeer', 'bgppeers'),
+  ours('BGPAdvertisement', 'bgpadvertisements'),
+  ours('Community', 'communities'),
+  ours('ExternalIPPolicy', 'externalippolicies'),
+  ours('HeraldConfig', 'heraldconfigs'),
+];
+
+export const kindsOfAgent = common;
+
+/** The controller reads what agents report; agents do not read each other's reports. */
+export const kindsOfController: readonly WatchedKind[] = [...common, ours('NodeState', 'nodestates')];

@@ -1,0 +1,99 @@
+/**
+ * How long it takes to read the API server, how long the event loop stands still meanwhile, and what it costs in memory: Herald's source
+ * beside client-node's informers, in the same run, against a real kube-apiserver. `node test/bench/api-server/main.ts [COUNT...]`
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { text } from 'node:stream/consumers';
+import { KubeClient } from '../../../src/kube/client.ts';
+import { systemClock } from '../../../src/system/clock.ts';
+import { KubernetesCluster } from '../../conformance/cluster.ts';
+
+const modes = ['herald', 'informer'];
+const rounds = 5;
+const atOnce = 16;
+const counts = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [5000, 10_000];
+
+type Result = Record<string, number>;
+
+// Children of the cluster do not keep a process alive.
+const alive = setInterval(() => undefined, 1000);
+const cluster = await KubernetesCluster.start();
+try {
+  let made = 0;
+  for (const count of counts) {
+    await make(made, count);
+    made = count;
+    const results = new Map<string, Result[]>(modes.map((mode) => [mode, []]));
+    const [load = 0] = loadavg();
+    // One after the other by turns, so that what disturbs the machine disturbs all.
+    for (let round = 0; round < rounds; round++) for (const mode of modes) results.get(mode)?.push(await read(mode));
+    for (const [mode, all] of results) console.log(JSON.stringify({ count, mode, load, rounds, ...median(all) }));
+    console.table(Object.fromEntries([...results].map(([mode, all]) => [`${mode} ${count} + ${count}`, median(all)])));
+  }
+} finally {
+  await cluster.stop();
+  clearInterval(alive);
+}
+
+async function make(from: number, to: number): Promise<void> {
+  // Kept connections: a handshake for each of thousands of objects would take minutes.
+  const { server, certificateAuthority: ca, token } = cluster.admin;
+  const credentials = async () => ({ ca, authorization: `Bearer ${token}` });
+  const client = new KubeClient({ server: new URL(server), credentials, expired: () => undefined }, { clock: systemClock });
+  const indexes = Array.from({ length: to - from }, (_, index) => from + index);
+  const work = async (): Promise<void> => {
+    for (let index = indexes.pop(); index !== undefined; index = indexes.pop()) {
+      await client.write({ method: 'POST', path: '/api/v1/namespaces/default/services', body: serviceOf(index) });
+      await client.write({ method: 'POST', path: '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices', body: sliceOf(index) });
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  client.close();
+}
+
+function serviceOf(index: number): object {
+  return {
+    metadata: { name: `svc-${index}`, labels: { app: `app-${index}`, team: `team-${index % 50}` } },
+    spec: { selector: { app: `app-${index}` }, ports: [{ name: 'http', port: 80, targetPort: 8080 }] },
+  };
+}
+
+function sliceOf(index: number): object {
+  const endpoint = (n: number): object => ({
+    addresses: [`10.${(index >> 8) & 255}.${index & 255}.${n + 1}`],
+    conditions: { ready: true, serving: true, terminating: false },
+    nodeName: `node-${n}`,
+    targetRef: {
+      kind: 'Pod',
+      namespace: 'default',
+      name: `app-${index}-${n}`,
+      uid: `0f5fc2a0-0000-4000-8000-${String(index).padStart(12, '0')}`,
+    },
+  });
+  return {
+    metadata: { name: `svc-${index}-abcde`, labels: { 'kubernetes.io/service-name': `svc-${index}` } },
+    addressType: 'IPv4',
+    ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
+    endpoints: [0, 1, 2, 3].map(endpoint),
+  };
+}
+
+async function read(mode: string): Promise<Result> {
+  const child = spawn(process.execPath, ['--expose-gc', join(import.meta.dirname, 'read.ts'), mode], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  child.stdin.end(JSON.stringify(cluster.admin));
+  const [answer] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  return JSON.parse(answer) as Result;
+}
+
+function median(results: readonly Result[]): Result {
+  const names = Object.keys(results[0] ?? {});
+  return Object.fromEntries(
+    names.map((name) => [name, results.map((result) => result[name] ?? 0).toSorted((a, b) => a - b)[Math.floor(results.length / 2)] ?? 0]),
+  );
+}

@@ -1,0 +1,67 @@
+/** `node --expose-gc read.ts MODE < credentials`: reads all Services and EndpointSlices once, in a process of its own, and prints what it cost. */
+import { text } from 'node:stream/consumers';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import process from 'node:process';
+
+const [mode = ''] = process.argv.slice(2);
+const { server, certificateAuthority, token } = JSON.parse(await text(process.stdin)) as Record<string, string>;
+
+const readers: Readonly<Record<string, () => Promise<() => Promise<number>>>> = { herald, informer };
+
+/** Herald as an agent reads: every kind, parsed into the model. */
+async function herald(): Promise<() => Promise<number>> {
+  const { KubeClient } = await import('../../../src/kube/client.ts');
+  const { KubernetesSource } = await import('../../../src/sources/kubernetes/kubernetes-source.ts');
+  const { systemClock } = await import('../../../src/system/clock.ts');
+  const { silentLog } = await import('../../../src/system/log.ts');
+  const { systemRandom } = await import('../../../src/system/random.ts');
+  const credentials = { ca: certificateAuthority ?? '', authorization: `Bearer ${token}` };
+  const connection = { server: new URL(server ?? ''), credentials: async () => credentials, expired: () => undefined };
+  const client = new KubeClient(connection, { clock: systemClock });
+  const source = new KubernetesSource({ client, clock: systemClock, random: systemRandom, log: silentLog }, { node: 'node1' });
+  return async () => {
+    await source.start();
+    return source.snapshot.services.size;
+  };
+}
+
+/** client-node's informers over the same two kinds, typed, without anything that uses them. */
+async function informer(): Promise<() => Promise<number>> {
+  const k8s = await import('@kubernetes/client-node');
+  const config = new k8s.KubeConfig();
+  config.loadFromClusterAndUser(
+    { name: 'c', server: server ?? '', caData: Buffer.from(certificateAuthority ?? '').toString('base64'), skipTLSVerify: false },
+    { name: 'u', token: token ?? '' },
+  );
+  const core = config.makeApiClient(k8s.CoreV1Api);
+  const discovery = config.makeApiClient(k8s.DiscoveryV1Api);
+  const services = k8s.makeInformer(config, '/api/v1/services', () => core.listServiceForAllNamespaces());
+  const slices = k8s.makeInformer(config, '/apis/discovery.k8s.io/v1/endpointslices', () => discovery.listEndpointSliceForAllNamespaces());
+  return async () => {
+    await Promise.all([services.start(), slices.start()]);
+    return services.list().length;
+  };
+}
+
+const read = await readers[mode]?.();
+if (read === undefined) throw new Error(`unknown mode ${mode}`);
+const stalls = monitorEventLoopDelay({ resolution: 1 });
+stalls.enable();
+const began = performance.now();
+const cpu = process.cpuUsage();
+const services = await read();
+const milliseconds = performance.now() - began;
+const { user, system } = process.cpuUsage(cpu);
+stalls.disable();
+const rss = process.memoryUsage().rss;
+(globalThis as { gc?: () => void }).gc?.();
+await new Promise((resolve) => setTimeout(resolve, 200));
+const result = {
+  services,
+  milliseconds: Math.round(milliseconds),
+  cpuMilliseconds: Math.round((user + system) / 1000),
+  longestStallMilliseconds: Math.round(stalls.max / 1e6),
+  rssMegabytes: Math.round(rss / 1e6),
+  rssAfterMegabytes: Math.round(process.memoryUsage().rss / 1e6),
+};
+process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0));

@@ -1,0 +1,244 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { run } from '../lab/command.ts';
+import type { LabProcess } from '../lab/lab-process.ts';
+import { inNamespace, ip, prepareNamespace } from '../lab/namespace.ts';
+import { until } from '../lab/until.ts';
+import { KubernetesCluster } from './cluster.ts';
+import { foreground } from './foreground.ts';
+import { apply, shipped } from './manifests.ts';
+
+/**
+ * A node without kube-proxy. The API server's own ClusterIP, by which everything in the cluster reaches it, leads nowhere until the agent
+ * has programmed it, and the agent can know of it only from the API server: --apiserver is the way out.
+ *
+ *     API server ── node: herald agent ── pod
+ */
+const names = { server: `hl-ku-${process.pid}-server`, node: `hl-ku-${process.pid}-node`, pod: `hl-ku-${process.pid}-pod` } as const;
+const program = join(import.meta.dirname, '../../bin/herald');
+const real = '192.0.2.10';
+
+/** The Service kubernetes is of one family, the cluster's first; this one leads to the same server by the other. */
+const overIPv6 = [
+  {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'kubernetes-v6', namespace: 'default' },
+    spec: { clusterIP: 'fd00:96::1', ipFamilies: ['IPv6'], ports: [{ name: 'https', port: 443, targetPort: 6443 }] },
+  },
+  {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name: 'kubernetes-v6', namespace: 'default', labels: { 'kubernetes.io/service-name': 'kubernetes-v6' } },
+    addressType: 'IPv6',
+    endpoints: [{ addresses: ['2001:db8::10'] }],
+    ports: [{ name: 'https', port: 6443 }],
+  },
+];
+
+const node = {
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: 'node1' },
+  spec: { podCIDR: '10.1.0.0/24', podCIDRs: ['10.1.0.0/24', 'fd00:10:1::/64'] },
+};
+const nodeStatus = {
+  status: {
+    addresses: [
+      { type: 'InternalIP', address: '192.0.2.1' },
+      { type: 'InternalIP', address: '2001:db8::1' },
+    ],
+  },
+};
+
+let cluster: KubernetesCluster;
+let kubeconfig: string;
+let agent: LabProcess | undefined;
+
+beforeAll(async () => {
+  await makeNetwork();
+  cluster = await KubernetesCluster.start({ inside: { namespace: names.server, address: real } });
+  await apply(cluster, ...shipped('base/namespace.yaml'), ...shipped('base/agent-rbac.yaml'), ...overIPv6, node);
+  await cluster.request({
+    method: 'PATCH',
+    path: '/api/v1/nodes/node1/status',
+    body: nodeStatus,
+    contentType: 'application/merge-patch+json',
+  });
+  const token = await cluster.serviceAccountToken('herald-system', 'herald-agent');
+  // As a pod has it: the server is the ClusterIP.
+  const text = cluster.kubeconfig(token).replace(`https://${real}:6443`, 'https://10.96.0.1:443');
+  expect(text).toContain('10.96.0.1');
+  kubeconfig = join(cluster.directory, 'agent.kubeconfig');
+  await writeFile(kubeconfig, text, { mode: 0o600 });
+  await writeFile(join(cluster.directory, 'ca.crt'), cluster.admin.certificateAuthority);
+});
+
+afterAll(async () => {
+  agent?.kill('SIGKILL');
+  await agent?.exited;
+  await cluster?.stop();
+  for (const name of Object.values(names)) await run(['ip', 'netns', 'del', name], { check: false });
+});
+
+async function makeNetwork(): Promise<void> {
+  for (const name of Object.values(names)) {
+    await ip([`netns add ${name}`]);
+    await prepareNamespace(name, name !== names.pod);
+  }
+  await ip([
+    `link add eth0 netns ${names.server} type veth peer name eth0 netns ${names.node}`,
+    `link add pod0 netns ${names.node} type veth peer name eth0 netns ${names.pod}`,
+  ]);
+  await ip(
+    [
+      'addr add 192.0.2.10/24 dev eth0',
+      'addr add 2001:db8::10/64 dev eth0',
+      'link set eth0 up',
+      'route add 10.1.0.0/24 via 192.0.2.1',
+      'route add fd00:10:1::/64 via 2001:db8::1',
+      // What no Service of the node takes is refused at once: nothing here waits for a time-out.
+      'route add unreachable 10.96.0.0/12',
+      'route add unreachable fd00:96::/112',
+    ],
+    names.server,
+  );
+  await ip(
+    [
+      'addr add 192.0.2.1/24 dev eth0',
+      'addr add 2001:db8::1/64 dev eth0',
+      'addr add 10.1.0.1/24 dev pod0',
+      'addr add fd00:10:1::1/64 dev pod0',
+      'link set eth0 up',
+      'link set pod0 up',
+      'route add default via 192.0.2.10',
+      'route add default via 2001:db8::10',
+    ],
+    names.node,
+  );
+  await ip(
+    [
+      'addr add 10.1.0.2/24 dev eth0',
+      'addr add fd00:10:1::2/64 dev eth0',
+      'link set eth0 up',
+      'route add default via 10.1.0.1',
+      'route add default via fd00:10:1::1',
+    ],
+    names.pod,
+  );
+}
+
+function startAgent(...server: readonly string[]): LabProcess {
+  const command = [program, 'agent', '--node', 'node1', '--kubeconfig', kubeconfig, ...server, '--healthz-bind-address', 'none'];
+  return foreground(inNamespace(names.node, command), join(cluster.directory, `agent-${++agents}.log`));
+}
+let agents = 0;
+
+/** What the API server says of its version when asked at an address; the error's code where it cannot be asked. */
+async function ask(from: 'pod' | 'node', host: string): Promise<string> {
+  const script = `
+    const request = require('node:https').get({ host: ${JSON.stringify(host)}, port: 443, path: '/version', servername: 'kubernetes.default.svc',
+      ca: require('node:fs').readFileSync(${JSON.stringify(join(cluster.directory, 'ca.crt'))}), headers: { authorization: 'Bearer ${cluster.admin.token}' } });
+    request.on('response', (response) => response.toArray().then((chunks) => console.log(JSON.parse(Buffer.concat(chunks)).gitVersion)));
+    request.on('error', (error) => console.log(error.code));`;
+  const { stdout } = await run(inNamespace(names[from], [process.execPath, '-e', script]));
+  return stdout.trim();
+}
+
+/** The rules of the agent, without counters of packets and without which process owns the tables. */
+async function rules(): Promise<string> {
+  const { stdout } = await run(inNamespace(names.node, ['nft', '-s', 'list', 'ruleset']));
+  return stdout.replaceAll(/ # progname .*|^\tflags.*\n/gm, '');
+}
+
+test('before the agent has run the ClusterIP leads nowhere, and an agent that knows only it says so', async () => {
+  expect(await ask('pod', '10.96.0.1')).toMatch(/^E(HOST|NET)UNREACH$/);
+  expect(await ask('node', 'fd00:96::1')).toMatch(/^E(HOST|NET)UNREACH$/);
+  const lost = startAgent();
+  const line = await lost.waitForLine(/cannot be read/, 30_000);
+  expect(line).toContain('10.96.0.1');
+  lost.kill();
+  expect(await lost.exited).toMatchObject({ code: 0 });
+});
+
+describe('with --apiserver', () => {
+  beforeAll(async () => {
+    agent = startAgent('--apiserver', `https://${real}:6443`);
+    await agent.waitForLine(/agent started/, 30_000);
+  });
+
+  test.each([
+    ['pod', '10.96.0.1'],
+    ['pod', 'fd00:96::1'],
+    ['node', '10.96.0.1'],
+    ['node', 'fd00:96::1'],
+  ] as const)('the %s reaches the API server at %s', async (from, address) => {
+    expect(await ask(from, address)).toMatch(/^v1\.\d+/);
+  });
+
+  test('another process gets through with what a pod is given', async () => {
+    const token = await cluster.serviceAccountToken('herald-system', 'herald-agent');
+    const files =
+      'd=/run/secrets/kubernetes.io/serviceaccount; mount -t tmpfs none /run && mkdir -p $d && cp "$1" $d/ca.crt && printf %s "$2" > $d/token; shift 2; exec "$@"';
+    const command = [program, 'agent', '--node', 'node2', '--healthz-bind-address', 'none', '--kernel-settings', 'report'];
+    const inside = inNamespace(names.pod, ['sh', '-c', files, 'sh', join(cluster.directory, 'ca.crt'), token, ...command]);
+    const environment = ['env', 'KUBERNETES_SERVICE_HOST=10.96.0.1', 'KUBERNETES_SERVICE_PORT=443'];
+    const second = foreground([...environment, ...inside], join(cluster.directory, 'second.log'));
+    await second.waitForLine(/agent started/, 30_000);
+    expect(second.lines().find((line) => line.includes('reading the API server'))).toContain('"10.96.0.1"');
+    second.kill();
+    expect(await second.exited).toMatchObject({ code: 0 });
+  });
+
+  test('a restart of the API server takes nothing away', async () => {
+    const before = await rules();
+    await cluster.stopApiServer();
+    // The rules lead to a server that is not there: its kernel refuses, so the packets still arrive.
+    expect(await ask('pod', '10.96.0.1')).toBe('ECONNREFUSED');
+    await until('the agent has noticed', () => agent?.lines().some((line) => line.includes('it is tried again')) === true, 30_000);
+    expect(await rules()).toBe(before);
+    await cluster.startApiServer();
+    await apply(cluster, marker('after-api-server'));
+    await untilProgrammed('10.100.0.1');
+    expect(await ask('pod', '10.96.0.1')).toMatch(/^v1\./);
+    expect(await ask('pod', 'fd00:96::1')).toMatch(/^v1\./);
+  });
+
+  test('a restart of the agent takes nothing away, with the API server there or not', async () => {
+    const before = await rules();
+    agent?.kill();
+    expect(await agent?.exited).toMatchObject({ code: 0 });
+    expect(await rules()).toBe(before);
+    expect(await ask('pod', '10.96.0.1')).toMatch(/^v1\./);
+    await cluster.stopApiServer();
+    agent = startAgent('--apiserver', `https://${real}:6443`);
+    await agent.waitForLine(/it is tried again/, 30_000);
+    expect(await rules()).toBe(before);
+    await cluster.startApiServer();
+    await agent.waitForLine(/agent started/, 60_000);
+    expect(await ask('pod', '10.96.0.1')).toMatch(/^v1\./);
+    expect(await ask('pod', 'fd00:96::1')).toMatch(/^v1\./);
+  });
+
+  test('an agent that was killed leaves its rules, and the next one takes them over', async () => {
+    agent?.kill('SIGKILL');
+    await agent?.exited;
+    expect(await ask('pod', '10.96.0.1')).toMatch(/^v1\./);
+    // With its own rules in the kernel it finds the API server at the ClusterIP.
+    agent = startAgent();
+    await agent.waitForLine(/agent started/, 30_000);
+    expect(await ask('pod', 'fd00:96::1')).toMatch(/^v1\./);
+  });
+});
+
+/** A Service that is there to be seen: when its ClusterIP is programmed, so is whatever came before it. */
+function marker(name: string): object {
+  const spec = { clusterIP: '10.100.0.1', ports: [{ port: 80 }] };
+  return { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: 'default' }, spec };
+}
+
+function untilProgrammed(address: string): Promise<unknown> {
+  return until(`${address} is programmed`, async () => (await rules()).includes(address), 60_000);
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import type { KubernetesCluster } from './cluster.ts';
+
+interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+/** The objects of a file of manifests/, as it is shipped. */
+export function shipped(file: string): readonly Manifest[] {
+  const text = readFileSync(join(import.meta.dirname, '../../manifests', file), 'utf8');
+  return parseAllDocuments(text).map((document) => document.toJS() as Manifest);
+}
+
+/** What `kubectl apply` does, as cluster-admin. */
+export async function apply(cluster: KubernetesCluster, ...manifests: readonly object[]): Promise<void> {
+  for (const manifest of manifests as readonly Manifest[]) {
+    const { apiVersion, kind, metadata } = manifest;
+    const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+    const scope = metadata.namespace === undefined ? '' : `/namespaces/${metadata.namespace}`;
+    const path = `${group}${scope}/${pluralOf(kind)}/${metadata.name}?fieldManager=test&force=true`;
+    await cluster.request({ method: 'PATCH', path, body: manifest, contentType: 'application/apply-patch+yaml' });
+  }
+}
+
+function pluralOf(kind: string): string {
+  const lower = kind.toLowerCase();
+  return lower.endsWith('y') ? `${lower.slice(0, -1)}ies` : `${lower}s`;
+}
+
+/** A CRD that takes anything, for a kind of Herald: what the tests here need until Herald ships its own. */
+export function openDefinition(kind: string): object {
+  const plural = pluralOf(kind);
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.herald.dev` },
+    spec: {
+      group: 'herald.dev',
+      scope: 'Cluster',
+      names: { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
+      versions: [{ name: 'v1alpha1', served: true, storage: true, subresources: { status: {} }, schema }],
+    },
+  };
+}

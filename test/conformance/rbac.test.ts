@@ -1,0 +1,179 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { run } from '../lab/command.ts';
+import type { LabProcess } from '../lab/lab-process.ts';
+import { inNamespace, ip, prepareNamespace } from '../lab/namespace.ts';
+import { until } from '../lab/until.ts';
+import { auditArguments, auditedCalls, type AuditedCall } from './audit.ts';
+import { KubernetesCluster } from './cluster.ts';
+import { foreground } from './foreground.ts';
+import { apply, openDefinition, shipped } from './manifests.ts';
+
+/** With the Roles of manifests/base and nothing else: what Herald asks for is granted, and what is granted it asks for. */
+const namespace = `hl-ku-${process.pid}-rbac`;
+const program = join(import.meta.dirname, '../../bin/herald');
+const kinds = ['IPAddressPool', 'BGPPeer', 'BGPAdvertisement', 'Community', 'ExternalIPPolicy', 'HeraldConfig', 'NodeState'];
+
+const audit = mkdtempSync(join(tmpdir(), 'herald-audit-'));
+let cluster: KubernetesCluster;
+let agent: LabProcess;
+let controller: LabProcess;
+
+const ours = (kind: string, name: string, spec: object): object => ({ apiVersion: 'herald.dev/v1alpha1', kind, metadata: { name }, spec });
+const objects = [
+  { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' } },
+  {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'tor', namespace: 'herald-system' },
+    type: 'kubernetes.io/basic-auth',
+    stringData: { password: 'swordfish' },
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/herald', ports: [{ port: 80 }] },
+  },
+  ours('IPAddressPool', 'main', { addresses: ['192.0.2.0/24'] }),
+  ours('BGPPeer', 'tor', {
+    myASN: 64_512,
+    peerASN: 64_513,
+    peerAddress: '198.51.100.1',
+    passwordSecret: { namespace: 'herald-system', name: 'tor' },
+  }),
+];
+
+beforeAll(async () => {
+  await ip([`netns add ${namespace}`]);
+  await prepareNamespace(namespace, true);
+  cluster = await KubernetesCluster.start({ apiServerArguments: auditArguments(audit), inside: { namespace, address: '127.0.0.1' } });
+  for (const kind of kinds) await apply(cluster, openDefinition(kind));
+  await until('the kinds are there', async () => {
+    const { status } = await cluster.attempt({ path: '/apis/herald.dev/v1alpha1/nodestates' });
+    return status === 200;
+  });
+  for (const file of ['namespace', 'agent-rbac', 'controller-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
+  await until('every object is taken', async () => {
+    await apply(cluster, ...objects);
+    return true;
+  });
+  agent = await start('agent', '--node', 'node1', '--healthz-bind-address', 'none');
+  controller = await start('controller');
+  await agent.waitForLine(/agent started/, 60_000);
+  await controller.waitForLine(/controller started/, 60_000);
+});
+
+afterAll(async () => {
+  for (const one of [agent, controller]) {
+    one?.kill('SIGKILL');
+    await one?.exited;
+  }
+  await cluster?.stop();
+  await run(['ip', 'netns', 'del', namespace], { check: false });
+  rmSync(audit, { recursive: true });
+});
+
+async function start(command: 'agent' | 'controller', ...further: readonly string[]): Promise<LabProcess> {
+  const token = await cluster.serviceAccountToken('herald-system', `herald-${command}`);
+  const kubeconfig = join(cluster.directory, `${command}.kubeconfig`);
+  // Its certificate is for loopback by name only.
+  await writeFile(kubeconfig, cluster.kubeconfig(token).replace('127.0.0.1', 'localhost'), { mode: 0o600 });
+  const argv = [program, command, ...further, '--kubeconfig', kubeconfig];
+  return foreground(inNamespace(namespace, argv), join(cluster.directory, `${command}.log`));
+}
+
+const callsOf = (account: string): readonly AuditedCall[] =>
+  auditedCalls(audit).filter(({ user }) => user === `system:serviceaccount:herald-system:herald-${account}`);
+
+async function get(path: string): Promise<{ readonly status?: Record<string, unknown> }> {
+  return (await cluster.request({ path })) as { readonly status?: Record<string, unknown> };
+}
+
+test('the controller gives an address and writes it into the status of the Service', async () => {
+  const service = '/api/v1/namespaces/default/services/web';
+  const status = await until(
+    'the Service has an address',
+    async () => {
+      const { status } = await get(service);
+      return (status?.['conditions'] as unknown[] | undefined)?.length === 3 && status;
+    },
+    30_000,
+  );
+  expect(status).toMatchObject({
+    loadBalancer: { ingress: [{ ip: expect.stringMatching(/^192\.0\.2\./), ipMode: 'VIP' }] },
+    conditions: expect.arrayContaining([expect.objectContaining({ type: 'herald.dev/AddressAssigned', status: 'True' })]),
+  });
+});
+
+test('a Service that asks no more loses its address and what Herald wrote, and the next one gets it', async () => {
+  const path = '/api/v1/namespaces/default/services';
+  const spec = { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/herald', loadBalancerIP: '192.0.2.77', ports: [{ port: 80 }] };
+  const make = (name: string): object => ({ apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: 'default' }, spec });
+  const holds = (name: string) => async () =>
+    JSON.stringify((await get(`${path}/${name}`)).status?.['loadBalancer']).includes('192.0.2.77');
+  await apply(cluster, make('first'));
+  await until('the first has it', holds('first'), 30_000);
+  await apply(cluster, make('second'));
+  await cluster.request({
+    method: 'PATCH',
+    path: `${path}/first`,
+    body: { spec: { type: 'ClusterIP', loadBalancerClass: null, loadBalancerIP: null } },
+    contentType: 'application/merge-patch+json',
+  });
+  await until('the second has it', holds('second'), 30_000);
+  await until('nothing is left on the first', async () => {
+    const { status } = await get(`${path}/first`);
+    return status?.['conditions'] === undefined && JSON.stringify(status?.['loadBalancer']) === '{}';
+  });
+});
+
+test('a pool says that it is accepted', async () => {
+  await until('it says so', async () => {
+    const { status } = await get('/apis/herald.dev/v1alpha1/ipaddresspools/main');
+    return JSON.stringify(status ?? {}).includes('"Accepted"');
+  });
+});
+
+test('an agent reports its node', async () => {
+  const { status } = await get('/apis/herald.dev/v1alpha1/nodestates/node1');
+  expect(status).toMatchObject({ sessions: [{ peer: 'tor', localASN: 64_512 }] });
+});
+
+test('the password of a session is that of the Secret', async () => {
+  // A session without its password would be refused: PeerPasswordMissing.
+  expect(agent.lines().filter((line) => line.includes('PeerPasswordMissing') || line.includes('no session with the peer'))).toEqual([]);
+});
+
+describe.each(['agent', 'controller'])('the Roles of the %s', (account) => {
+  test('are enough: no call was refused', () => {
+    const calls = callsOf(account);
+    expect(calls.length).toBeGreaterThan(10);
+    expect(calls.filter(({ code }) => code === 401 || code === 403)).toEqual([]);
+  });
+
+  test('grant nothing that is not asked for', () => {
+    const calls = callsOf(account);
+    const used = new Set(calls.map(({ verb, group, resource }) => `${verb} ${group}/${resource}`));
+    // Applying what is not there creates it, which needs that right too, but is written down as the patch that it was.
+    for (const { verb, group, resource, code } of calls) if (verb === 'patch' && code === 201) used.add(`create ${group}/${resource}`);
+    // A list is what a server without WatchList is asked for.
+    const listed = new Set([...used].filter((one) => one.startsWith('watch ')).map((one) => one.replace('watch', 'list')));
+    const roles = shipped(`base/${account}-rbac.yaml`) as readonly { kind: string; rules?: readonly Record<string, readonly string[]>[] }[];
+    const granted = roles.flatMap(({ rules = [] }) =>
+      rules.flatMap(({ apiGroups = [], resources = [], verbs = [] }) =>
+        apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${group}/${resource}`))),
+      ),
+    );
+    expect(granted.filter((one) => !used.has(one) && !listed.has(one))).toEqual([]);
+  });
+});
+
+test('other Secrets are not asked for', () => {
+  const secrets = auditedCalls(audit).filter(({ user, resource }) => user.startsWith('system:serviceaccount:') && resource === 'secrets');
+  expect(new Set(secrets.map(({ namespace }) => namespace))).toEqual(new Set(['herald-system']));
+});

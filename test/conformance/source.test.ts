@@ -1,0 +1,202 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { KubeClient } from '../../src/kube/client.ts';
+import type { Connection } from '../../src/kube/connection.ts';
+import { InCluster } from '../../src/kube/in-cluster.ts';
+import { readKubeconfig } from '../../src/kube/kubeconfig.ts';
+import type { Change } from '../../src/model/snapshot.ts';
+import { KubernetesSource } from '../../src/sources/kubernetes/kubernetes-source.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import type { Log } from '../../src/system/log.ts';
+import { systemRandom } from '../../src/system/random.ts';
+import { until } from '../lab/until.ts';
+import { auditArguments, auditedCalls } from './audit.ts';
+import { KubernetesCluster } from './cluster.ts';
+import { apply, openDefinition, shipped } from './manifests.ts';
+
+let cluster: KubernetesCluster;
+let folder: string;
+let audit: string;
+
+beforeAll(async () => {
+  audit = await mkdtemp(join(tmpdir(), 'herald-audit-'));
+  cluster = await KubernetesCluster.start({ apiServerArguments: auditArguments(audit) });
+  await apply(cluster, ...shipped('base/namespace.yaml'), ...shipped('base/agent-rbac.yaml'));
+});
+
+afterAll(async () => {
+  await cluster?.stop();
+  await rm(audit, { recursive: true });
+});
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'herald-account-'));
+  await writeFile(join(folder, 'ca.crt'), cluster.admin.certificateAuthority);
+  await writeFile(join(folder, 'token'), await cluster.serviceAccountToken('herald-system', 'herald-agent'));
+});
+
+afterEach(async () => {
+  for (const close of closes.splice(0)) await close();
+  await rm(folder, { recursive: true });
+});
+
+const closes: (() => Promise<void>)[] = [];
+
+interface Reading {
+  readonly source: KubernetesSource;
+  readonly changes: Change[];
+  readonly lines: string[];
+}
+
+/** As the agent of node1 reads, from within a pod. */
+function reading(connection: Connection = new InCluster(new URL(cluster.admin.server), { clock: systemClock, folder })): Reading {
+  const lines: string[] = [];
+  const line = (fields: object, message: string): void => void lines.push(`${message} ${JSON.stringify(fields)}`);
+  const log: Log = { debug: line, info: line, warn: line, error: line };
+  const client = new KubeClient(connection, { clock: systemClock });
+  const source = new KubernetesSource({ client, clock: systemClock, random: systemRandom, log }, { node: 'node1' });
+  const changes: Change[] = [];
+  source.onChange((batch) => void changes.push(...batch));
+  closes.push(async () => {
+    await source.close();
+    client.close();
+  });
+  return { source, changes, lines };
+}
+
+async function started(): Promise<Reading> {
+  const result = reading();
+  await result.source.start();
+  result.changes.length = 0;
+  return result;
+}
+
+const service = (name: string, further: object = {}): object => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name, namespace: 'default', ...further },
+  spec: { ports: [{ port: 80 }] },
+});
+const remove = (name: string): Promise<unknown> =>
+  cluster.request({ method: 'DELETE', path: `/api/v1/namespaces/default/services/${name}` });
+
+test('what the API server made by itself is in the first snapshot', async () => {
+  const { source } = await started();
+  const { snapshot } = source;
+  expect(snapshot.services.get('default/kubernetes')?.clusterIPs).toHaveLength(1);
+  expect(snapshot.endpointSlices('default/kubernetes')).toHaveLength(1);
+  expect([...snapshot.serviceCIDRs.values()].flatMap(({ cidrs }) => cidrs)).toHaveLength(2);
+  expect(snapshot.namespaces.get('herald-system')?.metadata.labels).toEqual({ 'kubernetes.io/metadata.name': 'herald-system' });
+  expect(source.problems()).toEqual([]);
+});
+
+test('the list is streamed: nothing is listed', async () => {
+  await started();
+  const account = 'system:serviceaccount:herald-system:herald-agent';
+  const verbs = auditedCalls(audit).filter(({ user }) => user === account);
+  expect(new Set(verbs.map(({ verb }) => verb))).toEqual(new Set(['watch']));
+});
+
+test('objects come, change and go', async () => {
+  const { source, changes } = await started();
+  await apply(cluster, service('web'));
+  await until('it is there', () => source.snapshot.services.has('default/web'));
+  await apply(cluster, service('web', { labels: { tier: 'front' } }));
+  await until('it has changed', () => source.snapshot.services.get('default/web')?.metadata.labels['tier'] === 'front');
+  await remove('web');
+  await until('it is gone', () => !source.snapshot.services.has('default/web'));
+  expect(changes.map(({ kind, key }) => `${kind} ${key}`)).toEqual(Array.from({ length: 3 }, () => 'Service default/web'));
+});
+
+test('an API server that was away has forgotten our versions (410): the difference is found, and nothing else is told', async () => {
+  await apply(cluster, service('stays'), service('goes'));
+  const { source, changes, lines } = await started();
+  await cluster.stopApiServer();
+  await until('it is noticed', () => source.problems().length > 0, 30_000);
+  expect(source.snapshot.services.has('default/goes')).toBe(true);
+  await cluster.startApiServer();
+  // Before the reflector has come back, most likely; if not, the watch tells: either is right.
+  await remove('goes');
+  await apply(cluster, service('comes'));
+  await until(
+    'the difference is there',
+    () => source.snapshot.services.has('default/comes') && !source.snapshot.services.has('default/goes'),
+    60_000,
+  );
+  await until('all is well', () => source.problems().length === 0, 60_000);
+  const services = changes.filter(({ kind }) => kind === 'Service').map(({ key }) => key);
+  expect(services.toSorted()).toEqual(['default/comes', 'default/goes']);
+  expect(lines.some((line) => line.includes('the API server is read again'))).toBe(true);
+  await remove('stays');
+  await remove('comes');
+});
+
+test('a kind whose CRD is installed later is found', async () => {
+  const { source } = await started();
+  expect(source.problems()).toEqual([]);
+  await apply(cluster, openDefinition('IPAddressPool'));
+  const pool = {
+    apiVersion: 'herald.dev/v1alpha1',
+    kind: 'IPAddressPool',
+    metadata: { name: 'main' },
+    spec: { addresses: ['192.0.2.0/24'] },
+  };
+  await until('it is taken', async () => {
+    await apply(cluster, pool);
+    return true;
+  });
+  await until('the pool is there', () => source.snapshot.pools.has('main'), 60_000);
+  // A kind that is taken away takes its objects with it, in the end; that it stays away is looked at for a while.
+  await cluster.request({ method: 'DELETE', path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/ipaddresspools.herald.dev' });
+  await until('the pool is gone', () => !source.snapshot.pools.has('main'), 120_000);
+});
+
+describe('credentials', () => {
+  test('a token that expires is replaced by the one that the kubelet wrote meanwhile', async () => {
+    const good = await cluster.serviceAccountToken('herald-system', 'herald-agent');
+    await writeFile(join(folder, 'token'), `${good.slice(0, -6)}AAAAAA`);
+    const { source, lines } = reading();
+    const start = source.start();
+    await until('it is refused', () => lines.some((line) => line.includes('401')), 30_000);
+    await writeFile(join(folder, 'token'), good);
+    await start;
+    expect(source.snapshot.services.has('default/kubernetes')).toBe(true);
+  });
+
+  test('a kubeconfig', async () => {
+    const { source } = reading(await readKubeconfig(join(cluster.directory, 'kubeconfig')));
+    await source.start();
+    expect(source.snapshot.services.has('default/kubernetes')).toBe(true);
+  });
+
+  test.each([
+    ['not there', '/no/such/file', 'ENOENT'],
+    ['no kubeconfig', import.meta.filename, 'cannot be used'],
+  ])('a kubeconfig that is %s', async (_, file, says) => {
+    await expect(readKubeconfig(file)).rejects.toMatchObject({ code: 'credentials', message: expect.stringContaining(says) });
+  });
+});
+
+describe('an API server that is not the one', () => {
+  const refusal = (server: string, ca: string, servername?: string): Promise<unknown> => {
+    const credentials = async () => ({ ca, authorization: 'Bearer secret', ...(servername === undefined ? {} : { servername }) });
+    return new KubeClient({ server: new URL(server), credentials, expired: () => undefined }, { clock: systemClock }).get('/version');
+  };
+
+  test('has a certificate of another authority', async () => {
+    const other = await KubernetesCluster.start();
+    try {
+      const error = refusal(cluster.admin.server, other.admin.certificateAuthority);
+      await expect(error).rejects.toMatchObject({ code: 'untrusted', fix: expect.stringContaining('certificate-authority') });
+    } finally {
+      await other.stop();
+    }
+  });
+
+  test('has a certificate for other names', async () => {
+    const error = refusal(cluster.admin.server, cluster.admin.certificateAuthority, 'api.example.net');
+    await expect(error).rejects.toMatchObject({ code: 'untrusted', fix: expect.stringContaining('certSANs') });
+  });
+});

@@ -1,0 +1,137 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ApplyResult } from '../../src/dataplane/dataplane.ts';
+import { netlinkExecutor } from '../../src/dataplane/nftables/netlink/netlink-executor.ts';
+import type { NftExecutor } from '../../src/dataplane/nftables/executor.ts';
+import type { Frontend } from '../../src/net/frontend.ts';
+import { anyEvent, type Event } from './events.ts';
+import { anyTrouble, type Trouble } from './any-fault.ts';
+import { Faults, type Fault } from './faulty-netlink.ts';
+import { dataplaneBy, OneKernel, quickClock } from './one-kernel.ts';
+import { effective, Subject } from './subject.ts';
+
+/**
+ * Whatever happens to Services, EndpointSlices, Nodes and settings, and whatever goes wrong on the way: the kernel has what the data plane
+ * says it has, which is what a plan from nothing puts into an empty kernel.
+ *
+ *   npm run test:model                            many sequences; MODEL_SEED repeats those of a run, MODEL_RUNS says how many
+ */
+const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
+const runs = Number(process.env['MODEL_RUNS'] ?? 6);
+console.log(`model test: MODEL_SEED=${seed} MODEL_RUNS=${runs}`);
+
+let subjectKernel: OneKernel;
+let scratchKernel: OneKernel;
+
+beforeAll(() => {
+  subjectKernel = new OneKernel('subject');
+  scratchKernel = new OneKernel('scratch');
+});
+
+afterAll(() => {
+  subjectKernel?.remove();
+  scratchKernel?.remove();
+});
+
+function byNetlink({ namespace }: OneKernel, faults?: Faults): NftExecutor {
+  const executor = netlinkExecutor(quickClock, { own: false, networkNamespace: `/run/netns/${namespace}` }, faults?.open);
+  if (executor === undefined) throw new Error('netlink is not available here');
+  return executor;
+}
+
+interface Step {
+  readonly events: readonly Event[];
+  readonly restart: boolean;
+  readonly trouble?: Trouble;
+}
+
+const sometimes = (weight: number): fc.Arbitrary<boolean> =>
+  fc.oneof({ weight, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) });
+const quiet: fc.Arbitrary<Step> = fc.record({ events: fc.array(anyEvent, { minLength: 1, maxLength: 5 }), restart: sometimes(12) });
+const troubled: fc.Arbitrary<Step> = fc.record(
+  { events: fc.array(anyEvent, { minLength: 1, maxLength: 5 }), restart: sometimes(12), trouble: anyTrouble },
+  { requiredKeys: ['events', 'restart'] },
+);
+
+/** One sequence, from an empty kernel. `faults`: of the sockets that `open` uses. */
+async function play(steps: readonly Step[], open: () => NftExecutor, faults: Faults): Promise<void> {
+  const subject = new Subject(() => dataplaneBy(open()));
+  /** What the kernel has of each frontend. */
+  let present = new Map<string, Frontend>();
+  let bit: number | undefined;
+  try {
+    for (const { events, restart, trouble } of steps) {
+      for (const event of events) subject.happen(event);
+      if (restart) await subject.restart();
+      faults.set(nextOf(trouble));
+      const first = await subject.commit();
+      // A table that is made anew has nothing of a frontend that is refused.
+      if (bit !== subject.node().masqueradeBit) present = new Map();
+      if (first !== undefined) present = await expectAsTold(subject, first, present);
+      if (trouble !== undefined && 'lasting' in trouble && trouble.lasting.kind === 'refused with')
+        expect([[], [trouble.lasting.frontend]]).toContainEqual(refusedIn(first));
+      faults.set(nextOf(undefined));
+      let last = first;
+      for (let attempt = 1; attempt <= 3 && (last === undefined || refusedIn(last).length > 0); attempt++) last = await subject.commit();
+      expect(refusedIn(last)).toEqual([]);
+      if (last !== undefined && last !== first) present = await expectAsTold(subject, last, present);
+      bit = subject.node().masqueradeBit;
+    }
+  } finally {
+    faults.set(nextOf(undefined));
+    await subject.close();
+    await byNetlink(subjectKernel).removeTables();
+  }
+}
+
+function nextOf(trouble: Trouble | undefined): () => Fault | 'none' {
+  if (trouble === undefined) return () => 'none';
+  if ('lasting' in trouble) return () => trouble.lasting;
+  const script = trouble.script.values();
+  return () => script.next().value ?? 'none';
+}
+
+/** Frontends that the kernel has not taken, apart from those that another service has. */
+function refusedIn(result: ApplyResult | undefined): string[] {
+  if (result === undefined) return ['everything'];
+  return [...result.quarantined].flatMap(([key, { owner }]) => (owner === undefined ? [key] : []));
+}
+
+/** The kernel has every frontend in its newest form, and those that are refused as it had them. Returns what it has. */
+async function expectAsTold(subject: Subject, result: ApplyResult, before: ReadonlyMap<string, Frontend>): Promise<Map<string, Frontend>> {
+  const forms = effective(subject.services());
+  for (const key of refusedIn(result)) {
+    const form = before.get(key);
+    if (form === undefined) forms.delete(key);
+    else forms.set(key, form);
+  }
+  const services = new Map([...forms].map(([key, frontend]) => [key, { frontends: [frontend] }]));
+  await byNetlink(scratchKernel).removeTables();
+  const scratch = dataplaneBy(byNetlink(scratchKernel));
+  await scratch.replace(subject.node(), services);
+  const [is, shouldBe] = [await subjectKernel.reading.read(), await scratchKernel.reading.read()];
+  await scratch.close();
+  expect(is.lines).toEqual(shouldBe.lines);
+  expect(is.revisions).toBe(1);
+  return forms;
+}
+
+test('by netlink', { timeout: 3_600_000 }, async () => {
+  const faults = new Faults();
+  await fc.assert(
+    fc.asyncProperty(fc.array(quiet, { minLength: 4, maxLength: 20 }), (steps) =>
+      play(steps, () => byNetlink(subjectKernel, faults), faults),
+    ),
+    { seed, numRuns: runs },
+  );
+});
+
+test('by netlink, with errors at any message', { timeout: 3_600_000 }, async () => {
+  const faults = new Faults();
+  await fc.assert(
+    fc.asyncProperty(fc.array(troubled, { minLength: 4, maxLength: 20 }), (steps) =>
+      play(steps, () => byNetlink(subjectKernel, faults), faults),
+    ),
+    { seed, numRuns: runs },
+  );
+});

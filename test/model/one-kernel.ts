@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process';
+import type { NftExecutor } from '../../src/dataplane/nftables/executor.ts';
+import { NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
+import type { Clock } from '../../src/system/clock.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { silentLog } from '../../src/system/log.ts';
+import { KernelReading } from './kernel-reading.ts';
+
+/** Time that passes twenty times as fast, for the pauses between attempts. */
+const haste = 20;
+export const quickClock: Clock = {
+  now: () => systemClock.now() * haste,
+  date: () => systemClock.date(),
+  after: (milliseconds, callback) => systemClock.after(milliseconds / haste, callback),
+};
+
+/** A network namespace with nothing in it but our tables. */
+export class OneKernel {
+  readonly namespace: string;
+  readonly reading: KernelReading;
+
+  constructor(name: string) {
+    this.namespace = `hm-${process.pid}-${name}`;
+    execFileSync('ip', ['netns', 'add', this.namespace]);
+    this.reading = new KernelReading(this.namespace);
+  }
+
+  remove(): void {
+    this.reading.close();
+    execFileSync('ip', ['netns', 'del', this.namespace]);
+  }
+}
+
+/** Flows and routes are not this test's subject: none is there, none is made. */
+export function dataplaneBy(executor: NftExecutor): NftablesDataplane {
+  return new NftablesDataplane({
+    executor,
+    clock: quickClock,
+    log: silentLog,
+    conntrack: { delete: () => Promise.resolve(), each: () => Promise.resolve(), close: () => undefined },
+    routes: { list: () => Promise.resolve({ prefixes: [] }), change: () => Promise.resolve(), close: () => undefined },
+  });
+}

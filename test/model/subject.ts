@@ -1,0 +1,87 @@
+import { WorkToDo } from '../../src/agent/work-to-do.ts';
+import { DataplaneError, type ApplyResult, type Dataplane } from '../../src/dataplane/dataplane.ts';
+import { nodeForwarding } from '../../src/decisions/forwarding/node.ts';
+import { decideForwarding } from '../../src/decisions/forwarding/plan.ts';
+import type { ServiceKey } from '../../src/model/metadata.ts';
+import { Store } from '../../src/model/store.ts';
+import { frontendKey, type Frontend, type NodeForwarding, type ServiceForwarding } from '../../src/net/frontend.ts';
+import { happen, here, type Event } from './events.ts';
+
+/** The way of an agent from events to the kernel: what changed is planned again, and handed to a data plane that lasts. */
+export class Subject {
+  readonly #store = new Store();
+  readonly #open: () => Dataplane;
+  #work = new WorkToDo(here);
+  #dataplane: Dataplane;
+
+  constructor(open: () => Dataplane) {
+    this.#open = open;
+    this.#dataplane = open();
+  }
+
+  happen(event: Event): void {
+    this.#work.add(happen(this.#store, event), this.#store);
+  }
+
+  /** The process ends, and another one finds its tables. */
+  async restart(): Promise<void> {
+    await this.#dataplane.close();
+    this.#dataplane = this.#open();
+    this.#work = new WorkToDo(here);
+  }
+
+  /** Undefined: the data plane could do nothing, so all of it is to be done again. */
+  async commit(): Promise<ApplyResult | undefined> {
+    if (!this.#work.begun) this.#work.addEverything(this.#store);
+    const work = this.#work.take();
+    try {
+      const result = await this.#carryOut(work.services, work.node);
+      this.#work.done(work);
+      return result;
+    } catch (error) {
+      if (!(error instanceof DataplaneError)) throw error;
+      this.#work.putBack(work);
+      return undefined;
+    }
+  }
+
+  async #carryOut(services: readonly ServiceKey[], node: boolean): Promise<ApplyResult> {
+    const changes = new Map(services.map((key) => [key, this.#forwardingOf(key)]));
+    if (!this.#work.begun) return await this.#dataplane.replace(this.node(), present(changes));
+    if (node) await this.#dataplane.setNode(this.node());
+    return await this.#dataplane.apply(changes);
+  }
+
+  node(): NodeForwarding {
+    return nodeForwarding(this.#store, here);
+  }
+
+  /** What the node should do now, planned from nothing. */
+  services(): Map<string, ServiceForwarding> {
+    return present(new Map([...this.#store.services.keys()].map((key) => [key, this.#forwardingOf(key)])));
+  }
+
+  async close(): Promise<void> {
+    await this.#dataplane.close();
+  }
+
+  #forwardingOf(key: ServiceKey): ServiceForwarding | undefined {
+    const service = this.#store.services.get(key);
+    return service === undefined ? undefined : decideForwarding(this.#store, service, here).forwarding;
+  }
+}
+
+function present<K>(services: ReadonlyMap<K, ServiceForwarding | undefined>): Map<K, ServiceForwarding> {
+  return new Map([...services].flatMap(([key, forwarding]) => (forwarding === undefined ? [] : [[key, forwarding] as const])));
+}
+
+/** By frontendKey, for each frontend the form of the service whose key sorts first. */
+export function effective(services: ReadonlyMap<string, ServiceForwarding>): Map<string, Frontend> {
+  const frontends = new Map<string, Frontend>();
+  for (const [, forwarding] of [...services].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    for (const frontend of forwarding.frontends) {
+      const key = frontendKey(frontend.match);
+      if (!frontends.has(key)) frontends.set(key, frontend);
+    }
+  return frontends;
+}

@@ -1,0 +1,209 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+
+export interface FakeObject {
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly uid: string; readonly resourceVersion: string };
+  readonly [field: string]: unknown;
+}
+
+/** What a test does in place of one answer. */
+export type Fault = (response: ServerResponse, query: URLSearchParams, request: IncomingMessage) => void;
+
+interface Watcher {
+  readonly response: ServerResponse;
+  readonly path: string;
+}
+
+/**
+ * As much of an API server as a reflector sees: lists in pages, watches, WatchList, over plain HTTP on loopback. It does right
+ * unless a test has put a fault in line.
+ */
+export class FakeApiServer {
+  /** Every request in order: "list", "more" (a further page), "stream" (WatchList), "watch RESOURCEVERSION". */
+  readonly requests: string[] = [];
+  readonly authorizations: (string | undefined)[] = [];
+  /** That were ever made. */
+  connections = 0;
+  streamsLists = true;
+  pageItems = 2;
+  compresses = false;
+  /** Requests for objects of paths that are here are answered 404. */
+  readonly absent = new Set<string>();
+  /** Requests of paths that are here are answered 403. */
+  readonly forbidden = new Set<string>();
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #objects = new Map<string, Map<string, FakeObject>>();
+  readonly #faults: Fault[] = [];
+  readonly #watchers = new Set<Watcher>();
+  #version = 100;
+  #expiredBefore = 0;
+
+  private constructor() {
+    this.#server = createServer((request, response) => this.#answer(request, response));
+    this.#server.on('connection', (socket: Socket) => {
+      this.connections++;
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
+  }
+
+  static async start(): Promise<FakeApiServer> {
+    const fake = new FakeApiServer();
+    fake.#server.listen(0, '127.0.0.1');
+    await once(fake.#server, 'listening');
+    return fake;
+  }
+
+  get url(): URL {
+    return new URL(`http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`);
+  }
+
+  get watchers(): number {
+    return this.#watchers.size;
+  }
+
+  get version(): string {
+    return String(this.#version);
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  put(path: string, name: string, content: object = {}, namespace?: string): void {
+    const objects = this.#of(path);
+    const key = `${namespace ?? ''}/${name}`;
+    const type = objects.has(key) ? 'MODIFIED' : 'ADDED';
+    const { metadata = {}, ...rest } = content as { metadata?: object };
+    const uid = `uid-${name}`;
+    const object: FakeObject = {
+      ...rest,
+      metadata: { uid, ...metadata, name, ...(namespace === undefined ? {} : { namespace }), resourceVersion: this.#next() },
+    };
+    objects.set(key, object);
+    this.tell(path, type, object);
+  }
+
+  remove(path: string, name: string, namespace?: string): void {
+    const objects = this.#of(path);
+    const key = `${namespace ?? ''}/${name}`;
+    const object = objects.get(key);
+    if (object === undefined) return;
+    objects.delete(key);
+    this.tell(path, 'DELETED', { ...object, metadata: { ...object.metadata, resourceVersion: this.#next() } });
+  }
+
+  /** A change that nobody who watches hears of. */
+  silently(work: () => void): void {
+    const watchers = [...this.#watchers];
+    this.#watchers.clear();
+    work();
+    for (const watcher of watchers) this.#watchers.add(watcher);
+  }
+
+  bookmark(path: string, annotations?: object): void {
+    this.tell(path, 'BOOKMARK', { metadata: { resourceVersion: this.version, ...(annotations === undefined ? {} : { annotations }) } });
+  }
+
+  /** Any event, or any line, to those who watch the path. */
+  tell(path: string, type: string, object: object): void {
+    this.say(path, `${JSON.stringify({ type, object })}\n`);
+  }
+
+  say(path: string, bytes: string): void {
+    for (const watcher of this.#watchers) if (watcher.path === path) watcher.response.write(bytes);
+  }
+
+  /** Watches may no longer begin before the present version. */
+  compact(): void {
+    this.#expiredBefore = this.#version;
+  }
+
+  /** Ends every watch as after its timeout. */
+  endWatches(): void {
+    for (const { response } of this.#watchers) response.end();
+    this.#watchers.clear();
+  }
+
+  resetConnections(): void {
+    this.#watchers.clear();
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  /** The next requests are answered by these, one each. */
+  next(...faults: readonly Fault[]): void {
+    this.#faults.push(...faults);
+  }
+
+  #next(): string {
+    return String(++this.#version);
+  }
+
+  #of(path: string): Map<string, FakeObject> {
+    const objects = this.#objects.get(path) ?? new Map<string, FakeObject>();
+    this.#objects.set(path, objects);
+    return objects;
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://fake');
+    const watch = searchParams.get('watch') === 'true';
+    const initial = searchParams.get('sendInitialEvents') === 'true';
+    const version = searchParams.get('resourceVersion') ?? '';
+    this.requests.push(initial ? 'stream' : watch ? `watch ${version}` : searchParams.has('continue') ? 'more' : 'list');
+    this.authorizations.push(request.headers.authorization);
+    const fault = this.#faults.shift();
+    if (fault !== undefined) return fault(response, searchParams, request);
+    if (this.absent.has(pathname)) return refuse(response, 404, 'the server could not find the requested resource');
+    if (this.forbidden.has(pathname)) return refuse(response, 403, `${pathname} is forbidden`);
+    if (initial && !this.streamsLists)
+      return refuse(response, 422, 'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled');
+    if (!watch) return this.#list(pathname, searchParams, response);
+    const watcher = { response, path: pathname };
+    response.on('close', () => this.#watchers.delete(watcher));
+    response.writeHead(200, { 'Content-Type': 'application/json' });
+    response.flushHeaders();
+    if (initial) {
+      for (const object of this.#selected(pathname, searchParams)) response.write(`${JSON.stringify({ type: 'ADDED', object })}\n`);
+      const metadata = { resourceVersion: this.version, annotations: { 'k8s.io/initial-events-end': 'true' } };
+      response.write(`${JSON.stringify({ type: 'BOOKMARK', object: { metadata } })}\n`);
+    } else if (Number(version) < this.#expiredBefore) {
+      response.end(`${JSON.stringify({ type: 'ERROR', object: { kind: 'Status', code: 410, message: 'too old resource version' } })}\n`);
+      return;
+    } else {
+      for (const object of this.#selected(pathname, searchParams)) {
+        if (Number(object.metadata.resourceVersion) > Number(version)) response.write(`${JSON.stringify({ type: 'MODIFIED', object })}\n`);
+      }
+    }
+    this.#watchers.add(watcher);
+  }
+
+  #selected(path: string, query: URLSearchParams): FakeObject[] {
+    const name = /^metadata\.name=(.*)$/.exec(query.get('fieldSelector') ?? '')?.[1];
+    const namespace = /\/namespaces\/([^/]+)\//.exec(path)?.[1];
+    const all = [...this.#of(path.replace(/\/namespaces\/[^/]+/, '')).values()];
+    return all.filter(
+      ({ metadata }) => (name === undefined || metadata.name === name) && (namespace === undefined || metadata.namespace === namespace),
+    );
+  }
+
+  #list(path: string, query: URLSearchParams, response: ServerResponse): void {
+    const all = this.#selected(path, query);
+    const start = Number(query.get('continue') ?? '0');
+    const end = start + this.pageItems;
+    const metadata = { resourceVersion: this.version, ...(end < all.length ? { continue: String(end) } : {}) };
+    const text = JSON.stringify({ kind: 'List', metadata, items: all.slice(start, end) });
+    response.writeHead(200, { 'Content-Type': 'application/json', ...(this.compresses ? { 'Content-Encoding': 'gzip' } : {}) });
+    response.end(this.compresses ? gzipSync(text) : text);
+  }
+}
+
+export function refuse(response: ServerResponse, status: number, message: string, headers: Record<string, string> = {}): void {
+  response.writeHead(status, { 'Content-Type': 'application/json', ...headers });
+  response.end(JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code: status, message }));
+}

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { BackOff } from '../../../src/kube/back-off.ts';
+import { Breather } from '../../../src/kube/breather.ts';
+import { Deadline } from '../../../src/kube/deadline.ts';
+import { answerError } from '../../../src/kube/error.ts';
+import { limits } from '../../../src/kube/limits.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+
+test('pauses double up to their bound, half of each at random', () => {
+  const least = new BackOff(() => 0);
+  const most = new BackOff(() => 1);
+  const pauses = Array.from({ length: 8 }, () => [least.failed(), most.failed()]);
+  expect(pauses.slice(0, 3)).toEqual([
+    [400, 800],
+    [800, 1600],
+    [1600, 3200],
+  ]);
+  expect(pauses.at(-1)).toEqual([limits.retryMaximumMilliseconds / 2, limits.retryMaximumMilliseconds]);
+  least.succeeded();
+  expect(least.failed()).toBe(400);
+});
+
+test('what the API server asks for is the least, and no two ask again at the same moment', () => {
+  expect(new BackOff(() => 0).failed(7_000)).toBe(7_000);
+  expect(new BackOff(() => 0.5).failed(7_000)).toBe(7_200);
+  expect(answerError(429, '', '9999999').retryAfterMilliseconds).toBe(limits.retryAfterMaximumMilliseconds);
+  expect(answerError(429, '', 'Wed, 21 Oct 2026 07:28:00 GMT').retryAfterMilliseconds).toBeUndefined();
+});
+
+test('long work gives way after its slice, and has another one then', async () => {
+  const clock = new VirtualClock();
+  const breather = new Breather(clock);
+  expect(breather.due).toBe(false);
+  clock.advance(limits.sliceMilliseconds);
+  expect(breather.due).toBe(true);
+  const order: string[] = [];
+  clock.after(0, () => order.push('timer'));
+  const turn = breather.turn().then(() => order.push('work'));
+  clock.advance(0);
+  await turn;
+  expect(order).toEqual(['timer', 'work']);
+  expect(breather.due).toBe(false);
+});
+
+test('a deadline is put off by progress, and passed on from outside', () => {
+  const clock = new VirtualClock();
+  const outer = new AbortController();
+  const deadline = new Deadline(clock, 100, outer.signal);
+  clock.advance(99);
+  deadline.progress();
+  clock.advance(99);
+  expect(deadline.signal.aborted).toBe(false);
+  clock.advance(1);
+  expect(deadline.signal.reason).toMatchObject({ code: 'stalled' });
+  const other = new Deadline(clock, 100, outer.signal);
+  outer.abort('SIGTERM');
+  expect(other.signal.reason).toBe('SIGTERM');
+  expect(new Deadline(clock, 100, outer.signal).signal.aborted).toBe(true);
+  expect(clock.pending).toBe(0);
+});

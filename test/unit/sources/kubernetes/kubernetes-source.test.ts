@@ -1,0 +1,228 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { KubeClient } from '../../../../src/kube/client.ts';
+import type { Change } from '../../../../src/model/snapshot.ts';
+import { KubernetesSource } from '../../../../src/sources/kubernetes/kubernetes-source.ts';
+import { limits } from '../../../../src/sources/kubernetes/limits.ts';
+import { problemText } from '../../../../src/sources/source.ts';
+import { systemClock } from '../../../../src/system/clock.ts';
+import { silentLog } from '../../../../src/system/log.ts';
+import { FakeApiServer, refuse } from '../../kube/fake-api-server.ts';
+
+const services = '/api/v1/services';
+const nodes = '/api/v1/nodes';
+const secrets = '/api/v1/secrets';
+const slices = '/apis/discovery.k8s.io/v1/endpointslices';
+const peers = '/apis/herald.dev/v1alpha1/bgppeers';
+const pools = '/apis/herald.dev/v1alpha1/ipaddresspools';
+
+let server: FakeApiServer;
+let client: KubeClient;
+let source: KubernetesSource;
+let batches: (readonly Change[])[];
+
+beforeEach(async () => {
+  server = await FakeApiServer.start();
+  client = new KubeClient({ server: server.url, credentials: async () => ({}), expired: () => undefined }, { clock: systemClock });
+  batches = [];
+  read('node1');
+});
+
+afterEach(async () => {
+  await source.close();
+  client.close();
+  await server.stop();
+});
+
+function read(node?: string): void {
+  const components = { client, clock: systemClock, random: () => 0, log: silentLog };
+  source = new KubernetesSource(components, node === undefined ? {} : { node });
+  source.onChange((changes) => void batches.push(changes));
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await pause(2);
+}
+
+const web = { spec: { clusterIP: '10.96.0.10', clusterIPs: ['10.96.0.10'], ports: [{ port: 80, targetPort: 8080 }] } };
+const peer = (secret: string, further: object = {}): object => ({
+  spec: {
+    myASN: 64_512,
+    peerASN: 64_513,
+    peerAddress: '192.0.2.1',
+    passwordSecret: { namespace: 'herald-system', name: secret },
+    ...further,
+  },
+});
+const password = (text: string): object => ({ type: 'kubernetes.io/basic-auth', data: { password: Buffer.from(text).toString('base64') } });
+
+test('the snapshot is what the API server has, once it has started', async () => {
+  server.put(services, 'web', web, 'shop');
+  server.put(
+    slices,
+    'web-1',
+    {
+      metadata: { labels: { 'kubernetes.io/service-name': 'web' } },
+      addressType: 'IPv4',
+      endpoints: [{ addresses: ['10.1.0.1'] }],
+      ports: [],
+    },
+    'shop',
+  );
+  server.put(nodes, 'node1', { metadata: { annotations: { heartbeat: '1' } } });
+  server.put('/api/v1/namespaces', 'shop');
+  server.put('/apis/networking.k8s.io/v1/servicecidrs', 'kubernetes', { spec: { cidrs: ['10.96.0.0/12'] } });
+  server.put(pools, 'main', { spec: { addresses: ['192.0.2.0/24'] }, status: { conditions: [] } });
+  await source.start();
+  const { snapshot } = source;
+  expect(snapshot.services.get('shop/web')?.ports[0]?.targetPort).toBe(8080);
+  expect(snapshot.endpointSlices('shop/web')).toHaveLength(1);
+  expect(snapshot.nodes.get('node1')?.metadata.annotations).toEqual({});
+  expect([...snapshot.namespaces.keys()]).toEqual(['shop']);
+  expect(snapshot.serviceCIDRs.size).toBe(1);
+  expect(snapshot.pools.get('main')?.metadata.uid).toBe('uid-main');
+  expect(source.problems()).toEqual([]);
+});
+
+test('a change is told once it is in the snapshot, and a change of nothing but the version is none', async () => {
+  server.put(services, 'web', web, 'shop');
+  await source.start();
+  batches.length = 0;
+  server.put(services, 'web', web, 'shop');
+  server.put(services, 'web', { ...web, metadata: { labels: { tier: 'front' } } }, 'shop');
+  await until(() => source.snapshot.services.get('shop/web')?.metadata.labels['tier'] === 'front');
+  expect(batches.flat()).toEqual([{ kind: 'Service', key: 'shop/web' }]);
+  server.remove(services, 'web', 'shop');
+  await until(() => source.snapshot.services.size === 0);
+  expect(batches.flat()).toHaveLength(2);
+});
+
+test('after a list that had to be read again only the difference is told', async () => {
+  for (const name of ['a', 'b', 'c']) server.put(services, name, web, 'shop');
+  await source.start();
+  await until(() => server.watchers > 10);
+  batches.length = 0;
+  server.silently(() => {
+    server.remove(services, 'b', 'shop');
+    server.put(services, 'd', web, 'shop');
+  });
+  server.compact();
+  server.endWatches();
+  await until(() => source.snapshot.services.has('shop/d') && !source.snapshot.services.has('shop/b'));
+  expect(
+    batches
+      .flat()
+      .map(({ key }) => key)
+      .toSorted(),
+  ).toEqual(['shop/b', 'shop/d']);
+});
+
+describe('an object that cannot be used', () => {
+  const broken = { spec: { ...web.spec, ports: [{ port: 99_999 }] } };
+
+  test('is left out with a problem of its own, and disturbs no other', async () => {
+    server.put(services, 'bad', broken, 'shop');
+    server.put(services, 'web', web, 'shop');
+    await source.start();
+    expect([...source.snapshot.services.keys()]).toEqual(['shop/web']);
+    expect(source.problems().map(problemText)).toEqual([expect.stringMatching(/^Service\/shop\/bad: spec\.ports\[0\]\.port: must be/)]);
+    server.put(services, 'bad', web, 'shop');
+    await until(() => source.snapshot.services.has('shop/bad'));
+    expect(source.problems()).toEqual([]);
+  });
+
+  test('stays as it was while it was good', async () => {
+    server.put(services, 'web', web, 'shop');
+    await source.start();
+    server.put(services, 'web', broken, 'shop');
+    await until(() => source.problems().length === 1);
+    expect(source.snapshot.services.get('shop/web')?.ports[0]?.port).toBe(80);
+    server.remove(services, 'web', 'shop');
+    await until(() => source.snapshot.services.size === 0);
+    expect(source.problems()).toEqual([]);
+  });
+
+  test('does not inherit from another object that had its name', async () => {
+    server.put(services, 'web', web, 'shop');
+    await source.start();
+    server.put(services, 'web', { ...broken, metadata: { uid: 'another' } }, 'shop');
+    await until(() => source.snapshot.services.size === 0);
+  });
+});
+
+test('without the CRDs there are no objects of ours', async () => {
+  server.absent.add(peers).add(pools);
+  server.put(services, 'web', web, 'shop');
+  await source.start();
+  expect(source.snapshot.pools.size).toBe(0);
+  expect(source.problems()).toEqual([]);
+});
+
+test('a Service without a class is not ours in a cluster, unless HeraldConfig says so', async () => {
+  const config = '/apis/herald.dev/v1alpha1/heraldconfigs';
+  await source.start();
+  expect(source.snapshot.config.defaultClass).toBe(false);
+  await until(() => server.watchers >= 11);
+  server.put(config, 'default', { spec: { drainSeconds: 3 } });
+  await until(() => source.snapshot.config.drainSeconds === 3);
+  expect(source.snapshot.config.defaultClass).toBe(false);
+  server.put(config, 'default', { spec: { defaultClass: true } });
+  await until(() => source.snapshot.config.defaultClass);
+});
+
+test('start waits until every kind was read, and ends with its signal', async () => {
+  for (let i = 0; i < 40; i++) server.next((response) => refuse(response, 403, 'services is forbidden'));
+  const stop = new AbortController();
+  const started = source.start(stop.signal);
+  await until(() => source.problems().some(({ message }) => message.includes('403: services is forbidden')));
+  expect(source.problems()[0]?.fix).toContain('manifests/base');
+  stop.abort('SIGTERM');
+  await expect(started).rejects.toBe('SIGTERM');
+});
+
+describe('Secrets', () => {
+  beforeEach(() => {
+    server.put(nodes, 'node1', { metadata: { labels: { rack: 'a' } } });
+    server.put(secrets, 'tor', password('one'), 'herald-system');
+    server.put(secrets, 'unrelated', password('two'), 'herald-system');
+  });
+
+  test('are read where a BGPPeer of the node names them, and followed', async () => {
+    server.put(peers, 'tor', peer('tor'));
+    server.put(peers, 'elsewhere', peer('unrelated', { nodeSelectors: [{ matchLabels: { rack: 'b' } }] }));
+    await source.start();
+    expect([...source.snapshot.secrets].map(([key, secret]) => [key, secret.password])).toEqual([['herald-system/tor', 'one']]);
+    await until(() => server.watchers > 11);
+    server.tell('/api/v1/namespaces/herald-system/secrets', 'MODIFIED', {
+      ...password('three'),
+      metadata: { name: 'tor', namespace: 'herald-system', uid: 'uid-tor', resourceVersion: '900' },
+    });
+    await until(() => source.snapshot.secrets.get('herald-system/tor')?.password === 'three');
+  });
+
+  test('are begun and forgotten with the BGPPeer that names them', async () => {
+    await source.start();
+    expect(source.snapshot.secrets.size).toBe(0);
+    await until(() => server.watchers >= 11);
+    server.put(peers, 'tor', peer('tor'));
+    await until(() => source.snapshot.secrets.size === 1);
+    server.put(peers, 'tor', peer('unrelated'));
+    await until(() => source.snapshot.secrets.has('herald-system/unrelated'));
+    expect([...source.snapshot.secrets.keys()]).toEqual(['herald-system/unrelated']);
+  });
+
+  test('that may not be read are a problem, and the node starts', async () => {
+    server.put(peers, 'tor', peer('tor'));
+    server.forbidden.add('/api/v1/namespaces/herald-system/secrets');
+    await source.start();
+    expect(source.problems().map(problemText)).toEqual([expect.stringMatching(/Secret: .*herald-system\/tor.*403.*Role in herald-system/)]);
+    expect(source.snapshot.secrets.size).toBe(0);
+  });
+
+  test('have a bound', async () => {
+    for (let i = 0; i <= limits.secrets; i++) server.put(peers, `peer${i}`, peer(`secret${i}`));
+    server.pageItems = 1000;
+    await source.start();
+    expect(source.problems().filter(({ message }) => message.includes('more than'))).toHaveLength(1);
+  });
+});
