@@ -7,7 +7,7 @@ export const families: readonly Family[] = [4, 6];
 export const tableFamily = (family: Family): 'ip' | 'ip6' => (family === 4 ? 'ip' : 'ip6');
 
 /** Raised with every change of the skeleton: a table of another version is replaced, one of this version adopted. */
-export const layoutVersion = 5;
+export const layoutVersion = 6;
 
 /** Interfaces of pods; they are in rules, as a set cannot hold the beginning of a name. */
 export interface PodInterfaces {
@@ -77,6 +77,8 @@ export const setShapes = {
   affinity_ids: { key: frontend, value: ['class'] },
   nodeport_affinity_ids: { key: nodePort, value: ['class'] },
   cluster_ips: { key: ['address'] },
+  /** Who answers ICMP echo in the place of an address. */
+  echo: { key: ['address'], value: ['address'] },
   /** Where NodePorts are answered, as far as it is an address of the node. */
   nodeport_ips: { key: ['source'], interval: true },
   service_prefixes: { key: ['source'], interval: true },

@@ -97,6 +97,10 @@ class RuleCompiler implements CompiledRule {
       case 'reject':
         this.#reject();
         return;
+      case 'icmp':
+      case 'icmpv6':
+        this.#echoRequest(this.#next());
+        return;
       case 'dnat':
         this.#destinationNat();
         return;
@@ -125,10 +129,27 @@ class RuleCompiler implements CompiledRule {
     }
   }
 
-  /** dnat ip addr . port to KEY map @NAME */
+  /** icmp type echo-request */
+  #echoRequest(protocol: string): void {
+    this.#skip('type', 'echo-request');
+    this.#emit(expressions.metaLoad(metaKeys.l4proto, 0));
+    this.#emit(expressions.compare(true, Uint8Array.of(protocol === 'icmp' ? 1 : 58)));
+    this.#emit(expressions.payload(payloadBases.transport, 0, 1, 0));
+    this.#emit(expressions.compare(true, Uint8Array.of(protocol === 'icmp' ? 8 : 128)));
+  }
+
+  /** dnat to KEY map @NAME; dnat ip addr . port to KEY map @NAME */
   #destinationNat(): void {
     const table = tableFamily(this.#family);
-    this.#skip('dnat', table, 'addr', '.', 'port', 'to');
+    this.#skip('dnat');
+    if (this.#accept('to')) {
+      this.#key(0);
+      this.#skip('map');
+      this.#emit(expressions.mapLookup(this.#setName(), 0, 0));
+      this.#emit(expressions.destinationNat(protocolFamily[table], 0));
+      return;
+    }
+    this.#skip(table, 'addr', '.', 'port', 'to');
     this.#key(0);
     this.#skip('map');
     this.#emit(expressions.mapLookup(this.#setName(), 0, 0));
