@@ -6,11 +6,13 @@ import { nodeForwarding } from '../../src/decisions/forwarding/node.ts';
 import { decideForwarding } from '../../src/decisions/forwarding/plan.ts';
 import type { Family } from '../../src/net/address.ts';
 import type { ServiceForwarding } from '../../src/net/frontend.ts';
+import type { Snapshot } from '../../src/model/snapshot.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { silentLog } from '../../src/system/log.ts';
 import { cluster, type ServiceLiteral } from '../unit/decisions/fixtures.ts';
 import { clientAddress, inside, namespaceOf, nodeAddress, OneNode, podAddress, type Machine } from './dataplane/one-node.ts';
 
+const families = [4, 6] as const;
 const program = fileURLToPath(new URL('dataplane/ping.mjs', import.meta.url));
 const vips = { 4: ['192.0.2.1', '192.0.2.2', '192.0.2.3'], 6: ['fd09::1', 'fd09::2', 'fd09::3'] } as const;
 const clusterIPs = { 4: '172.30.0.1', 6: 'fd02::1' } as const;
@@ -31,15 +33,12 @@ interface LabService {
   readonly endpoints: readonly string[];
 }
 
-function snapshotOf(
-  services: readonly (Omit<ServiceLiteral, 'clusterIPs'> & { readonly endpoints: readonly string[] })[],
-  icmpEcho: boolean,
-) {
+function snapshotOf(services: readonly LabService[], icmpEcho: boolean): Snapshot {
   return cluster({
     nodes: [{ name: 'here', internalIPs: [nodeAddress(4), nodeAddress(6)], podCIDRs: ['10.244.0.0/16', 'fd01::/64'] }],
     services: services.map(({ service }) => ({ ...service, clusterIPs: [clusterIPs[4], clusterIPs[6]] })),
     slices: services.flatMap(({ service: { name }, endpoints }) =>
-      ([4, 6] as const).map((family) => ({
+      families.map((family) => ({
         service: name,
         name: `${name}-${family}`,
         family,
@@ -78,34 +77,43 @@ const make = {
   command: () => new NftablesDataplane(commandPorts(systemClock, silentLog, ['ip', 'netns', 'exec', namespaceOf('node')])),
 };
 
-describe.each(['netlink', 'command'] as const)('ICMP echo, by %s', (transport) => {
-  beforeAll(async () => {
-    dataplane = make[transport]();
-    await dataplane.replace({ nodePortAddresses: [], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14 }, new Map());
+async function begin(transport: keyof typeof make): Promise<void> {
+  dataplane = make[transport]();
+  present = [];
+  await dataplane.replace({ nodePortAddresses: [], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14 }, new Map());
+}
+
+async function end(): Promise<void> {
+  await dataplane.cleanup();
+  await dataplane.close();
+}
+
+test('by the nft command addresses answer as well', async () => {
+  await begin('command');
+  await use([{ service: { name: 'web', assigned: [vips[4][0], vips[6][0]] }, endpoints: ['1@here'] }]);
+  for (const family of families) {
+    expect(ping('client', clientAddress(family), vips[family].slice(0, 2))).toEqual([vips[family][0], null]);
+  }
+  await end();
+});
+
+describe('ICMP echo', () => {
+  beforeAll(() => begin('netlink'));
+  afterAll(end);
+
+  test.each(families)('IPv%i: external addresses answer while they have a backend, and are no addresses of the node', async (family) => {
+    const [first, second, other] = vips[family];
+    const assigned = [vips[4][0], vips[4][1], vips[6][0], vips[6][1]];
+    await use([{ service: { name: 'web', assigned, ports: ['80', '81'] }, endpoints: ['1@here', '3@there'] }]);
+    for (const [machine, source] of senders(family))
+      expect([machine, ping(machine, source, [first, second, other])]).toEqual([machine, [first, second, null]]);
+    expect(inside('node', `ip -o addr show to ${first}`)).toBe('');
+    expect((await lab.request('client', { protocol: 'TCP', address: first, port: 8080, count: 1 })).counts).not.toHaveProperty('node');
+    await use([{ service: { name: 'web', assigned }, endpoints: ['1@here notready'] }]);
+    for (const [machine, source] of senders(family)) expect([machine, ping(machine, source, [first])]).toEqual([machine, [null]]);
   });
 
-  afterAll(async () => {
-    await dataplane.cleanup();
-    await dataplane.close();
-  });
-
-  test.each([4, 6] as const)(
-    'IPv%i: external addresses answer while they have a backend, and are no addresses of the node',
-    async (family) => {
-      const [first, second, other] = vips[family];
-      const assigned = [vips[4][0], vips[4][1], vips[6][0], vips[6][1]];
-      await use([{ service: { name: 'web', assigned, ports: ['80', '81'] }, endpoints: ['1@here', '3@there'] }]);
-      for (const [machine, source] of senders(family))
-        expect([machine, ping(machine, source, [first, second, other])]).toEqual([machine, [first, second, null]]);
-      expect(inside('node', `ip -o addr show to ${first}`)).toBe('');
-      expect((await lab.request('client', { protocol: 'TCP', address: first, port: 8080, count: 1 })).counts).not.toHaveProperty('node');
-      await use([{ service: { name: 'web', assigned }, endpoints: ['1@here notready'] }]);
-      for (const [machine, source] of senders(family))
-        expect([machine, ping(machine, source, [first, second])]).toEqual([machine, [null, null]]);
-    },
-  );
-
-  test.each([4, 6] as const)('IPv%i: under policy Local the node answers for backends of its own', async (family) => {
+  test.each(families)('IPv%i: under policy Local the node answers for backends of its own', async (family) => {
     const [first] = vips[family];
     const service = { name: 'web', assigned: [vips[4][0], vips[6][0]], externalTrafficPolicy: 'Local' } as const;
     await use([{ service, endpoints: ['1@here', '3@there'] }]);
@@ -114,7 +122,7 @@ describe.each(['netlink', 'command'] as const)('ICMP echo, by %s', (transport) =
     expect(ping('client', clientAddress(family), [first])).toEqual([null]);
   });
 
-  test.each([4, 6] as const)('IPv%i: nobody answers without being asked to, and a Service may say otherwise', async (family) => {
+  test.each(families)('IPv%i: nobody answers without being asked to, and a Service may say otherwise', async (family) => {
     const [first, second] = vips[family];
     const web = { service: { name: 'web', assigned: [vips[4][0], vips[6][0]] }, endpoints: ['1@here'] };
     const other = (icmpEcho: boolean): LabService => ({
