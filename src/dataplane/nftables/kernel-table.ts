@@ -6,7 +6,7 @@ import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { divideFound, nothingFound, wantedBy, type Wanted } from './adoption.ts';
 import { Difference, SharedElements } from './diff.ts';
-import type { ElementList } from './element-list.ts';
+import { ElementList } from './element-list.ts';
 import { OutcomeUnknown, type NftExecutor } from './executor.ts';
 import { families } from './layout.ts';
 import { elementsPerTransaction } from './limits.ts';
