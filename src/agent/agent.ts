@@ -85,6 +85,7 @@ export class Agent {
     this.#sessions = new Sessions(components.speaker, this.#routes, components.log, options);
     this.#drain = new Drain(components.clock, (service) => this.#lookAgain([service]));
     this.#elsewhere = new Elsewhere(components, {
+      config: () => components.source.snapshot.config,
       again: (services) => this.#lookAgain(services),
       news: () => this.#report.news(),
     });
@@ -359,11 +360,8 @@ export class Agent {
   #content(): ReportContent {
     const differing = this.#differing();
     const problem = this.#problem();
-    const elsewhere = this.#elsewhere.problems(this.#components.source.snapshot.config);
-    const host = [...elsewhere, ...this.#health.problems(), ...this.#host.problems(), ...this.#direct.problems()].slice(
-      0,
-      limits.hostReasons,
-    );
+    const parts = [this.#elsewhere, this.#health, this.#host, this.#direct];
+    const host = parts.flatMap((part) => part.problems()).slice(0, limits.hostReasons);
     return {
       sessions: this.#sessions.status(),
       differing: differing.slice(0, limits.differingServices),

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Family } from '../../src/net/address.ts';
 import type { Protocol } from '../../src/net/frontend.ts';
-import { inside, nodeAddress } from '../lab/dataplane/one-node.ts';
+import { inside, nodeAddress, podAddress } from '../lab/dataplane/one-node.ts';
 import { until } from '../lab/until.ts';
 import { BesideLab, heraldOnNode } from './beside/beside-lab.ts';
 import { balancer, clusterIP, endpoints, service } from './beside/objects.ts';
@@ -36,7 +36,7 @@ async function proxyHas(pod: string, to: (family: Family) => string): Promise<vo
   }
 }
 
-describe('in scope external, beside kube-proxy in mode nftables', () => {
+describe.each(['nftables', 'iptables'] as const)('in scope external, beside kube-proxy in mode %s', (mode) => {
   beforeAll(async () => {
     lab.put(
       service('both', { host: 1 }),
@@ -53,10 +53,10 @@ describe('in scope external, beside kube-proxy in mode nftables', () => {
     }
     lab.putHerald(...endpoints('local', 1), ...endpoints('ahead', 1), ...endpoints('behind'), ...endpoints('empty'));
     lab.putProxy(...endpoints('local', 1, 3), ...endpoints('ahead'), ...endpoints('behind', 3), ...endpoints('empty'));
-    lab.startProxy();
+    lab.startProxy(mode);
     await proxyHas('pod3', (family) => clusterIP(family, 1));
     await lab.startAgent('external');
-  });
+  }, 240_000);
 
   afterAll(() => lab.reset());
 
@@ -82,6 +82,7 @@ describe('in scope external, beside kube-proxy in mode nftables', () => {
     test("policy Local keeps the client's address and the endpoint of the node", async () => {
       expect(await ask(balancer(family, 2))).toEqual([`pod1 ${client(family)}`]);
       expect(await ask(nodeAddress(family), { port: 30_002 })).toEqual([`pod1 ${client(family)}`]);
+      expect(await ask(balancer(family, 2), { from: 'pod2' })).toEqual([`pod1 ${podAddress(family, 2)}`]);
     });
 
     test('source ranges hold, whoever drops', async () => {
@@ -100,9 +101,15 @@ describe('in scope external, beside kube-proxy in mode nftables', () => {
       expect(nameOf(await ask(nodeAddress(family), { port: 30_005 }))).toEqual(['pod3']);
     });
 
-    test('without any endpoint it is refused', async () => {
+    test("without any endpoint it is refused, TCP by Herald's reset and not by kube-proxy's ICMP", async () => {
+      inside('client', 'nft add table inet seen', 'nft add chain inet seen arriving { type filter hook input priority 0 ; }');
+      const errors = family === 4 ? 'icmp type destination-unreachable' : 'icmpv6 type destination-unreachable';
+      inside('client', `nft add rule inet seen arriving ${errors} counter`);
       expect(await ask(balancer(family, 6))).toEqual(['ECONNREFUSED']);
       expect(await ask(nodeAddress(family), { port: 30_006 })).toEqual(['ECONNREFUSED']);
+      const [, packets] = /packets (\d+)/.exec(inside('client', 'nft list table inet seen')) ?? [];
+      inside('client', 'nft delete table inet seen');
+      expect(packets).toBe(protocol === 'TCP' ? '0' : '24');
     });
   });
 
@@ -118,9 +125,10 @@ describe('in scope external, beside kube-proxy in mode nftables', () => {
 
   test('also when kube-proxy starts after Herald, and makes its chains anew', async () => {
     await lab.stopProxy();
-    inside('node', 'nft delete table ip kube-proxy', 'nft delete table ip6 kube-proxy');
+    // Herald's tables belong to Herald, and stay.
+    inside('node', 'nft flush ruleset');
     for (const family of families) expect(nameOf(await lab.ask({ to: balancer(family, 1) }))).toEqual(['pod1']);
-    lab.startProxy();
+    lab.startProxy(mode);
     await proxyHas('pod3', (family) => clusterIP(family, 1));
     for (const [family, protocol] of cells) expect(nameOf(await lab.ask({ protocol, to: balancer(family, 1) }))).toEqual(['pod1']);
   });
@@ -156,6 +164,22 @@ describe.each(['nftables', 'iptables'] as const)('in scope none, with kube-proxy
     await expect.poll(() => routes().toSorted(), eventually).toEqual(['withdraw 192.0.2.1/32 to tor1', 'withdraw fd09::1/128 to tor1']);
     await expect.poll(host, eventually).toContain('ForwardingNotSeen');
   });
+});
+
+test('source ranges that kube-proxy leaves behind in mode nftables still drop, until they are removed', async () => {
+  const blocked = (family: Family) =>
+    lab.ask({ to: balancer(family, 1), localAddress: family === 4 ? '10.99.0.6' : 'fd99::6', count: 1 }).then(nameOf);
+  lab.put(service('both', { host: 1, sourceRanges: ['10.99.0.2/32', 'fd99::2/128'] }), ...endpoints('both', 1));
+  lab.startProxy();
+  await proxyHas('pod1', (family) => clusterIP(family, 1));
+  await lab.startAgent('all');
+  await lab.stopProxy();
+  lab.put(service('both', { host: 1 }));
+  await lab.settled();
+  for (const family of families) expect(await blocked(family)).toEqual(['TIMEOUT']);
+  expect((await heraldOnNode('agent', '--cleanup-kube-proxy')).code).toBe(0);
+  for (const family of families) expect(await blocked(family)).toEqual(['pod1']);
+  await lab.reset();
 });
 
 function rulesOfKubeProxy(mode: 'nftables' | 'iptables'): boolean {
