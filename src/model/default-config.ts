@@ -23,6 +23,7 @@ export const defaultConfig: HeraldConfig = {
   podCIDRs: [],
   podInterfaces: [],
   masqueradeAll: false,
+  icmpEcho: false,
   serviceCIDRs: [],
   nodePortAddresses: [],
   sourceRangesEverywhere: false,
@@ -35,3 +36,6 @@ export const defaultConfig: HeraldConfig = {
   directReturn: false,
   directReturnMode: 'auto',
 };
+
+/** In a cluster a Service without a class may be another controller's. */
+export const clusterConfig: HeraldConfig = { ...defaultConfig, defaultClass: false };

@@ -22,11 +22,18 @@ export class SharedElements {
     return this.#users.get(identity);
   }
 
-  /** One more owner has these. Those of one frontend alone are not remembered. */
-  use(element: Element): void {
-    if (isOfOneFrontend(element.set)) return;
+  /** One more owner has it. How many do now; 1 for those of one frontend, which are not remembered. */
+  use(element: Element): number {
+    if (isOfOneFrontend(element.set)) return 1;
     const identity = elementIdentity(element);
-    this.#users.set(identity, { element, users: (this.#users.get(identity)?.users ?? 0) + 1 });
+    const users = (this.#users.get(identity)?.users ?? 0) + 1;
+    this.#users.set(identity, { element, users });
+    return users;
+  }
+
+  /** Nobody has it. */
+  forget(identity: string): void {
+    this.#users.delete(identity);
   }
 
   /** Records a planned difference, after the kernel has committed it. */
