@@ -81,8 +81,9 @@ describe.each(families)('IPv%i', (family) => {
 
     test.each(askers)('from the %s: pods are replaced, the target port changes, nobody is left, somebody comes', async (from) => {
       const web = (...pods: readonly Pod[]): Promise<void> => serve(frontend(kind, family, 'UDP', pods));
-      const meets = (what: RegExp): Promise<void> =>
-        expect.poll(() => ask(from, kind, family, 'UDP', 1, 54_321), { timeout: 20_000 }).toMatch(what) as Promise<void>;
+      const meets = async (what: RegExp): Promise<void> => {
+        await expect.poll(() => ask(from, kind, family, 'UDP', 1, 54_321), { timeout: 20_000 }).toMatch(what);
+      };
       await web(1);
       await meets(/^pod1$/);
       await web(3);
