@@ -44,12 +44,17 @@ export function compileRule(rule: string, family: Family, nextId: () => number):
 /** What a term loads: its octets, and how a constant that it is compared with is written. */
 interface Term {
   readonly length: number;
-  readonly kind: 'address' | 'protocol' | 'port' | 'number' | 'class' | 'state' | 'status' | 'addressType' | 'interface';
+  readonly kind: 'address' | 'protocol' | 'port' | 'number' | 'class' | 'state' | 'status' | 'addressType' | 'interface' | 'link';
 }
 
 const protocols: Readonly<Record<string, number>> = { tcp: 6, udp: 17, sctp: 132 };
 const states: Readonly<Record<string, number>> = { invalid: 1, established: 2, related: 4, new: 8, untracked: 64 };
 const statuses: Readonly<Record<string, number>> = { snat: 16, dnat: 32 };
+const tcpFlags: Readonly<Record<string, number>> = { fin: 1, syn: 2, rst: 4, ack: 16 };
+/** RFC 9293 3.7.1: kind, length, and the size after them. */
+const maximumSegmentSize = { kind: 2, offset: 2 } as const;
+/** ARPHRD_ETHER: link addresses have their place in frames of Ethernet. */
+const ethernet = Uint8Array.of(1, 0);
 const addressTypes: Readonly<Record<string, number>> = { unicast: 1, local: 2, broadcast: 3, multicast: 5 };
 
 const padded = (length: number): number => (length + 3) & ~3;
@@ -97,6 +102,13 @@ class RuleCompiler implements CompiledRule {
       case 'reject':
         this.#reject();
         return;
+      case 'notrack':
+        this.#skip('notrack');
+        this.#emit(expressions.notrack());
+        return;
+      case 'tcp':
+        this.#tcp();
+        return;
       case 'dnat':
         this.#destinationNat();
         return;
@@ -123,6 +135,24 @@ class RuleCompiler implements CompiledRule {
     } else {
       this.#emit(expressions.reject(this.#family === 4 ? 3 : 4));
     }
+  }
+
+  /** tcp flags syn; tcp option maxseg size set 1410 */
+  #tcp(): void {
+    this.#skip('tcp');
+    if (this.#accept('flags')) {
+      const bit = this.#choose(tcpFlags);
+      this.#emit(expressions.metaLoad(metaKeys.l4proto, 0));
+      this.#emit(expressions.compare(true, Uint8Array.of(protocols['tcp'] ?? 0)));
+      this.#emit(expressions.payload(payloadBases.transport, 13, 1, 0));
+      this.#emit(expressions.bits(bit));
+      this.#emit(expressions.compare(false, Uint8Array.of(0)));
+      return;
+    }
+    this.#skip('option', 'maxseg', 'size', 'set');
+    const size = this.#number();
+    this.#emit(expressions.constant(Uint8Array.of(size >> 8, size & 0xff), 0));
+    this.#emit(expressions.setTcpOption(maximumSegmentSize.kind, maximumSegmentSize.offset, 0));
   }
 
   /** dnat ip addr . port to KEY map @NAME */
@@ -210,6 +240,7 @@ class RuleCompiler implements CompiledRule {
         return;
       case 'address':
       case 'port':
+      case 'link':
       case 'number':
         this.#fail(`nothing is compared with ${word}`);
     }
@@ -244,6 +275,11 @@ class RuleCompiler implements CompiledRule {
       case 'th':
         this.#emit(expressions.payload(payloadBases.transport, this.#choose({ sport: 0, dport: 2 }), 2, octet));
         return { length: 2, kind: 'port' };
+      case 'ether':
+        this.#emit(expressions.metaLoad(metaKeys.iiftype, octet));
+        this.#emit(expressions.compare(true, ethernet));
+        this.#emit(expressions.payload(payloadBases.link, this.#choose({ daddr: 0, saddr: 6 }), 6, octet));
+        return { length: 6, kind: 'link' };
       case 'meta': {
         const key = this.#metaKey();
         this.#emit(expressions.metaLoad(key, octet));
