@@ -77,6 +77,11 @@ export interface Frontend {
   readonly retained?: readonly Backend[];
   /** A client stays with its backend (sessionAffinity: ClientIP). Never beside `slots`. */
   readonly affinity?: Affinity;
+  /**
+   * ICMP echo requests to the address are answered by this address of the node, of the same family. Only of an external address
+   * that has a backend to be used; the same for all frontends of an address.
+   */
+  readonly echoFrom?: Address;
   /** loadBalancerSourceRanges, on addresses and NodePorts: sources outside are dropped before translation. Absent: everyone may. */
   readonly sourceRanges?: readonly Prefix[];
 }

@@ -63,9 +63,7 @@ export function randomFlows(random: Random, objects: Objects, count: number): Fl
     const destination = random.pick(destinations.length > 0 && !random.chance(5) ? destinations : all);
     const meant = random.chance(12) ? aside(random, destination, destinations) : destination;
     const { servicePort, ...flow } = meant;
-    const others = destinations.filter(
-      (other) => servicePort !== undefined && other.servicePort === servicePort && sameFamily(other, meant),
-    );
+    const others = destinations.filter((other) => other.affinity && other.servicePort === servicePort && sameFamily(other, meant));
     const sender = randomSender(random, meant, objects);
     // Only a client that has not been seen yet.
     const again = meant.affinity && sender.many ? random.pick([...others, meant]) : undefined;
@@ -101,10 +99,11 @@ function destinationsOf(service: ApiObject, { slices }: Objects): Destination[] 
   const { answered, proxied } = ingressOf(service);
   const externalIPs = (spec.externalIPs ?? []).filter((address) => !answered.includes(address));
   const endpoints = slices.filter(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] === service.metadata.name);
-  return spec.ports.flatMap(({ protocol, port, nodePort }): Destination[] => {
+  return spec.ports.flatMap(({ name, protocol, port, nodePort }): Destination[] => {
+    const servicePort = `${service.metadata.name} ${name}`;
     const to =
       (kind: DestinationKind) =>
-      (destination: string): Destination => ({ destination, kind, protocol, port, ...named });
+      (destination: string): Destination => ({ destination, kind, protocol, port, servicePort, ...named });
     const nodePorts = ([4, 6] as const).flatMap((family) => [...nodeAddresses[family].slice(0, 3), family === 4 ? '10.99.0.9' : 'fd99::9']);
     return [
       ...spec.clusterIPs.map(to('cluster IP')),

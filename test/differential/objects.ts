@@ -224,8 +224,8 @@ function randomSlices(random: Random, service: ApiObject, slot: number): ApiObje
   return ipFamilies.flatMap((addressType) => {
     const family: Family = addressType === 'IPv4' ? 4 : 6;
     const count = random.pick([0, 1, 1, 1, 2]);
-    // Between them all, some have hints for all, as a controller writes them.
-    const hinted = random.chance(4);
+    // A controller gives hints to all or to none; one that is missing is a controller that has not finished.
+    const hinted = random.chance(2);
     const conditionsOf = new Map<string, Conditions>();
     return Array.from({ length: count }, (_, index): ApiObject => {
       const places = endpointPlaces(family).filter(() => random.chance(random.pick([2, 3, 6])));
@@ -251,7 +251,7 @@ function randomSlices(random: Random, service: ApiObject, slot: number): ApiObje
           const conditions = randomConditions(random, conditionsOf.get(address));
           conditionsOf.set(address, conditions);
           const placed = { addresses: [address], conditions, ...(on === undefined ? {} : { nodeName: on }) };
-          return { ...placed, ...(hinted && !random.chance(8) ? { hints: randomHints(random) } : {}) };
+          return { ...placed, ...(hinted && !random.chance(12) ? { hints: randomHints(random) } : {}) };
         }),
       };
     });

@@ -49,6 +49,8 @@ export function frontendElements(frontend: Frontend): FrontendElements {
   };
 
   if (match.kind === 'address' && frontend.scope === 'internal') add('cluster_ips', addressOctets(match.address));
+  if (match.kind === 'address' && frontend.echoFrom !== undefined)
+    add('echo', addressOctets(match.address), addressOctets(frontend.echoFrom));
   if (frontend.sourceRanges !== undefined) {
     const ranges = disjointPrefixes(frontend.sourceRanges, family);
     if (!ranges.some((range) => range.length === 0)) {
@@ -204,6 +206,7 @@ export function frontendProblem(frontend: Frontend): string | undefined {
   if (match.kind === 'nodePort' && frontend.scope === 'internal') return 'a NodePort is external';
   const problem = frontend.slots === undefined ? undefined : slotsProblem(frontend, frontend.slots);
   if (problem !== undefined) return problem;
+  if (frontend.echoFrom !== undefined && frontend.echoFrom.family !== family) return 'echo is answered by the other address family';
   for (const backend of [...frontend.backends, ...frontend.localBackends]) {
     if (backend.address.family !== family) return `backend ${formatAddress(backend.address)} is of the other address family`;
     if (!isPort(backend.port)) return `backend port ${backend.port} is outside 1..65535`;

@@ -78,6 +78,8 @@ export const setShapes = {
   affinity_ids: { key: frontend, value: ['class'] },
   nodeport_affinity_ids: { key: nodePort, value: ['class'] },
   cluster_ips: { key: ['address'] },
+  /** Who answers ICMP echo in the place of an address. */
+  echo: { key: ['address'], value: ['address'] },
   /** Where NodePorts are answered, as far as it is an address of the node. */
   nodeport_ips: { key: ['source'], interval: true },
   service_prefixes: { key: ['source'], interval: true },

@@ -214,6 +214,8 @@ function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: strin
         rules: [
           `meta priority set ${key} map @frontends meta priority vmap @kinds`,
           `${ip} daddr @nodeport_ips fib daddr type local meta priority set ${nodePortView(ip).key} map @nodeports meta priority vmap @nodeport_kinds`,
+          // Delivered to the node itself: the address need not be one of its own for that.
+          `${ip === 'ip' ? 'icmp' : 'icmpv6'} type echo-request dnat to ${ip} daddr map @echo`,
         ],
       },
     ],

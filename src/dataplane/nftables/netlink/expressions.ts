@@ -177,15 +177,14 @@ export const expressions = {
       [2, verdictData(verdict)],
     ],
   }),
-  destinationNat: (family: number, address: number, port: number): Expression => ({
+  destinationNat: (family: number, address: number, port?: number): Expression => ({
     name: 'nat',
     attributes: [
       [1, 1],
       [2, family],
       [3, register(address)],
       [4, register(address)],
-      [5, register(port)],
-      [6, register(port)],
+      ...(port === undefined ? [] : [[5, register(port)] as const, [6, register(port)] as const]),
     ],
   }),
   masquerade: (fullyRandom: boolean): Expression => ({ name: 'masq', attributes: fullyRandom ? [[1, 0x10]] : [] }),

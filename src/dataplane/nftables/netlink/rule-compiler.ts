@@ -13,6 +13,7 @@ import {
   type Expression,
   type Verdict,
 } from './expressions.ts';
+import { addressTypes, ethernet, interfaceName, maximumSegmentSize, protocols, states, statuses, tcpFlags } from './rule-words.ts';
 
 /** A set without a name that a rule mentions: it belongs to the rule. */
 export interface AnonymousSet {
@@ -46,16 +47,6 @@ interface Term {
   readonly length: number;
   readonly kind: 'address' | 'protocol' | 'port' | 'number' | 'class' | 'state' | 'status' | 'addressType' | 'interface' | 'link';
 }
-
-const protocols: Readonly<Record<string, number>> = { tcp: 6, udp: 17, sctp: 132 };
-const states: Readonly<Record<string, number>> = { invalid: 1, established: 2, related: 4, new: 8, untracked: 64 };
-const statuses: Readonly<Record<string, number>> = { snat: 16, dnat: 32 };
-const tcpFlags: Readonly<Record<string, number>> = { fin: 1, syn: 2, rst: 4, ack: 16 };
-/** RFC 9293 3.7.1: kind, length, and the size after them. */
-const maximumSegmentSize = { kind: 2, offset: 2 } as const;
-/** ARPHRD_ETHER: link addresses have their place in frames of Ethernet. */
-const ethernet = Uint8Array.of(1, 0);
-const addressTypes: Readonly<Record<string, number>> = { unicast: 1, local: 2, broadcast: 3, multicast: 5 };
 
 const padded = (length: number): number => (length + 3) & ~3;
 const nextWhole = (octet: number): number => (octet + 15) & ~15;
@@ -109,6 +100,10 @@ class RuleCompiler implements CompiledRule {
       case 'tcp':
         this.#tcp();
         return;
+      case 'icmp':
+      case 'icmpv6':
+        this.#echoRequest(this.#next());
+        return;
       case 'dnat':
         this.#destinationNat();
         return;
@@ -155,10 +150,27 @@ class RuleCompiler implements CompiledRule {
     this.#emit(expressions.setTcpOption(maximumSegmentSize.kind, maximumSegmentSize.offset, 0));
   }
 
-  /** dnat ip addr . port to KEY map @NAME */
+  /** icmp type echo-request */
+  #echoRequest(protocol: string): void {
+    this.#skip('type', 'echo-request');
+    this.#emit(expressions.metaLoad(metaKeys.l4proto, 0));
+    this.#emit(expressions.compare(true, Uint8Array.of(protocol === 'icmp' ? 1 : 58)));
+    this.#emit(expressions.payload(payloadBases.transport, 0, 1, 0));
+    this.#emit(expressions.compare(true, Uint8Array.of(protocol === 'icmp' ? 8 : 128)));
+  }
+
+  /** dnat to KEY map @NAME; dnat ip addr . port to KEY map @NAME */
   #destinationNat(): void {
     const table = tableFamily(this.#family);
-    this.#skip('dnat', table, 'addr', '.', 'port', 'to');
+    this.#skip('dnat');
+    if (this.#accept('to')) {
+      this.#key(0);
+      this.#skip('map');
+      this.#emit(expressions.mapLookup(this.#setName(), 0, 0));
+      this.#emit(expressions.destinationNat(protocolFamily[table], 0));
+      return;
+    }
+    this.#skip(table, 'addr', '.', 'port', 'to');
     this.#key(0);
     this.#skip('map');
     this.#emit(expressions.mapLookup(this.#setName(), 0, 0));
@@ -382,10 +394,4 @@ class RuleCompiler implements CompiledRule {
   #fail(why: string): never {
     throw new Error(`the rule "${this.#rule}" has no translation, at word ${this.#at}: ${why}`);
   }
-}
-
-/** What the name of an interface, in quotes, is compared with: all sixteen octets (IFNAMSIZ), or with a "*" those before it. */
-function interfaceName(word: string): Uint8Array {
-  const name = word.slice(1, -1);
-  return name.endsWith('*') ? Buffer.from(name.slice(0, -1)) : Buffer.concat([Buffer.from(name)], 16);
 }

@@ -170,6 +170,12 @@ describe('the skeleton', () => {
     expect(names('meta mark and 0x4000 != 0 meta mark set meta mark xor 0x4000 masquerade fully-random')).toBe(
       'meta bitwise cmp meta bitwise meta masq',
     );
+    expect(names('icmp type echo-request dnat to ip daddr map @echo')).toBe('meta cmp payload cmp payload lookup nat');
+    expect(names('meta l4proto tcp meta priority set ct original ip daddr . meta l4proto . ct original proto-dst map @ids')).toBe(
+      'meta cmp ct meta ct lookup meta',
+    );
+    expect(names('meta priority and 0xfc000000 vmap @timeouts')).toBe('meta bitwise lookup');
+    expect(names('iifname "cali*" return')).toBe('meta cmp immediate');
     expect(names('fib saddr type local goto x')).toBe('fib cmp immediate');
     expect(names('update @affinity { jhash ip6 saddr mod 7 seed 0x1 timeout 5s : meta priority } return', 6)).toBe(
       'payload hash meta dynset immediate',
