@@ -115,6 +115,8 @@ export interface HeraldConfig {
   readonly podInterfaces: readonly string[];
   /** ClusterIP traffic is masqueraded whoever sent it. */
   readonly masqueradeAll: boolean;
+  /** External addresses answer ICMP echo requests where they have a backend, unless their Service says otherwise. */
+  readonly icmpEcho: boolean;
   /** Packets to addresses inside that no Service owns are dropped. */
   readonly serviceCIDRs: readonly Prefix[];
   /** Addresses of nodes inside take NodePort traffic. Empty: the primary address of each family. */

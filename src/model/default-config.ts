@@ -23,6 +23,7 @@ export const defaultConfig: HeraldConfig = {
   podCIDRs: [],
   podInterfaces: [],
   masqueradeAll: false,
+  icmpEcho: false,
   serviceCIDRs: [],
   nodePortAddresses: [],
   sourceRangesEverywhere: false,

@@ -50,6 +50,8 @@ export class Difference {
   /** To be deleted first; a map element whose value changes is in both lists. */
   readonly deletes = new ElementList();
   readonly adds = new ElementList();
+  /** To be deleted by a transaction after that: the pod of a packet that was translated before it still counts until it has left. */
+  readonly laterDeletes = new ElementList();
   readonly #known: SharedElements;
   readonly #shared = new Map<string, { element: Element; users: number }>();
 
@@ -92,7 +94,7 @@ export class Difference {
     for (const [identity, { element, users }] of this.#shared) {
       const known = this.#known.get(identity)?.element;
       if (users > 0) this.#replace(known, element);
-      else if (known !== undefined) this.deletes.push(known);
+      else if (known !== undefined) (known.set === 'hairpins' ? this.laterDeletes : this.deletes).push(known);
     }
     return this;
   }

@@ -6,7 +6,7 @@ import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { divideFound, nothingFound, wantedBy, type Wanted } from './adoption.ts';
 import { Difference, SharedElements } from './diff.ts';
-import type { ElementList } from './element-list.ts';
+import { ElementList } from './element-list.ts';
 import { OutcomeUnknown, type NftExecutor } from './executor.ts';
 import { families } from './layout.ts';
 import { elementsPerTransaction } from './limits.ts';
@@ -173,7 +173,8 @@ export class KernelTable {
 
   /** One transaction; false: the kernel refuses it, and nothing has changed. */
   async #attempt(changes: readonly Change[], difference: Difference, creation: readonly Skeleton[], run: Run): Promise<boolean> {
-    if (creation.length + difference.size > 0) {
+    const { deletes, adds, laterDeletes } = difference;
+    if (creation.length + deletes.size + adds.size > 0) {
       try {
         await this.#transaction(creation, difference);
       } catch (error) {
@@ -181,6 +182,10 @@ export class KernelTable {
         run.error = error.message;
         return false;
       }
+      run.transactions++;
+    }
+    if (laterDeletes.size > 0) {
+      await this.#deleteLater(laterDeletes);
       run.transactions++;
     }
     this.#shared.record(difference);
@@ -192,6 +197,16 @@ export class KernelTable {
       else this.#present.set(owner, target);
     }
     return true;
+  }
+
+  /** The second part of an attempt. When it fails, half of the attempt has been made: as if nobody had heard of it. */
+  async #deleteLater(deletes: ElementList): Promise<void> {
+    try {
+      await this.#transaction([], { deletes, adds: new ElementList() });
+    } catch (error) {
+      if (!(error instanceof DataplaneError) || error.code !== 'failed') throw error;
+      throw new OutcomeUnknown(error.message, { cause: error });
+    }
   }
 
   /** What the changes from `start` on mean for the kernel, as many of them as make a transaction. */

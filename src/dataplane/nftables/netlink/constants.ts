@@ -74,6 +74,7 @@ export const verdictType = 0xffff_ff00;
 export const dataTypes = {
   integer: { number: 4, length: 4 },
   ipv4_addr: { number: 7, length: 4 },
+  ether_addr: { number: 9, length: 6 },
   ipv6_addr: { number: 8, length: 16 },
   inet_proto: { number: 12, length: 1 },
   inet_service: { number: 13, length: 2 },

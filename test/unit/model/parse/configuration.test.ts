@@ -54,10 +54,14 @@ describe('objects of herald.dev', () => {
     expect(problemsOf(ours('HeraldConfig', { nodePortAddresses: ['primary'] }, 'default'))).toHaveLength(1);
   });
 
-  test('HeraldConfig has interfaces of pods, by name or by how it begins, and masqueradeAll', () => {
-    const spec = { podInterfaces: ['cni0', 'cali*', 'eth0.100', 'abcdefghijklmno'], masqueradeAll: true };
+  test('HeraldConfig has interfaces of pods, by name or by how it begins, masqueradeAll and icmpEcho', () => {
+    const spec = { podInterfaces: ['cni0', 'cali*', 'eth0.100', 'abcdefghijklmno'], masqueradeAll: true, icmpEcho: true };
     expect(parseObject(ours('HeraldConfig', spec, 'default')).object).toMatchObject(spec);
-    expect(parseObject(ours('HeraldConfig', {}, 'default')).object).toMatchObject({ podInterfaces: [], masqueradeAll: false });
+    expect(parseObject(ours('HeraldConfig', {}, 'default')).object).toMatchObject({
+      podInterfaces: [],
+      masqueradeAll: false,
+      icmpEcho: false,
+    });
   });
 
   test.each(['*', 'abcdefghijklmnop', 'abcdefghijklmno*', 'a"b', 'a b', 'cali*x', ''])('HeraldConfig refuses the interface %j', (name) => {
