@@ -18,11 +18,12 @@ import { BackOff } from './back-off.ts';
 import { Drain } from './drain.ts';
 import { Elsewhere, type ElsewhereComponents } from './elsewhere.ts';
 import { limits } from './limits.ts';
+import { DirectReturnCheck } from './direct-return-check.ts';
 import { HostCheck, hostFacts, type HostCheckComponents } from './host-check.ts';
 import { NodeHealth } from './node-health.ts';
 import { NodeReport, type ReportContent } from './node-report.ts';
 import { RouteTable, type RoutesByPeer } from './route-table.ts';
-import { passBarrier, planService, routesOfPlan, type ServicePlan } from './service-plan.ts';
+import { concerned, passBarrier, planService, routesOfPlan, type ServicePlan } from './service-plan.ts';
 import { Sessions, type SessionsOptions } from './sessions.ts';
 import { WorkToDo } from './work-to-do.ts';
 
@@ -58,6 +59,7 @@ export class Agent {
   readonly #report: NodeReport;
   readonly #health: NodeHealth;
   readonly #host: HostCheck;
+  readonly #direct: DirectReturnCheck;
   readonly #elsewhere: Elsewhere;
   readonly #plans = new Map<ServiceKey, ServicePlan>();
   readonly #work: WorkToDo;
@@ -83,6 +85,7 @@ export class Agent {
     this.#sessions = new Sessions(components.speaker, this.#routes, components.log, options);
     this.#drain = new Drain(components.clock, (service) => this.#lookAgain([service]));
     this.#elsewhere = new Elsewhere(components, {
+      config: () => components.source.snapshot.config,
       again: (services) => this.#lookAgain(services),
       news: () => this.#report.news(),
     });
@@ -102,6 +105,12 @@ export class Agent {
       services: () => components.source.snapshot.config.services,
       servedPorts: () => new Map([...this.#health.ports(), ...this.#sessions.passivePorts()]),
       looked: () => this.#health.nodeChanged(),
+      news: () => this.#report.news(),
+    });
+    this.#direct = new DirectReturnCheck(components, {
+      node: options.node,
+      snapshot: () => components.source.snapshot,
+      kernelSettings: options.kernelSettings ?? 'set',
       news: () => this.#report.news(),
     });
   }
@@ -145,7 +154,7 @@ export class Agent {
     // Before the pass has ended: a data plane that takes its time must not keep routers sending.
     await Promise.all([this.#components.speaker.stop({ message, mode }), this.#health.close()]);
     await this.#pass;
-    await Promise.all([this.#host.stop(), this.#elsewhere.stop()]);
+    await Promise.all([this.#host.stop(), this.#direct.stop(), this.#elsewhere.stop()]);
     await this.#report.close();
     await this.#components.dataplane.close();
   }
@@ -251,6 +260,7 @@ export class Agent {
     if (this.#stopped || losses !== this.#losses) return;
     if (node) this.#health.nodeChanged();
     this.#health.committed(services);
+    this.#direct.follow(services);
     await this.#announce();
     // Sessions come after the routes, so that a session that opens has them all.
     if (node && !this.#stopped) this.#sessions.start(snapshot, this.#node);
@@ -350,14 +360,15 @@ export class Agent {
   #content(): ReportContent {
     const differing = this.#differing();
     const problem = this.#problem();
-    const elsewhere = this.#elsewhere.problems(this.#components.source.snapshot.config);
-    const host = [...elsewhere, ...this.#health.problems(), ...this.#host.problems()].slice(0, limits.hostReasons);
+    const parts = [this.#elsewhere, this.#health, this.#host, this.#direct];
+    const host = parts.flatMap((part) => part.problems()).slice(0, limits.hostReasons);
     return {
       sessions: this.#sessions.status(),
       differing: differing.slice(0, limits.differingServices),
       ...(differing.length > limits.differingServices ? { truncated: true } : {}),
       ...(problem === undefined ? {} : { problem }),
       ...(host.length === 0 ? {} : { host }),
+      ...this.#direct.content(),
       consumed: this.#work.consumed,
     };
   }
@@ -384,9 +395,4 @@ export class Agent {
     if (this.#stopped) return reason('AgentStopped', { node: this.#node });
     return this.#dataplaneError === undefined ? undefined : reason('DataPlaneFailed', { error: this.#dataplaneError });
   }
-}
-
-/** The Services whose announcements depend on a frontend in quarantine: its owner, and those that have not got it. */
-function concerned(entry: QuarantinedFrontend | undefined): readonly ServiceKey[] {
-  return [entry?.owner ?? [], entry?.services ?? []].flat() as readonly ServiceKey[];
 }

@@ -2,10 +2,12 @@
 export const annotations = {
   /** The name of the IPAddressPool that shall give the address; it may have autoAssign: false. */
   addressPool: 'herald.dev/address-pool',
-  /** Requested addresses, separated by commas, at most one of each family. Excludes spec.loadBalancerIP. */
+  /** Requested addresses, separated by commas. Excludes spec.loadBalancerIP. */
   loadBalancerIPs: 'herald.dev/load-balancer-ips',
   /** Services with the same text here may share an address, where their ports differ. */
   allowSharedIP: 'herald.dev/allow-shared-ip',
+  /** Other namespaces, separated by commas, whose Services may share as well; "*": all. Both Services must admit the other's. */
+  allowSharedIPNamespaces: 'herald.dev/allow-shared-ip-namespaces',
   /** consistent: every node gives a connection to the same backend; random. Without it HeraldConfig decides. */
   loadBalancing: 'herald.dev/load-balancing',
   /** How many slots consistent hashing divides among the backends, at least. */

@@ -46,3 +46,6 @@ export const defaultConntrack: ConntrackConfig = {
   udpSeconds: 0,
   udpStreamSeconds: 0,
 };
+
+/** In a cluster a Service without a class may be another controller's. */
+export const clusterConfig: HeraldConfig = { ...defaultConfig, defaultClass: false };

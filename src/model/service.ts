@@ -24,12 +24,14 @@ export interface Service {
   /** sessionAffinity: ClientIP with this timeout. Absent: None. */
   readonly affinitySeconds?: number;
   readonly loadBalancerClass?: string;
-  /** spec.loadBalancerIP or the annotation herald.dev/load-balancer-ips: at most one per family. */
+  /** spec.loadBalancerIP or the annotation herald.dev/load-balancer-ips, without duplicates: the Service has all of them or none. */
   readonly requestedAddresses: readonly Address[];
   /** Annotation herald.dev/address-pool. */
   readonly requestedPool?: string;
   /** Annotation herald.dev/allow-shared-ip. */
   readonly sharingKey?: string;
+  /** Annotation herald.dev/allow-shared-ip-namespaces: names, or "*". Its own namespace need not be there. */
+  readonly sharingNamespaces: readonly string[];
   /** Annotation herald.dev/load-balancing. Absent: as HeraldConfig says. */
   readonly loadBalancing?: LoadBalancing;
   /** Annotation herald.dev/hash-slots. Absent: as HeraldConfig says. */

@@ -25,6 +25,8 @@ export class Store implements Snapshot {
   readonly communities = new Map<string, Community>();
   readonly externalIPPolicies = new Map<string, ExternalIPPolicy>();
   readonly nodeStates = new Map<string, NodeState>();
+  /** The settings where there is no HeraldConfig. */
+  readonly #defaultConfig: HeraldConfig;
   readonly #configs = new Map<string, HeraldConfig>();
   readonly #slices = new Map<string, EndpointSlice>();
   readonly #index = new SliceIndex();
@@ -33,7 +35,8 @@ export class Store implements Snapshot {
   readonly #records = new Map<ServiceKey, readonly Ingress[]>();
   readonly #collections: Readonly<Record<Kind, Map<string, HeraldObject>>>;
 
-  constructor() {
+  constructor(config = defaultConfig) {
+    this.#defaultConfig = config;
     // Each map holds one kind, and `upsert` files by kind: the compiler cannot see that the two agree.
     const collections: Readonly<Record<Kind, unknown>> = {
       Service: this.services,
@@ -54,7 +57,7 @@ export class Store implements Snapshot {
   }
 
   get config(): HeraldConfig {
-    return this.#configs.get('default') ?? defaultConfig;
+    return this.#configs.get('default') ?? this.#defaultConfig;
   }
 
   endpointSlices(service: ServiceKey): readonly EndpointSlice[] {

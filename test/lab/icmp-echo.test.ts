@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { commandPorts, NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
-import { machinePorts, namespaceNamed } from '../../src/dataplane/nftables/ports.ts';
+import { NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
+import { commandPorts, machinePorts, namespaceNamed } from '../../src/dataplane/nftables/ports.ts';
 import { nodeForwarding } from '../../src/decisions/forwarding/node.ts';
 import { decideForwarding } from '../../src/decisions/forwarding/plan.ts';
 import type { Family } from '../../src/net/address.ts';

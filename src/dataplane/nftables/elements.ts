@@ -9,6 +9,7 @@ import {
   type SlotTable,
 } from '../../net/frontend.ts';
 import { comparePrefixes, prefix, prefixContains, withoutPrefix, type Prefix } from '../../net/prefix.ts';
+import { directReturnElements, directReturnNodeElements } from '../direct-return/elements.ts';
 import { affinityId, backendId, classNumber, classOf, hashedClass, rejectClass, slotsFor, slotText, type Kind } from './classid.ts';
 import { affinityLadder, type SetName } from './layout.ts';
 import { maximumSlots } from './limits.ts';
@@ -72,7 +73,10 @@ export function frontendElements(frontend: Frontend): FrontendElements {
     addRemembered(add, view.backendsLocal, key, local);
   }
   if (slots === undefined) addBackends(add, view.backends, key, usable);
-  else addSlots(add, view.backends, key, usable, slots);
+  else {
+    addSlots(add, view.backends, key, usable, slots);
+    for (const direct of directReturnElements(frontend, key, slotOctets)) add(direct.set, direct.key, direct.value);
+  }
   if (local.length > 0) {
     add(view.frontendsLocal, key, classOctets(slotText(slotsFor(local.length))));
     addBackends(add, view.backendsLocal, key, local);
@@ -104,6 +108,7 @@ export function nodeElements(node: NodeForwarding): readonly Element[] {
       add({ family, set: 'unmasqueraded', key: rangeOctets(prefix) });
     for (const prefix of disjointPrefixes(node.servicePrefixes, family)) add({ family, set: 'service_prefixes', key: rangeOctets(prefix) });
   }
+  for (const element of directReturnNodeElements(node)) add(element);
   return [...elements.values()];
 }
 
@@ -174,7 +179,7 @@ const slotOctets = (slot: number): Octets => (slots[slot] ??= classOctets(slotTe
 
 function classOfFrontend(frontend: Frontend, drawn: number): string {
   const { slots, affinity } = frontend;
-  if (slots !== undefined) return hashedClass(slots.hashed, slots.backendOf.length);
+  if (slots !== undefined) return hashedClass(slots.hashed, slots.backendOf.length, frontend.directReturn !== undefined);
   return classOf(kindOf(frontend), affinity !== undefined, drawn);
 }
 

@@ -2,7 +2,7 @@ import { slotTableSizes, type SlotTableSize } from '../../net/frontend.ts';
 import { parseInterfacePattern } from '../../net/interface-pattern.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { directReturnModes, type ConntrackConfig, type HeraldConfig, type ServicesScope } from '../configuration.ts';
-import { besideKubeProxyBit, defaultConfig, defaultConntrack } from '../default-config.ts';
+import { besideKubeProxyBit, clusterConfig, defaultConfig, defaultConntrack } from '../default-config.ts';
 import { limits } from '../limits.ts';
 import { readMetadata } from './metadata.ts';
 import type { Fields } from './fields.ts';
@@ -14,6 +14,7 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
   if (metadata !== undefined && metadata.name !== 'default') {
     fields.problem(['metadata', 'name'], `is "${metadata.name}", and only HeraldConfig/default is read`, 'set metadata.name: default');
   }
+  const standalone = options.resourceVersion !== undefined;
   const spec = fields.object('spec');
   const services: ServicesScope = spec.oneOf('services', ['all', 'external', 'none']) ?? 'all';
   const serviceProxyName = spec.text('serviceProxyName');
@@ -31,7 +32,7 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
     consistentHashing: spec.boolean('consistentHashing') ?? defaultConfig.consistentHashing,
     hashSlots: readHashSlots(spec),
     loadBalancerClass: spec.text('loadBalancerClass') ?? defaultConfig.loadBalancerClass,
-    defaultClass: spec.boolean('defaultClass') ?? defaultConfig.defaultClass,
+    defaultClass: spec.boolean('defaultClass') ?? (standalone ? defaultConfig : clusterConfig).defaultClass,
     drainSeconds: spec.integer('drainSeconds', 0, 3600) ?? defaultConfig.drainSeconds,
     directReturn: spec.boolean('directReturn') ?? defaultConfig.directReturn,
     directReturnMode: spec.oneOf('directReturnMode', directReturnModes) ?? defaultConfig.directReturnMode,

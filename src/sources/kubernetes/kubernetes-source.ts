@@ -1,4 +1,5 @@
 import { Reflector, type ReflectorComponents } from '../../kube/reflector.ts';
+import { clusterConfig } from '../../model/default-config.ts';
 import type { Change, Kind, Snapshot } from '../../model/snapshot.ts';
 import { Store } from '../../model/store.ts';
 import type { Source, SourceProblem } from '../source.ts';
@@ -21,7 +22,7 @@ const naming: ReadonlySet<Kind> = new Set<Kind>(['BGPPeer', 'Node']);
  * happens to the connection, and catches up when it is back.
  */
 export class KubernetesSource implements Source {
-  readonly #store = new Store();
+  readonly #store = new Store(clusterConfig);
   readonly #changes = new Subscribers<readonly Change[]>();
   readonly #problemListeners = new Subscribers<readonly SourceProblem[]>();
   readonly #collections: readonly Collection[];

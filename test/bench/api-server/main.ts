@@ -8,6 +8,8 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
+import { KubeClient } from '../../../src/kube/client.ts';
+import { systemClock } from '../../../src/system/clock.ts';
 import { KubernetesCluster } from '../../conformance/cluster.ts';
 
 const modes = ['herald', 'informer'];
@@ -38,14 +40,19 @@ try {
 }
 
 async function make(from: number, to: number): Promise<void> {
+  // Kept connections: a handshake for each of thousands of objects would take minutes.
+  const { server, certificateAuthority: ca, token } = cluster.admin;
+  const credentials = async () => ({ ca, authorization: `Bearer ${token}` });
+  const client = new KubeClient({ server: new URL(server), credentials, expired: () => undefined }, { clock: systemClock });
   const indexes = Array.from({ length: to - from }, (_, index) => from + index);
   const work = async (): Promise<void> => {
     for (let index = indexes.pop(); index !== undefined; index = indexes.pop()) {
-      await cluster.request({ method: 'POST', path: '/api/v1/namespaces/default/services', body: serviceOf(index) });
-      await cluster.request({ method: 'POST', path: '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices', body: sliceOf(index) });
+      await client.write({ method: 'POST', path: '/api/v1/namespaces/default/services', body: serviceOf(index) });
+      await client.write({ method: 'POST', path: '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices', body: sliceOf(index) });
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
+  client.close();
 }
 
 function serviceOf(index: number): object {

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { NftablesDataplane } from '../../../src/dataplane/nftables/nftables.ts';
-import { machinePorts, namespaceNamed } from '../../../src/dataplane/nftables/ports.ts';
-import { commandPorts, type NftablesPorts } from '../../../src/dataplane/nftables/nftables.ts';
+import { commandPorts, machinePorts, namespaceNamed } from '../../../src/dataplane/nftables/ports.ts';
+import type { NftablesPorts } from '../../../src/dataplane/nftables/nftables.ts';
 import { address } from '../../../src/net/address.ts';
 import type { Backend, Frontend, NodeForwarding, ServiceForwarding } from '../../../src/net/frontend.ts';
 import { prefix } from '../../../src/net/prefix.ts';

@@ -26,11 +26,13 @@ describe('objects of herald.dev', () => {
       asPathPrepend: 0,
       communities: [],
     });
-    expect(parseObject(ours('HeraldConfig', {}, 'default')).object).toMatchObject({
-      services: 'all',
-      masqueradeBit: 14,
-      defaultClass: true,
-    });
+    expect(parseObject(ours('HeraldConfig', {}, 'default')).object).toMatchObject({ services: 'all', masqueradeBit: 14 });
+  });
+
+  test('Services without a class are ours over a directory, where there is nobody else, and not in a cluster', () => {
+    const config = ours('HeraldConfig', {}, 'default');
+    expect(parseObject(config, { resourceVersion: '1' }).object).toMatchObject({ defaultClass: true });
+    expect(parseObject(config).object).toMatchObject({ defaultClass: false });
   });
 
   test.each([

@@ -158,6 +158,18 @@ test('without the CRDs there are no objects of ours', async () => {
   expect(source.problems()).toEqual([]);
 });
 
+test('a Service without a class is not ours in a cluster, unless HeraldConfig says so', async () => {
+  const config = '/apis/herald.dev/v1alpha1/heraldconfigs';
+  await source.start();
+  expect(source.snapshot.config.defaultClass).toBe(false);
+  await until(() => server.watchers >= 11);
+  server.put(config, 'default', { spec: { drainSeconds: 3 } });
+  await until(() => source.snapshot.config.drainSeconds === 3);
+  expect(source.snapshot.config.defaultClass).toBe(false);
+  server.put(config, 'default', { spec: { defaultClass: true } });
+  await until(() => source.snapshot.config.defaultClass);
+});
+
 test('start waits until every kind was read, and ends with its signal', async () => {
   for (let i = 0; i < 40; i++) server.next((response) => refuse(response, 403, 'services is forbidden'));
   const stop = new AbortController();

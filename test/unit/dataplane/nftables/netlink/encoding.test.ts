@@ -15,7 +15,7 @@ import { elementFromText, keyText } from '../../../../../src/dataplane/nftables/
 import type { Element } from '../../../../../src/dataplane/nftables/elements.ts';
 import type { TableChange } from '../../../../../src/dataplane/nftables/executor.ts';
 import { skeleton } from '../../../../../src/dataplane/nftables/skeleton.ts';
-import { Turn } from '../../../../../src/dataplane/nftables/turn.ts';
+import { Turn } from '../../../../../src/system/turn.ts';
 import { MalformedNetlink } from '../../../../../src/system/netlink/error.ts';
 import { messageHeaderBytes, readMessages, type Message } from '../../../../../src/system/netlink/message.ts';
 import { MessageWriter } from '../../../../../src/system/netlink/message-writer.ts';
@@ -218,7 +218,7 @@ describe('the skeleton', () => {
     const affinity = readDeclaration('type ipv4_addr . inet_proto : classid ; size 10 ; flags dynamic,timeout ; timeout 1d ;');
     expect(affinity).toEqual({ flags: 0x38, key: ['ipv4_addr', 'inet_proto'], value: ['classid'], size: 10, timeout: 86_400_000 });
     expect([typeNumber(affinity.key), typeLength(affinity.key)]).toEqual([(7 << 6) | 12, 8]);
-    expect(() => readDeclaration('type ether_addr ;')).toThrow('a set of ether_addr');
+    expect(() => readDeclaration('type ether_type ;')).toThrow('a set of ether_type');
     expect(() => readDeclaration('type mark ; counter ;')).toThrow('a set with counter');
     expect(affinityLadder.length).toBeGreaterThan(0);
   });
