@@ -15,8 +15,8 @@ import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import { Aggregates } from './aggregates.ts';
 import { BackOff } from './back-off.ts';
-import { differingServices } from './differing.ts';
 import { Drain } from './drain.ts';
+import { differences } from './differences.ts';
 import { Elsewhere, type ElsewhereComponents } from './elsewhere.ts';
 import { limits } from './limits.ts';
 import { DirectReturnCheck } from './direct-return-check.ts';
@@ -24,7 +24,7 @@ import { HostCheck, hostFacts, type HostCheckComponents } from './host-check.ts'
 import { NodeHealth } from './node-health.ts';
 import { NodeReport, type ReportContent } from './node-report.ts';
 import { RouteTable, type RoutesByPeer } from './route-table.ts';
-import { concerned, passBarrier, planService, removedRouted, routesOfPlan, type ServicePlan } from './service-plan.ts';
+import { concerned, nothing, passBarrier, planService, removedRouted, routesOfPlan, type ServicePlan } from './service-plan.ts';
 import { Sessions, type SessionsOptions } from './sessions.ts';
 import { WorkToDo } from './work-to-do.ts';
 
@@ -87,7 +87,7 @@ export class Agent {
     this.#drain = new Drain(components.clock, (service) => this.#lookAgain([service]));
     this.#elsewhere = new Elsewhere(components, {
       config: () => components.source.snapshot.config,
-      again: (services) => this.#lookAgain(services),
+      again: (services) => this.#changedElsewhere(services),
       news: () => this.#report.news(),
     });
     this.#aggregates = new Aggregates(components, (services) => this.#lookAgain(services));
@@ -281,12 +281,23 @@ export class Agent {
     if (plan.forwarding.frontends.length === 0 && plan.routes.length === 0) this.#plans.delete(key);
     else this.#plans.set(key, plan);
     this.#elsewhere.plan(key, plan.elsewhere);
-    this.#routes.narrow(
-      key,
-      routesOfPlan(plan, (frontend) => this.#elsewhere.permits(frontend)),
-    );
+    this.#narrow(key, plan);
     const kept = this.#drain.keep(key, plan.forwarding, livingBackends(snapshot, key));
     return kept.frontends.length === 0 ? undefined : kept;
+  }
+
+  /** Withdraws what is not in the plan, and what leads to frontends that another program has not. */
+  #narrow(key: ServiceKey, plan: ServicePlan): void {
+    const wanted = routesOfPlan(plan, (frontend) => this.#elsewhere.permits(frontend));
+    this.#routes.narrow(key, wanted);
+  }
+
+  /** Routes go at once, whatever the kernel is busy with; others come with the next pass. */
+  #changedElsewhere(services: ReadonlySet<ServiceKey>): void {
+    if (this.#stopped) return;
+    for (const key of services) this.#narrow(key, this.#plans.get(key) ?? nothing);
+    this.#sessions.tell(this.#routes.takeChanges());
+    this.#lookAgain(services);
   }
 
   /** Frontends whose address is announced at this moment drain; others (NodePorts, ClusterIPs of this cluster) go at once. */
@@ -354,13 +365,13 @@ export class Agent {
   }
 
   #content(): ReportContent {
-    const differing = differingServices({
+    const differing = differences({
       quarantined: this.#quarantined,
-      elsewhere: this.#elsewhere,
+      missing: this.#elsewhere.missing(),
       held: this.#held,
-      sessions: this.#sessions,
-      routes: this.#routes,
-      health: this.#health,
+      notPossible: this.#sessions.notPossible(),
+      wantedBy: (peer, prefix) => this.#routes.wantedBy(peer, prefix),
+      healthChecks: this.#health.serviceProblems(),
     });
     const problem = this.#problem();
     const parts = [this.#elsewhere, this.#health, this.#host, this.#direct];

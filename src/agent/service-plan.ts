@@ -31,7 +31,8 @@ export interface GatedRoute {
   readonly needsElsewhere: readonly string[];
 }
 
-const nothing: ServicePlan = { forwarding: { frontends: [] }, elsewhere: [], routes: [] };
+/** Of a Service that is gone. */
+export const nothing: ServicePlan = { forwarding: { frontends: [] }, elsewhere: [], routes: [] };
 
 export function planService(snapshot: Snapshot, key: ServiceKey, node: string): ServicePlan {
   const service = snapshot.services.get(key);
