@@ -36,7 +36,7 @@ const objects = [
   {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: { name: 'web', namespace: 'default' },
+    metadata: { name: 'web', namespace: 'default', annotations: { 'herald.dev/direct-return': 'true' } },
     spec: { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/herald', ports: [{ port: 80 }] },
   },
   ours('IPAddressPool', 'main', { addresses: ['192.0.2.0/24'] }),
