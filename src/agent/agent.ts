@@ -6,7 +6,7 @@ import type { ServiceKey } from '../model/metadata.ts';
 import type { NodeState } from '../model/node-state.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { Change, Snapshot } from '../model/snapshot.ts';
-import { frontendKey, type ServiceForwarding } from '../net/frontend.ts';
+import type { ServiceForwarding } from '../net/frontend.ts';
 import { formatPrefix } from '../net/prefix.ts';
 import type { Source } from '../sources/source.ts';
 import type { Clock } from '../system/clock.ts';
@@ -24,7 +24,7 @@ import { HostCheck, hostFacts, type HostCheckComponents } from './host-check.ts'
 import { NodeHealth } from './node-health.ts';
 import { NodeReport, type ReportContent } from './node-report.ts';
 import { RouteTable, type RoutesByPeer } from './route-table.ts';
-import { concerned, nothing, passBarrier, planService, routesOfPlan, type ServicePlan } from './service-plan.ts';
+import { concerned, nothing, passBarrier, planService, removedRouted, routesOfPlan, type ServicePlan } from './service-plan.ts';
 import { Sessions, type SessionsOptions } from './sessions.ts';
 import { WorkToDo } from './work-to-do.ts';
 
@@ -303,12 +303,7 @@ export class Agent {
   /** Frontends whose address is announced at this moment drain; others (NodePorts, ClusterIPs of this cluster) go at once. */
   #drainRemoved(key: ServiceKey, before: ServicePlan | undefined, plan: ServicePlan, seconds: number): void {
     if (before === undefined || seconds === 0 || this.#routes.routesOf(key).size === 0) return;
-    const announced = new Set(before.routes.flatMap(({ needs }) => needs));
-    const present = new Set(plan.forwarding.frontends.map(({ match }) => frontendKey(match)));
-    const removed = before.forwarding.frontends.filter(({ match }) => {
-      const frontend = frontendKey(match);
-      return announced.has(frontend) && !present.has(frontend);
-    });
+    const removed = removedRouted(before, plan);
     if (removed.length > 0) this.#drain.leave(key, removed, seconds);
   }
 
