@@ -27,7 +27,8 @@ import { concerned, passBarrier, planService, routesOfPlan, type ServicePlan } f
 import { Sessions, type SessionsOptions } from './sessions.ts';
 import { WorkToDo } from './work-to-do.ts';
 
-export interface AgentComponents extends Pick<HostCheckComponents, 'host' | 'hostFilters'>, Pick<ElsewhereComponents, 'foreign'> {
+export interface AgentComponents
+  extends Pick<HostCheckComponents, 'host' | 'hostFilters' | 'unservedLocalhost'>, Pick<ElsewhereComponents, 'foreign'> {
   readonly source: Source;
   readonly dataplane: Dataplane;
   readonly speaker: Speaker;
