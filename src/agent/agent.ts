@@ -6,7 +6,7 @@ import type { ServiceKey } from '../model/metadata.ts';
 import type { NodeState } from '../model/node-state.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { Change, Snapshot } from '../model/snapshot.ts';
-import { frontendKey, type ServiceForwarding } from '../net/frontend.ts';
+import type { ServiceForwarding } from '../net/frontend.ts';
 import { formatPrefix } from '../net/prefix.ts';
 import type { Source } from '../sources/source.ts';
 import type { Clock } from '../system/clock.ts';
@@ -16,6 +16,7 @@ import type { Random } from '../system/random.ts';
 import { Aggregates } from './aggregates.ts';
 import { BackOff } from './back-off.ts';
 import { Drain } from './drain.ts';
+import { differences } from './differences.ts';
 import { Elsewhere, type ElsewhereComponents } from './elsewhere.ts';
 import { limits } from './limits.ts';
 import { DirectReturnCheck } from './direct-return-check.ts';
@@ -23,7 +24,7 @@ import { HostCheck, hostFacts, type HostCheckComponents } from './host-check.ts'
 import { NodeHealth } from './node-health.ts';
 import { NodeReport, type ReportContent } from './node-report.ts';
 import { RouteTable, type RoutesByPeer } from './route-table.ts';
-import { concerned, passBarrier, planService, routesOfPlan, type ServicePlan } from './service-plan.ts';
+import { concerned, nothing, passBarrier, planService, removedRouted, routesOfPlan, type ServicePlan } from './service-plan.ts';
 import { Sessions, type SessionsOptions } from './sessions.ts';
 import { WorkToDo } from './work-to-do.ts';
 
@@ -87,7 +88,7 @@ export class Agent {
     this.#drain = new Drain(components.clock, (service) => this.#lookAgain([service]));
     this.#elsewhere = new Elsewhere(components, {
       config: () => components.source.snapshot.config,
-      again: (services) => this.#lookAgain(services),
+      again: (services) => this.#changedElsewhere(services),
       news: () => this.#report.news(),
     });
     this.#aggregates = new Aggregates(components, (services) => this.#lookAgain(services));
@@ -281,23 +282,29 @@ export class Agent {
     if (plan.forwarding.frontends.length === 0 && plan.routes.length === 0) this.#plans.delete(key);
     else this.#plans.set(key, plan);
     this.#elsewhere.plan(key, plan.elsewhere);
-    this.#routes.narrow(
-      key,
-      routesOfPlan(plan, (frontend) => this.#elsewhere.permits(frontend)),
-    );
+    this.#narrow(key, plan);
     const kept = this.#drain.keep(key, plan.forwarding, livingBackends(snapshot, key));
     return kept.frontends.length === 0 ? undefined : kept;
+  }
+
+  /** Withdraws what is not in the plan, and what leads to frontends that another program has not. */
+  #narrow(key: ServiceKey, plan: ServicePlan): void {
+    const wanted = routesOfPlan(plan, (frontend) => this.#elsewhere.permits(frontend));
+    this.#routes.narrow(key, wanted);
+  }
+
+  /** Routes go at once, whatever the kernel is busy with; others come with the next pass. */
+  #changedElsewhere(services: ReadonlySet<ServiceKey>): void {
+    if (this.#stopped) return;
+    for (const key of services) this.#narrow(key, this.#plans.get(key) ?? nothing);
+    this.#sessions.tell(this.#routes.takeChanges());
+    this.#lookAgain(services);
   }
 
   /** Frontends whose address is announced at this moment drain; others (NodePorts, ClusterIPs of this cluster) go at once. */
   #drainRemoved(key: ServiceKey, before: ServicePlan | undefined, plan: ServicePlan, seconds: number): void {
     if (before === undefined || seconds === 0 || this.#routes.routesOf(key).size === 0) return;
-    const announced = new Set(before.routes.flatMap(({ needs }) => needs));
-    const present = new Set(plan.forwarding.frontends.map(({ match }) => frontendKey(match)));
-    const removed = before.forwarding.frontends.filter(({ match }) => {
-      const frontend = frontendKey(match);
-      return announced.has(frontend) && !present.has(frontend);
-    });
+    const removed = removedRouted(before, plan);
     if (removed.length > 0) this.#drain.leave(key, removed, seconds);
   }
 
@@ -359,7 +366,14 @@ export class Agent {
   }
 
   #content(): ReportContent {
-    const differing = this.#differing();
+    const differing = differences({
+      quarantined: this.#quarantined,
+      missing: this.#elsewhere.missing(),
+      held: this.#held,
+      notPossible: this.#sessions.notPossible(),
+      wantedBy: (peer, prefix) => this.#routes.wantedBy(peer, prefix),
+      healthChecks: this.#health.serviceProblems(),
+    });
     const problem = this.#problem();
     const parts = [this.#elsewhere, this.#health, this.#host, this.#direct];
     const host = parts.flatMap((part) => part.problems()).slice(0, limits.hostReasons);
@@ -372,24 +386,6 @@ export class Agent {
       ...this.#direct.content(),
       consumed: this.#work.consumed,
     };
-  }
-
-  #differing(): NodeState['differing'] {
-    const differing: NodeState['differing'][number][] = [];
-    for (const [frontend, { services, error, owner }] of this.#quarantined) {
-      const because =
-        owner === undefined ? reason('FrontendQuarantined', { frontend, error }) : reason('FrontendTaken', { frontend, by: owner });
-      for (const service of services) differing.push({ service: service as ServiceKey, aspect: 'Programmed', reason: because });
-    }
-    for (const [service, frontend] of this.#elsewhere.missing())
-      differing.push({ service, aspect: 'Programmed', reason: reason('AwaitsForwarding', { frontend }) });
-    for (const [service, [held]] of this.#held) if (held !== undefined) differing.push({ service, aspect: 'Announced', reason: held });
-    for (const { peer, prefix, why } of this.#sessions.notPossible()) {
-      const because = reason('RouteNotPossible', { peer, prefix, why });
-      for (const service of this.#routes.wantedBy(peer, prefix)) differing.push({ service, aspect: 'Announced', reason: because });
-    }
-    for (const problem of this.#health.serviceProblems()) differing.push({ ...problem, aspect: 'HealthCheck' });
-    return differing;
   }
 
   #problem(): Reason | undefined {

@@ -17,7 +17,7 @@ export interface ElsewhereComponents {
 export interface ElsewhereOptions {
   readonly config: () => HeraldConfig;
   /** What these Services may announce may differ. */
-  readonly again: (services: Iterable<ServiceKey>) => void;
+  readonly again: (services: ReadonlySet<ServiceKey>) => void;
   /** What `problems` and `missing` say may differ. */
   readonly news: () => void;
 }

@@ -14,10 +14,12 @@ import { effective, Subject } from './subject.ts';
  * Whatever happens to Services, EndpointSlices, Nodes and settings, and whatever goes wrong on the way: the kernel has what the data plane
  * says it has, which is what a plan from nothing puts into an empty kernel.
  *
- *   npm run test:model                            many sequences; MODEL_SEED repeats those of a run, MODEL_RUNS says how many
+ *   npm run test:model    many sequences. MODEL_SEED repeats those of a run, MODEL_RUNS says how many, MODEL_SHRINK looks for the shortest that fails
  */
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
 const runs = Number(process.env['MODEL_RUNS'] ?? 6);
+/** A short counterexample takes many runs. */
+const parameters = { seed, numRuns: runs, endOnFailure: process.env['MODEL_SHRINK'] === undefined };
 console.log(`model test: MODEL_SEED=${seed} MODEL_RUNS=${runs}`);
 
 let subjectKernel: OneKernel;
@@ -127,7 +129,7 @@ test('by netlink', { timeout: 3_600_000 }, async () => {
     fc.asyncProperty(fc.array(quiet, { minLength: 4, maxLength: 20 }), (steps) =>
       play(steps, () => byNetlink(subjectKernel, faults), faults),
     ),
-    { seed, numRuns: runs },
+    parameters,
   );
 });
 
@@ -137,6 +139,6 @@ test('by netlink, with errors at any message', { timeout: 3_600_000 }, async () 
     fc.asyncProperty(fc.array(troubled, { minLength: 4, maxLength: 20 }), (steps) =>
       play(steps, () => byNetlink(subjectKernel, faults), faults),
     ),
-    { seed, numRuns: runs },
+    parameters,
   );
 });
