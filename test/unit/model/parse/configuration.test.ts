@@ -64,6 +64,22 @@ describe('objects of herald.dev', () => {
     });
   });
 
+  test('HeraldConfig has settings of connection tracking, those that are not written as kube-proxy has them', () => {
+    const read = (conntrack: unknown) => parseObject(ours('HeraldConfig', conntrack === undefined ? {} : { conntrack }, 'default')).object;
+    expect(read(undefined)).not.toHaveProperty('conntrack');
+    expect(read({ udpSeconds: 60, tcpCloseWaitSeconds: 0 })).toMatchObject({
+      conntrack: {
+        maxPerCore: 32_768,
+        min: 131_072,
+        tcpEstablishedSeconds: 86_400,
+        tcpCloseWaitSeconds: 0,
+        udpSeconds: 60,
+        udpStreamSeconds: 0,
+      },
+    });
+    expect(problemsOf(ours('HeraldConfig', { conntrack: { maxPerCore: -1, more: 1 } }, 'default'))).toHaveLength(2);
+  });
+
   test.each(['*', 'abcdefghijklmnop', 'abcdefghijklmno*', 'a"b', 'a b', 'cali*x', ''])('HeraldConfig refuses the interface %j', (name) => {
     expect(problemsOf(ours('HeraldConfig', { podInterfaces: [name] }, 'default'))).toEqual([
       expect.stringMatching(/^spec\.podInterfaces\[0\]: /),
