@@ -100,10 +100,14 @@ describe.each<[Layout, string]>([
     agents.set(n, agent);
     let text = '';
     agent.stdout.on('data', (data) => (text += String(data)));
-    await until(`the agent of node ${n} has started`, (note) => {
-      note(text.slice(-1_000));
-      return text.includes('agent started');
-    });
+    await until(
+      `the agent of node ${n} has started`,
+      (note) => {
+        note(text.slice(-1_000));
+        return text.includes('agent started');
+      },
+      60_000,
+    );
   }
 
   async function endAgent(n: number): Promise<void> {
