@@ -102,6 +102,7 @@ function reservation(service: ServiceKey, addresses: readonly Address[]): Alloca
     families: [...new Set(addresses.map(({ family }) => family))],
     policy: 'PreferDualStack',
     requestedAddresses: addresses,
+    sharingNamespaces: [],
     ports: [],
     externalTrafficPolicy: 'Cluster',
     selectorText: '',

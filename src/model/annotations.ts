@@ -2,16 +2,20 @@
 export const annotations = {
   /** The name of the IPAddressPool that shall give the address; it may have autoAssign: false. */
   addressPool: 'herald.dev/address-pool',
-  /** Requested addresses, separated by commas, at most one of each family. Excludes spec.loadBalancerIP. */
+  /** Requested addresses, separated by commas. Excludes spec.loadBalancerIP. */
   loadBalancerIPs: 'herald.dev/load-balancer-ips',
   /** Services with the same text here may share an address, where their ports differ. */
   allowSharedIP: 'herald.dev/allow-shared-ip',
+  /** Other namespaces, separated by commas, whose Services may share as well; "*": all. Both Services must admit the other's. */
+  allowSharedIPNamespaces: 'herald.dev/allow-shared-ip-namespaces',
   /** consistent: every node gives a connection to the same backend; random. Without it HeraldConfig decides. */
   loadBalancing: 'herald.dev/load-balancing',
   /** How many slots consistent hashing divides among the backends, at least. */
   hashSlots: 'herald.dev/hash-slots',
   /** "true" or "false": answers go straight from the node of the backend to the client, which the backend sees. Without it HeraldConfig decides. */
   directReturn: 'herald.dev/direct-return',
+  /** "true" or "false": the addresses answer ICMP echo requests where they have a backend. Without it HeraldConfig decides. */
+  icmpEcho: 'herald.dev/icmp-echo',
 } as const;
 
 /** Of an EndpointSlice: the weight of each of its endpoints where consistent hashing is used. */

@@ -24,18 +24,22 @@ export interface Service {
   /** sessionAffinity: ClientIP with this timeout. Absent: None. */
   readonly affinitySeconds?: number;
   readonly loadBalancerClass?: string;
-  /** spec.loadBalancerIP or the annotation herald.dev/load-balancer-ips: at most one per family. */
+  /** spec.loadBalancerIP or the annotation herald.dev/load-balancer-ips, without duplicates: the Service has all of them or none. */
   readonly requestedAddresses: readonly Address[];
   /** Annotation herald.dev/address-pool. */
   readonly requestedPool?: string;
   /** Annotation herald.dev/allow-shared-ip. */
   readonly sharingKey?: string;
+  /** Annotation herald.dev/allow-shared-ip-namespaces: names, or "*". Its own namespace need not be there. */
+  readonly sharingNamespaces: readonly string[];
   /** Annotation herald.dev/load-balancing. Absent: as HeraldConfig says. */
   readonly loadBalancing?: LoadBalancing;
   /** Annotation herald.dev/hash-slots. Absent: as HeraldConfig says. */
   readonly hashSlots?: SlotTableSize;
   /** Annotation herald.dev/direct-return. Absent: as HeraldConfig says. */
   readonly directReturn?: boolean;
+  /** Annotation herald.dev/icmp-echo. Absent: as HeraldConfig says. */
+  readonly icmpEcho?: boolean;
   /** The request itself cannot be understood: no address is given until it is corrected. Nothing else is affected. */
   readonly invalidRequest?: { readonly field: string; readonly problem: string };
   /** Only a restriction where not empty; 0.0.0.0/0 and ::/0 have been resolved to "no restriction". */

@@ -3,8 +3,8 @@ import { compareAddresses, type Address } from '../../net/address.ts';
 import type { AddressRange } from '../../net/range.ts';
 
 /**
- * The free addresses of one range, kept as disjoint intervals that do not touch. Looking for a free address costs the
- * same whether none or a million are taken; taking or giving back one costs a binary search over the gaps.
+ * The free addresses of one range, kept as disjoint intervals that do not touch. Finding the lowest free address and taking it
+ * costs two steps, whether none or a million are taken; taking another one or giving one back costs a binary search over the gaps.
  */
 export interface FreeIntervals {
   /** The lowest free address. */
@@ -25,20 +25,26 @@ interface Interval {
 
 export function createFreeIntervals(range: AddressRange): FreeIntervals {
   const { family } = range.first;
-  // Ascending. Removing one shifts the ones behind it, a move of memory that stays far below the cost of everything
-  // else that an allocation does: the number of gaps is at most the number of addresses held.
+  // Descending: the lowest, which is what is asked for, is the last, and goes without a move of the others. Removing one in the
+  // middle shifts the ones behind it, a move of memory that stays far below the cost of everything else that an allocation does:
+  // the number of gaps is at most the number of addresses held.
   const intervals: Interval[] = [{ first: range.first.value, last: range.last.value }];
   let steps = 0;
 
-  /** Index of the first interval that ends at the value or behind it. */
+  /** Index of the lowest interval that ends at the value or above it; -1: all are below. */
   const search = (value: bigint): number => {
-    let [low, high] = [0, intervals.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const interval = intervals[middle];
+    let [low, high] = [-1, intervals.length - 1];
+    const reaches = (at: number): boolean => {
+      const interval = intervals[at];
       steps++;
-      if (interval !== undefined && interval.last < value) low = middle + 1;
-      else high = middle;
+      return interval !== undefined && interval.last >= value;
+    };
+    if (high < 0 || reaches(high)) return high;
+    high--;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (reaches(middle)) low = middle;
+      else high = middle - 1;
     }
     return low;
   };
@@ -53,7 +59,7 @@ export function createFreeIntervals(range: AddressRange): FreeIntervals {
     has,
     lowest() {
       steps++;
-      const [interval] = intervals;
+      const interval = intervals.at(-1);
       return interval === undefined ? undefined : { family, value: interval.first };
     },
     take(address) {
@@ -66,22 +72,22 @@ export function createFreeIntervals(range: AddressRange): FreeIntervals {
       if (first === last) intervals.splice(at, 1);
       else if (value === first) interval.first = value + 1n;
       else if (value === last) interval.last = value - 1n;
-      else intervals.splice(at, 1, { first, last: value - 1n }, { first: value + 1n, last });
+      else intervals.splice(at, 1, { first: value + 1n, last }, { first, last: value - 1n });
       return true;
     },
     give(address) {
       assert(inRange(address) && !has(address), 'only an address of the range that is taken can be given back');
       const { value } = address;
       const at = search(value);
-      const [before, after] = [intervals[at - 1], intervals[at]];
+      const [before, after] = [intervals[at + 1], intervals[at]];
       const joinsBefore = before?.last === value - 1n;
       const joinsAfter = after?.first === value + 1n;
       if (before !== undefined && after !== undefined && joinsBefore && joinsAfter) {
-        before.last = after.last;
-        intervals.splice(at, 1);
+        after.first = before.first;
+        intervals.splice(at + 1, 1);
       } else if (before !== undefined && joinsBefore) before.last = value;
       else if (after !== undefined && joinsAfter) after.first = value;
-      else intervals.splice(at, 0, { first: value, last: value });
+      else intervals.splice(at + 1, 0, { first: value, last: value });
     },
     steps: () => steps,
   };

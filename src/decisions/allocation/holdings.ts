@@ -1,7 +1,7 @@
 import { compareAddresses, formatAddress, type Address } from '../../net/address.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
 import type { AllocationRequest } from './request.ts';
-import { sharingGroup, whyNotShared } from './sharing.ts';
+import { admits, sharingGroup, whyNotShared } from './sharing.ts';
 
 /** What one Service holds, and the request under which it holds it. */
 export interface Holding {
@@ -63,8 +63,12 @@ export function createHoldings(): Holdings {
     },
     ofGroup(request) {
       const group = sharingGroup(request);
-      const members = group === undefined ? [] : [...(byGroup.get(group) ?? [])].filter((member) => member !== request.service);
-      const addresses = members.flatMap((member) => byService.get(member)?.addresses ?? []);
+      const members = group === undefined ? [] : [...(byGroup.get(group) ?? [])].flatMap((member) => byService.get(member) ?? []);
+      const addresses = members.flatMap((other) =>
+        other.request.service !== request.service && admits(request, other.request) && admits(other.request, request)
+          ? other.addresses
+          : [],
+      );
       return [...new Map(addresses.map((address) => [formatAddress(address), address])).values()].sort(compareAddresses);
     },
   };

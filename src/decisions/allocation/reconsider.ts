@@ -85,6 +85,7 @@ export function termsDiffer(a: AllocationRequest, b: AllocationRequest): boolean
       .join();
   return (
     a.sharingKey !== b.sharingKey ||
+    a.sharingNamespaces.join() !== b.sharingNamespaces.join() ||
     a.externalTrafficPolicy !== b.externalTrafficPolicy ||
     (a.externalTrafficPolicy === 'Local' && a.selectorText !== b.selectorText) ||
     ports(a) !== ports(b)

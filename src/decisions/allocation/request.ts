@@ -23,6 +23,7 @@ export interface AllocationRequest {
   readonly requestedAddresses: readonly Address[];
   readonly requestedPool?: string;
   readonly sharingKey?: string;
+  readonly sharingNamespaces: readonly string[];
   /** The request cannot be understood; see Service.invalidRequest. */
   readonly invalidRequest?: Service['invalidRequest'];
   readonly ports: readonly PortUse[];
@@ -42,6 +43,7 @@ export function allocationRequest(service: Service, snapshot: Snapshot): Allocat
     requestedAddresses: service.requestedAddresses,
     ...(service.requestedPool === undefined ? {} : { requestedPool: service.requestedPool }),
     ...(service.sharingKey === undefined ? {} : { sharingKey: service.sharingKey }),
+    sharingNamespaces: service.sharingNamespaces,
     ...(service.invalidRequest === undefined ? {} : { invalidRequest: service.invalidRequest }),
     ports: service.ports.map(({ protocol, port }) => ({ protocol, port })),
     externalTrafficPolicy: service.externalTrafficPolicy,

@@ -20,7 +20,7 @@ export interface PoolRefusal {
 
 export type Found = { readonly addresses: readonly Address[] } | { readonly reason: Reason; readonly pools: readonly PoolRefusal[] };
 
-/** Finds addresses for a request, all from one pool: those it names, else from the pool it names, else from any. */
+/** Finds addresses for a request: those it names, else all from one pool, the one it names or any. */
 export function findAddresses(ledger: Ledger, request: AllocationRequest): Found {
   const invalid = whyInvalid(request);
   if (invalid !== undefined) return { reason: invalid, pools: [] };
@@ -111,10 +111,7 @@ export function whyInvalid(request: AllocationRequest): Reason | undefined {
   const { invalidRequest, requestedAddresses, families, policy } = request;
   if (invalidRequest !== undefined) return reason('InvalidRequest', invalidRequest);
   if (requestedAddresses.length === 0) return undefined;
-  const requested = requestedAddresses.map(({ family }) => family);
-  if (new Set(requested).size < requested.length) {
-    return reason('TooManyRequested', { addresses: requestedAddresses.map(formatAddress).join(', ') });
-  }
+  const requested = [...new Set(requestedAddresses.map(({ family }) => family))];
   const lacking = policy === 'RequireDualStack' && requested.length < families.length;
   if (lacking || requested.some((family) => !families.includes(family))) {
     const list = (of: readonly Family[]): string => of.map((family) => `IPv${family}`).join(', ');
@@ -129,16 +126,15 @@ function findRequested(ledger: Ledger, request: AllocationRequest): Found {
     const why = whyNotThisAddress(ledger, request, address);
     if (why !== undefined) return { reason: why, pools: [] };
   }
-  const pools = new Set(addresses.map((address) => ledger.space.poolOf(address)?.metadata.name ?? ''));
-  if (pools.size > 1) {
-    const details = { addresses: addresses.map(formatAddress).join(', '), pools: [...pools].join(', ') };
-    return { reason: reason('AddressesInDifferentPools', details), pools: [] };
-  }
   return { addresses };
 }
 
 function whyNotThisAddress({ space, holdings }: Ledger, request: AllocationRequest, address: Address): Reason | undefined {
   const text = formatAddress(address);
+  const conflict = holdings.conflict(request, address);
+  const taken = conflict === undefined ? undefined : reason('AddressTaken', { address: text, ...conflict });
+  // To keep what it holds beside something new is no question to the pools.
+  if (holdings.get(request.service)?.addresses.some((own) => sameAddress(own, address)) === true) return taken;
   const pool = space.poolOf(address);
   const { requestedPool } = request;
   const gone = requestedPool === undefined ? undefined : whyNotThere(space, requestedPool);
@@ -151,10 +147,8 @@ function whyNotThisAddress({ space, holdings }: Ledger, request: AllocationReque
   }
   const refused = whyPoolRefuses(pool, request);
   if (refused !== undefined) return refused;
-  const held = holdings.get(request.service)?.addresses.some((own) => sameAddress(own, address)) ?? false;
-  if (!held && pool.avoidBuggyIPs && isBuggy(address)) return reason('AddressAvoided', { pool: name, address: text });
-  const conflict = holdings.conflict(request, address);
-  return conflict === undefined ? undefined : reason('AddressTaken', { address: text, ...conflict });
+  if (pool.avoidBuggyIPs && isBuggy(address)) return reason('AddressAvoided', { pool: name, address: text });
+  return taken;
 }
 
 /** The pools in question in the order of trial, the one that the Service is in first, so that it moves as little as can be. */

@@ -1,13 +1,14 @@
-import { formatAddress, parseAddressLeniently, type Address } from '../../net/address.ts';
+import { formatAddress, parseAddressLeniently, sameAddress, type Address } from '../../net/address.ts';
 import { annotationPrefix, annotations } from '../annotations.ts';
+import { limits } from '../limits.ts';
 import type { Labels } from '../metadata.ts';
 import type { Service } from '../service.ts';
-import { isSubdomainName } from './metadata.ts';
+import { isLabelName, isSubdomainName } from './metadata.ts';
 import { nearest } from './nearest.ts';
 import type { FieldPath } from './problem.ts';
 import type { Fields } from './fields.ts';
 
-type Request = Pick<Service, 'requestedAddresses' | 'requestedPool' | 'sharingKey' | 'invalidRequest'>;
+type Request = Pick<Service, 'requestedAddresses' | 'requestedPool' | 'sharingKey' | 'sharingNamespaces' | 'invalidRequest'>;
 
 /**
  * What a Service asks of the allocator. The API server checks none of it, so a mistake here must not take the Service's
@@ -26,15 +27,8 @@ export function readRequest(fields: Fields, spec: Fields, values: Labels): Reque
     const result = parseAddressLeniently(text);
     if (!result.ok) return refuse(path, field, `${JSON.stringify(text.slice(0, 60))}: ${result.problem}`, '');
     if (result.warning !== undefined) fields.warning(path, `${JSON.stringify(text)} ${result.warning}`, '');
-    const before = requested.find(({ family }) => family === result.value.family);
-    if (before !== undefined) {
-      return refuse(
-        path,
-        field,
-        `asks for ${formatAddress(before)} and ${formatAddress(result.value)}`,
-        'ask for at most one address of each family',
-      );
-    }
+    if (requested.some((before) => sameAddress(before, result.value)))
+      return refuse(path, field, `asks for ${formatAddress(result.value)} twice`, 'remove one');
     requested.push(result.value);
   };
 
@@ -49,7 +43,13 @@ export function readRequest(fields: Fields, spec: Fields, values: Labels): Reque
       'remove one of the two',
     );
   } else if (list !== '') {
-    for (const text of list.split(',', 8)) add(text.trim(), annotation(annotations.loadBalancerIPs), annotations.loadBalancerIPs);
+    const texts = list.split(',', limits.ingress + 1);
+    if (texts.length > limits.ingress) {
+      const path = annotation(annotations.loadBalancerIPs);
+      refuse(path, annotations.loadBalancerIPs, `asks for more than ${limits.ingress} addresses`, 'ask for fewer');
+    }
+    for (const text of texts.slice(0, limits.ingress))
+      add(text.trim(), annotation(annotations.loadBalancerIPs), annotations.loadBalancerIPs);
   }
 
   const pool = values[annotations.addressPool] ?? '';
@@ -57,13 +57,28 @@ export function readRequest(fields: Fields, spec: Fields, values: Labels): Reque
     refuse(annotation(annotations.addressPool), annotations.addressPool, 'is not the name of an IPAddressPool', 'write the name of a pool');
   }
   const sharingKey = values[annotations.allowSharedIP] ?? '';
+  const sharingNamespaces = readSharingNamespaces(values, (problem, fix) =>
+    refuse(annotation(annotations.allowSharedIPNamespaces), annotations.allowSharedIPNamespaces, problem, fix),
+  );
   warnOfUnknown(fields, values);
   return {
     requestedAddresses: invalid === undefined ? requested : [],
     ...(pool === '' ? {} : { requestedPool: pool }),
     ...(sharingKey === '' ? {} : { sharingKey }),
+    sharingNamespaces,
     ...(invalid === undefined ? {} : { invalidRequest: invalid }),
   };
+}
+
+function readSharingNamespaces(values: Labels, refuse: (problem: string, fix: string) => void): string[] {
+  const text = values[annotations.allowSharedIPNamespaces] ?? '';
+  if (text === '') return [];
+  const names = text.split(',', limits.names + 1).map((name) => name.trim());
+  if (names.length > limits.names) refuse(`names more than ${limits.names} namespaces`, 'name fewer, or write *');
+  const wrong = names.find((name) => name !== '*' && !isLabelName(name));
+  if (wrong !== undefined)
+    refuse(`${JSON.stringify(wrong.slice(0, limits.shownValue))} is not the name of a namespace`, 'write names, or *');
+  return wrong === undefined ? [...new Set(names)].toSorted().slice(0, limits.names) : [];
 }
 
 function warnOfUnknown(fields: Fields, values: Labels): void {

@@ -82,13 +82,8 @@ export const allocationReasons = {
     brief: 'The requested address is in use',
     says: (d: { readonly address: string; readonly by: string; readonly why: string }) =>
       `requested address ${d.address} is held by ${d.by}: ${d.why}`,
-    fix: (d) =>
-      `request another address, or let both Services share it with the annotation herald.dev/allow-shared-ip (same key, different ports, held by ${d.by})`,
-  }),
-  TooManyRequested: entry({
-    brief: 'More than one address of a family was requested',
-    says: (d: { readonly addresses: string }) => `requested addresses ${d.addresses}: at most one of each family`,
-    fix: () => 'request one IPv4 and one IPv6 address at most',
+    fix: () =>
+      `request another address, or let both Services share it with the annotation herald.dev/allow-shared-ip (same key, different ports; across namespaces with herald.dev/allow-shared-ip-namespaces on both)`,
   }),
   RequestedFamilyMismatch: entry({
     brief: 'The requested addresses do not match the families of the Service',
@@ -118,11 +113,5 @@ export const allocationReasons = {
     says: (d: { readonly file: string }) =>
       `${d.file} cannot be read, so nobody can tell which addresses it gives to whom: none is given until it is mended`,
     fix: (d) => `mend ${d.file}; or delete it, and the Service that it is about is given an address anew`,
-  }),
-  AddressesInDifferentPools: entry({
-    brief: 'The requested addresses are in different pools',
-    says: (d: { readonly addresses: string; readonly pools: string }) =>
-      `requested addresses ${d.addresses} are in pools ${d.pools}: all addresses of a Service come from one pool`,
-    fix: () => 'request addresses of one pool',
   }),
 };

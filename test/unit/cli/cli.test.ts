@@ -47,6 +47,12 @@ describe.concurrent('mistakes on the command line', patient, () => {
     expect(stderr).toContain('herald --help lists the commands');
   });
 
+  test('rules of kube-proxy are not removed where Herald forwards nothing, and neither --node nor --source is asked for', async () => {
+    const { code, stdout, stderr } = await herald('agent', '--cleanup-kube-proxy');
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+    expect(stderr).toContain('Herald forwards no ClusterIPs on this node');
+  });
+
   test.each([
     [['controller', '--source', '/no/such/place'], 2],
     [['agent', '--node', 'n', '--source', '/no/such/place'], 2],

@@ -72,6 +72,7 @@ export function service(literal: ServiceLiteral): Service {
     externalIPs: (externalIPs ?? []).map(address),
     externalTrafficPolicy: 'Cluster',
     internalTrafficPolicy: 'Cluster',
+    sharingNamespaces: [],
     requestedAddresses: (requested ?? []).map(address),
     loadBalancerSourceRanges: (sourceRanges ?? []).map(prefix),
     allocateLoadBalancerNodePorts: true,

@@ -27,7 +27,10 @@ const services: readonly ServiceKey[] = ['n/a', 'n/b', 'n/c', 'm/d', 'm/e'];
 const someAddress = fc.constantFrom('192.0.2.0', '192.0.2.1', '192.0.2.8', '2001:db8::1').map(address);
 const terms = fc.record(
   {
-    requestedAddresses: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, fc.array(someAddress, { maxLength: 2 })),
+    requestedAddresses: fc.oneof(
+      { weight: 4, arbitrary: fc.constant([]) },
+      fc.uniqueArray(someAddress, { maxLength: 3, selector: formatAddress }),
+    ),
     requestedPool: fc.constantFrom('a', 'b'),
     sharingKey: fc.constantFrom('k', 'l'),
     ports: fc.subarray([
@@ -44,8 +47,9 @@ const terms = fc.record(
       { policy: 'RequireDualStack' as const, families: [4, 6] as const },
     ),
     labels: fc.constantFrom({}, { app: 'x' }),
+    sharingNamespaces: fc.constantFrom([], ['*'], ['m'], ['n']),
   },
-  { requiredKeys: ['requestedAddresses', 'ports', 'externalTrafficPolicy', 'selectorText', 'stack', 'labels'] },
+  { requiredKeys: ['requestedAddresses', 'ports', 'externalTrafficPolicy', 'selectorText', 'stack', 'labels', 'sharingNamespaces'] },
 );
 
 const operation = fc.oneof(
@@ -204,6 +208,7 @@ describe('the work of one allocation', () => {
     ports: [],
     externalTrafficPolicy: 'Cluster',
     selectorText: '',
+    sharingNamespaces: [],
     ...rest,
   });
 

@@ -105,12 +105,13 @@ describe('requested addresses', () => {
     ['a free one', { requested: ['192.0.2.2'] }, '192.0.2.2'],
     ['one that is taken', { requested: ['192.0.2.1'] }, '(AddressTaken)'],
     ['one outside the pools', { requested: ['203.0.113.1'] }, '(AddressNotInPools)'],
-    ['two of a family', { requested: ['192.0.2.2', '192.0.2.3'] }, '(TooManyRequested)'],
     ['another family than the Service has', { requested: ['2001:db8::1'] }, '(RequestedFamilyMismatch)'],
     ['one of two required families', { ...required, requested: ['192.0.2.2'] }, '(RequestedFamilyMismatch)'],
     ['one of two preferred families', { ...prefer, requested: ['2001:db8::1'] }, '2001:db8::1'],
     ['both', { ...required, requested: ['2001:db8::1', '192.0.2.2'] }, '2001:db8::1, 192.0.2.2'],
-    ['of two pools', { ...required, requested: ['192.0.2.2', '2001:db8:1::1'] }, '(AddressesInDifferentPools)'],
+    ['of two pools', { ...required, requested: ['192.0.2.2', '2001:db8:1::1'] }, '192.0.2.2, 2001:db8:1::1'],
+    ['of one family', { requested: ['192.0.2.2', '192.0.2.3'] }, '192.0.2.2, 192.0.2.3'],
+    ['all or none', { requested: ['192.0.2.2', '192.0.2.1'] }, '(AddressTaken)'],
     ['in another pool than requested', { requested: ['192.0.2.2'], requestedPool: 'six' }, '(AddressInOtherPool)'],
     ['one that avoidBuggyIPs leaves out', { requested: ['192.0.2.255'] }, '(AddressAvoided)'],
     ['something unreadable', { invalidRequest: { field: 'spec.loadBalancerIP', problem: 'no address' } }, '(InvalidRequest)'],
@@ -213,6 +214,14 @@ describe('a change of what is asked for', () => {
     expect(ask(allocator, 'web')).toBe('192.0.2.1');
   });
 
+  test('renumbering by name: the new address comes beside the old one, which goes when it is no longer asked for', () => {
+    const allocator = withPools(small, { name: 'new', addresses: ['198.51.100.1-198.51.100.9'] });
+    allocator.adopt(request('web'), [address('192.0.2.1')]);
+    expect(ask(allocator, { name: 'web', requested: ['192.0.2.1', '198.51.100.5'] })).toBe('192.0.2.1, 198.51.100.5');
+    const done = allocator.allocate(request({ name: 'web', requested: ['198.51.100.5'] }));
+    expect([show(done), done.freed.map(formatAddress)]).toEqual(['198.51.100.5', ['192.0.2.1']]);
+  });
+
   test('decide changes nothing', () => {
     const allocator = withPools(small);
     expect(show(allocator.decide(request('web')))).toBe('192.0.2.1');
@@ -290,6 +299,8 @@ describe('sharing', () => {
   const one: PoolLiteral = { name: 'one', addresses: ['192.0.2.1-192.0.2.1'] };
   const local = { externalTrafficPolicy: 'Local' } as const;
   const key = { sharingKey: 'k' };
+  /** With another port than the Service that is given none. */
+  const admitting = (namespace: string) => ({ sharingNamespaces: [namespace], ports: [namespace === 'default' ? '443' : '80'] });
   test.each<[string, Omit<ServiceLiteral, 'name'>, Omit<ServiceLiteral, 'name'> & { name?: string }, boolean]>([
     ['same key, other port', { ...key, ports: ['80'] }, { ...key, ports: ['443'] }, true],
     ['same port, other protocol', { ...key, ports: ['53/TCP'] }, { ...key, ports: ['53/UDP'] }, true],
@@ -299,6 +310,22 @@ describe('sharing', () => {
     ['empty keys', { sharingKey: '', ports: ['80'] }, { sharingKey: '', ports: ['443'] }, false],
     ['other key', { ...key, ports: ['80'] }, { sharingKey: 'l', ports: ['443'] }, false],
     ['other namespace', { ...key, ports: ['80'] }, { name: 'other/b', ...key, ports: ['443'] }, false],
+    ['other namespace, admitted', { ...key, ...admitting('other') }, { name: 'other/b', ...key, ...admitting('default') }, true],
+    [
+      'other namespace, all admitted',
+      { ...key, ...admitting('*') },
+      { name: 'other/b', ...key, sharingNamespaces: ['*'], ports: ['443'] },
+      true,
+    ],
+    ['other namespace, the holder admits', { ...key, ...admitting('*') }, { name: 'other/b', ...key, ports: ['443'] }, false],
+    ['other namespace, the newcomer admits', { ...key, ports: ['80'] }, { name: 'other/b', ...key, ...admitting('default') }, false],
+    ['other namespace, admitted, same port', { ...key, ...admitting('*') }, { name: 'other/b', ...key, sharingNamespaces: ['*'] }, false],
+    [
+      'other namespace, admitted, other key',
+      { ...key, ...admitting('*') },
+      { name: 'other/b', sharingKey: 'l', ...admitting('default') },
+      false,
+    ],
     ['Cluster, other selector', { ...key, ports: ['80'] }, { ...key, ports: ['443'], selectorText: 'app=db' }, true],
     ['Local, same selector', { ...key, ...local, ports: ['80'] }, { ...key, ...local, ports: ['443'] }, true],
     ['Local, other selector', { ...key, ...local, ports: ['80'] }, { ...key, ...local, ports: ['443'], selectorText: 'app=db' }, false],
@@ -315,6 +342,15 @@ describe('sharing', () => {
     expect(ask(allocator, { name: 'b', ...second })).toBe(shared ? '192.0.2.1' : '(PoolFull)');
     // By name it is the same.
     expect(ask(allocator, { name: 'b', ...second, requested: ['192.0.2.1'] })).toBe(shared ? '192.0.2.1' : '(AddressTaken)');
+  });
+
+  test('across namespaces a Service that is no longer admitted moves, and the one that stays is not touched', () => {
+    const allocator = withPools(small);
+    const b = { name: 'other/b', ...key, ...admitting('default') };
+    ask(allocator, { name: 'a', ...key, ...admitting('other') });
+    expect(ask(allocator, b)).toBe('192.0.2.1');
+    expect(ask(allocator, { ...b, sharingNamespaces: [] })).toBe('192.0.2.2');
+    expect(allocator.holdersOf(address('192.0.2.1'))).toEqual(['default/a']);
   });
 
   test('a partner is preferred to a free address', () => {

@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { rangeContains, type AddressRange } from '../../../../src/net/range.ts';
-import type { Address } from '../../../../src/net/address.ts';
+import type { Address, Family } from '../../../../src/net/address.ts';
 import { says } from '../../../../src/model/reasons.ts';
+import { createAddressSpace, type AddressSpace } from '../../../../src/decisions/allocation/address-space.ts';
 import { decideAllocationClaim } from '../../../../src/decisions/allocation/claim.ts';
 import { createFreeIntervals } from '../../../../src/decisions/allocation/free-intervals.ts';
 import { effectivePools } from '../../../../src/decisions/allocation/pools.ts';
@@ -116,6 +117,37 @@ describe('free intervals', () => {
 
   test('giving back what is free is a bug', () => {
     expect(() => createFreeIntervals(range).give(at(10))).toThrow(/taken/);
+  });
+});
+
+describe('the steps to a free address', () => {
+  const million = 1_000_000;
+
+  /** Finds and takes the lowest free address; the steps that this takes. */
+  function stepsToNext(space: AddressSpace, family: Family): number {
+    const before = space.steps();
+    const found = space.lowestFree('p', family);
+    if (found === undefined) throw new Error('nothing is free');
+    space.take(found);
+    return space.steps() - before;
+  }
+
+  test.each<[string, string, Family, 1 | 2]>([
+    ['a /8, from its beginning', '10.0.0.0/8', 4, 1],
+    ['a /8, every second address', '10.0.0.0/8', 4, 2],
+    ['a /64, from its beginning', '2001:db8::/64', 6, 1],
+    ['a /64, every second address', '2001:db8::/64', 6, 2],
+  ])('are as many with a million assignments as with none: %s', (_, range, family, stride) => {
+    const pools = [pool({ name: 'p', addresses: [range] })];
+    const alone = stepsToNext(createAddressSpace(pools, []), family);
+    const crowded = createAddressSpace(pools, []);
+    const first = pools[0]?.addresses[0]?.first.value ?? 0n;
+    // Downwards, so that the test is quick: the gaps are made at the end of the list.
+    for (let index = million - 1; index >= 0; index--) crowded.take({ family, value: first + BigInt(index * stride) });
+    expect(crowded.usage('p', family)).toMatchObject({ free: crowded.usage('p', family).total - BigInt(million) });
+    expect(crowded.lowestFree('p', family)).toEqual({ family, value: first + (stride === 1 ? BigInt(million) : 1n) });
+    for (let next = 0; next < 1000; next++) expect(stepsToNext(crowded, family)).toBe(alone);
+    expect(alone).toBe(2);
   });
 });
 

@@ -45,6 +45,22 @@ describe('a Service', () => {
     expect(good(service(configured)).affinitySeconds).toBe(7);
   });
 
+  test.each(['icmp-echo', 'direct-return'])(
+    'may say herald.dev/%s: "true" or "false", and works on where it says something else',
+    (name) => {
+      const field = name === 'icmp-echo' ? 'icmpEcho' : 'directReturn';
+      const read = (value: string) => parseObject(service({}, { annotations: { [`herald.dev/${name}`]: value } }));
+      expect(read('true').object).toMatchObject({ [field]: true });
+      expect(read('false').object).toMatchObject({ [field]: false });
+      expect(read('yes')).toMatchObject({
+        object: { kind: 'Service' },
+        problems: [{ field: `metadata.annotations["herald.dev/${name}"]`, message: 'is "yes"', fix: 'write "true" or "false"' }],
+      });
+      expect(read('yes').object).not.toHaveProperty(field);
+      expect(good(service())).not.toHaveProperty(field);
+    },
+  );
+
   test('may be headless or an ExternalName without any address', () => {
     expect(good(service({ clusterIP: 'None' }))).toMatchObject({ headless: true, clusterIPs: [] });
     const alias = good(service({ type: 'ExternalName', externalName: 'example.org', clusterIP: undefined, ports: undefined }));
@@ -153,15 +169,17 @@ describe('the request for an address', () => {
   test('is read from annotations', () => {
     const parsed = good(
       requesting({
-        'herald.dev/load-balancer-ips': '192.0.2.1, 2001:db8::1',
+        'herald.dev/load-balancer-ips': '192.0.2.1, 2001:db8::1,192.0.2.2',
         'herald.dev/address-pool': 'gold',
         'herald.dev/allow-shared-ip': 'dns',
+        'herald.dev/allow-shared-ip-namespaces': 'team-b, team-a',
       }),
     );
     expect(parsed).toMatchObject({
-      requestedAddresses: [address('192.0.2.1'), address('2001:db8::1')],
+      requestedAddresses: [address('192.0.2.1'), address('2001:db8::1'), address('192.0.2.2')],
       requestedPool: 'gold',
       sharingKey: 'dns',
+      sharingNamespaces: ['team-a', 'team-b'],
     });
     expect(parsed).not.toHaveProperty('invalidRequest');
   });
@@ -172,7 +190,9 @@ describe('the request for an address', () => {
 
   test.each<[string, object, object]>([
     ['no address', { 'herald.dev/load-balancer-ips': 'any' }, {}],
-    ['two of a family', { 'herald.dev/load-balancer-ips': '192.0.2.1,192.0.2.2' }, {}],
+    ['an address twice', { 'herald.dev/load-balancer-ips': '192.0.2.1,192.0.2.1' }, {}],
+    ['too many addresses', { 'herald.dev/load-balancer-ips': Array.from({ length: 17 }, (_, n) => `192.0.2.${n}`).join() }, {}],
+    ['no namespace', { 'herald.dev/allow-shared-ip-namespaces': 'team-a,b/c' }, {}],
     ['both places', { 'herald.dev/load-balancer-ips': '192.0.2.1' }, { loadBalancerIP: '192.0.2.1' }],
     ['no name of a pool', { 'herald.dev/address-pool': '../etc' }, {}],
   ])('that names %s leaves the Service working and asks for nothing', (_what, annotations, spec) => {
