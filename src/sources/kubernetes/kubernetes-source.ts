@@ -3,7 +3,7 @@ import { clusterConfig } from '../../model/default-config.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
 import type { Change, Kind, Snapshot } from '../../model/snapshot.ts';
 import { Store } from '../../model/store.ts';
-import type { Source, SourceProblem } from '../source.ts';
+import { problemText, type Source, type SourceProblem } from '../source.ts';
 import { Subscribers } from '../subscribers.ts';
 import { Collection, type CollectionEvents } from './collection.ts';
 import { kindsOfAgent, kindsOfController, reports } from './kinds.ts';
@@ -85,7 +85,8 @@ export class KubernetesSource implements Source {
 
   problems(): readonly SourceProblem[] {
     const all = [...this.#collections.flatMap((collection) => collection.problems()), ...this.#secrets.problems()];
-    return all.slice(0, limits.problems);
+    const once = new Map(all.map((problem) => [problemText(problem), problem]));
+    return [...once.values()].slice(0, limits.problems);
   }
 
   async close(): Promise<void> {

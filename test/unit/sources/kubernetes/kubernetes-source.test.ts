@@ -170,6 +170,18 @@ test('a Service without a class is not ours in a cluster, unless HeraldConfig sa
   await until(() => source.snapshot.config.defaultClass);
 });
 
+test('an API server that is away is one problem, not one of each kind, and everything stays', async () => {
+  server.put(services, 'web', web, 'shop');
+  await source.start();
+  server.refuseAll = true;
+  server.resetConnections();
+  await until(() => source.problems().length > 0);
+  expect(source.problems().map(problemText)).toEqual([expect.stringMatching(/^the API server cannot be read: .*503/)]);
+  expect(source.snapshot.services.size).toBe(1);
+  server.refuseAll = false;
+  await until(() => source.problems().length === 0);
+});
+
 test('start waits until every kind was read, and ends with its signal', async () => {
   for (let i = 0; i < 40; i++) server.next((response) => refuse(response, 403, 'services is forbidden'));
   const stop = new AbortController();
