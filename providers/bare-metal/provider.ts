@@ -57,10 +57,14 @@ export class BareMetalProvider implements Provider {
   }
 
   // oxlint-disable-next-line typescript/require-await -- as above
-  async release(key: ServiceKey): Promise<Released> {
+  async release(key: ServiceKey, now: number): Promise<Released> {
     this.#waiting.delete(key);
-    const freed = this.#allocator.release(key);
-    return { addresses: freed, retry: servicesToRetry(this.#waiting.values(), freed, this.#allocator) };
+    const addresses = this.#allocator.release(key, now);
+    return { addresses, retry: servicesToRetry(this.#waiting.values(), addresses, this.#allocator) };
+  }
+
+  expire(now: number): readonly ServiceKey[] {
+    return servicesToRetry(this.#waiting.values(), this.#allocator.expire(now), this.#allocator);
   }
 
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey> {
@@ -103,6 +107,7 @@ function reservation(service: ServiceKey, addresses: readonly Address[]): Alloca
     policy: 'PreferDualStack',
     requestedAddresses: addresses,
     sharingNamespaces: [],
+    keepsAddresses: false,
     ports: [],
     externalTrafficPolicy: 'Cluster',
     selectorText: '',

@@ -77,7 +77,7 @@ export class Controller {
     const keys = [...snapshot.services].toSorted(([, a], [, b]) => b.ingress.length - a.ingress.length).map(([key]) => key);
     for (const key of new Set([...keys, ...recorded.addresses.keys(), ...recorded.unreadable.keys()])) this.#queue.add(key);
     this.#queue.start();
-    this.#watchReports();
+    this.#passTime();
     await this.#acceptConfiguration();
     log.info({ services: snapshot.services.size, pools: snapshot.pools.size }, 'controller started');
   }
@@ -94,11 +94,13 @@ export class Controller {
     await this.#queue.stop();
   }
 
-  /** Silence is no change that a source could tell of: it is looked for. */
-  #watchReports(): void {
-    const { source, clock } = this.#components;
-    for (const key of this.#conditions.silenced(source.snapshot, clock.date().getTime())) this.#queue.add(key);
-    this.#cancelWatch = clock.after(limits.reportWatchMilliseconds, () => this.#watchReports());
+  /** Silence is no change that a source could tell of, nor is the end of a time: both are looked for. */
+  #passTime(): void {
+    const { source, clock, providers } = this.#components;
+    const now = clock.date().getTime();
+    for (const provider of providers) for (const key of provider.expire(now)) this.#queue.add(key);
+    for (const key of this.#conditions.silenced(source.snapshot, now)) this.#queue.add(key);
+    this.#cancelWatch = clock.after(limits.reportWatchMilliseconds, () => this.#passTime());
   }
 
   #changed(changes: readonly Change[]): void {
@@ -167,7 +169,7 @@ export class Controller {
 
   async #release(key: ServiceKey, { provider }: Owned, why: string): Promise<void> {
     this.#owned.delete(key);
-    const { addresses, retry } = await provider.release(key);
+    const { addresses, retry } = await provider.release(key, this.#components.clock.date().getTime());
     this.#sayReleased(key, addresses, why);
     for (const other of retry) this.#queue.add(other);
   }
@@ -219,7 +221,7 @@ export class Controller {
 
   /** Reservations end when the Service can be read again, or when nothing unreadable is left that it could be in. */
   #releaseMended(): void {
-    const { source, providers, log } = this.#components;
+    const { source, providers, log, clock } = this.#components;
     if (this.#unreadable.size > 0) {
       for (const key of this.#unreadable.keys()) if (!source.snapshot.services.has(key)) this.#queue.add(key);
       this.#readAgain().catch((error: unknown) => log.error({ error }, 'the records cannot be read'));
@@ -233,7 +235,7 @@ export class Controller {
       if (readable) continue;
       for (const provider of providers) {
         provider
-          .release(key)
+          .release(key, clock.date().getTime())
           .then(({ addresses, retry }) => {
             this.#sayReleased(key, addresses, 'the Service, which could not be read, is gone');
             return retry.forEach((other) => this.#queue.add(other));

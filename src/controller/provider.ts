@@ -29,8 +29,13 @@ export interface Provider {
   withhold(reason: Reason | undefined): void;
   /** Makes the Service what it should be. Idempotent. Rejects only for operating errors, which are retried with back-off. */
   reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation>;
-  /** Lets go of what a Service held: it is gone, or no longer the provider's. Releasing nothing succeeds. */
-  release(key: ServiceKey): Promise<Released>;
+  /**
+   * Lets go of what a Service held: it is gone, or no longer the provider's. Releasing nothing succeeds. `now`: milliseconds since
+   * the epoch.
+   */
+  release(key: ServiceKey, now: number): Promise<Released>;
+  /** Called every now and then: ends what was only for a while. Returns the Services to look at again. */
+  expire(now: number): readonly ServiceKey[];
   /** Services to look at again because something other than themselves changed. */
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey>;
 }

@@ -59,8 +59,7 @@ let source: TestSource;
 let logged: [string, object][];
 let writer: TestWriter;
 
-async function startController(): Promise<Controller> {
-  const clock = new VirtualClock();
+async function startController(clock = new VirtualClock()): Promise<Controller> {
   const log = { ...silentLog, info: (fields: object, message: string) => void logged.push([message, fields]) };
   const controller = new Controller({ source, providers: [new BareMetalProvider()], writer, clock, random: () => 0, log });
   await controller.start();
@@ -130,6 +129,28 @@ describe('the controller', () => {
     await controller.settled();
     expect(writer.services.has('shop/web')).toBe(false);
     source.put(service({ name: 'shop/other' }));
+    await controller.settled();
+    expect(writer.addresses('shop/other')).toEqual(['192.0.2.1']);
+  });
+
+  test('what a deleted Service held waits for it as long as its pool says, then goes to the one that waits', async () => {
+    source.put(pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.1'], keepReleasedSeconds: 60 }));
+    source.put(service({ name: 'shop/web' }));
+    const clock = new VirtualClock();
+    const controller = await startController(clock);
+    source.remove(service({ name: 'shop/web' }));
+    source.put(service({ name: 'shop/other' }));
+    await controller.settled();
+    expect(writer.condition('shop/other', 'AddressAssigned')).toBe('False PoolFull');
+    source.put(service({ name: 'shop/web' }));
+    await controller.settled();
+    expect(writer.addresses('shop/web')).toEqual(['192.0.2.1']);
+    source.remove(service({ name: 'shop/web' }));
+    await controller.settled();
+    clock.advance(59_000);
+    await controller.settled();
+    expect(writer.addresses('shop/other')).toEqual([]);
+    clock.advance(11_000);
     await controller.settled();
     expect(writer.addresses('shop/other')).toEqual(['192.0.2.1']);
   });
