@@ -5,7 +5,7 @@
  *   node scripts/test.ts model   random sequences of objects and faults: the kernel's tables against a plan from nothing
  *   node scripts/test.ts lab     every lab suite, one after the other
  *   node scripts/test.ts peers   our speaker against BIRD, FRR, GoBGP and OpenBGPD
- *   node scripts/test.ts conformance   against kube-apiserver
+ *   node scripts/test.ts conformance   against kube-apiserver, and beside kube-proxy
  *   node scripts/test.ts quick -t 'BGP-'   further arguments: only vitest, with them; by name (-t) the tests are listed
  */
 import { spawnSync } from 'node:child_process';

@@ -6,7 +6,7 @@ import type { ServiceKey } from '../model/metadata.ts';
 import type { NodeState } from '../model/node-state.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { Change, Snapshot } from '../model/snapshot.ts';
-import { frontendKey, type ServiceForwarding } from '../net/frontend.ts';
+import type { ServiceForwarding } from '../net/frontend.ts';
 import { formatPrefix } from '../net/prefix.ts';
 import type { Source } from '../sources/source.ts';
 import type { Clock } from '../system/clock.ts';
@@ -16,13 +16,15 @@ import type { Random } from '../system/random.ts';
 import { Aggregates } from './aggregates.ts';
 import { BackOff } from './back-off.ts';
 import { Drain } from './drain.ts';
+import { differences } from './differences.ts';
 import { Elsewhere, type ElsewhereComponents } from './elsewhere.ts';
 import { limits } from './limits.ts';
+import { DirectReturnCheck } from './direct-return-check.ts';
 import { HostCheck, hostFacts, type HostCheckComponents } from './host-check.ts';
 import { NodeHealth } from './node-health.ts';
 import { NodeReport, type ReportContent } from './node-report.ts';
 import { RouteTable, type RoutesByPeer } from './route-table.ts';
-import { passBarrier, planService, routesOfPlan, type ServicePlan } from './service-plan.ts';
+import { concerned, nothing, passBarrier, planService, removedRouted, routesOfPlan, type ServicePlan } from './service-plan.ts';
 import { Sessions, type SessionsOptions } from './sessions.ts';
 import { WorkToDo } from './work-to-do.ts';
 
@@ -58,6 +60,7 @@ export class Agent {
   readonly #report: NodeReport;
   readonly #health: NodeHealth;
   readonly #host: HostCheck;
+  readonly #direct: DirectReturnCheck;
   readonly #elsewhere: Elsewhere;
   readonly #plans = new Map<ServiceKey, ServicePlan>();
   readonly #work: WorkToDo;
@@ -83,7 +86,8 @@ export class Agent {
     this.#sessions = new Sessions(components.speaker, this.#routes, components.log, options);
     this.#drain = new Drain(components.clock, (service) => this.#lookAgain([service]));
     this.#elsewhere = new Elsewhere(components, {
-      again: (services) => this.#lookAgain(services),
+      config: () => components.source.snapshot.config,
+      again: (services) => this.#changedElsewhere(services),
       news: () => this.#report.news(),
     });
     this.#aggregates = new Aggregates(components, (services) => this.#lookAgain(services));
@@ -102,6 +106,12 @@ export class Agent {
       services: () => components.source.snapshot.config.services,
       servedPorts: () => new Map([...this.#health.ports(), ...this.#sessions.passivePorts()]),
       looked: () => this.#health.nodeChanged(),
+      news: () => this.#report.news(),
+    });
+    this.#direct = new DirectReturnCheck(components, {
+      node: options.node,
+      snapshot: () => components.source.snapshot,
+      kernelSettings: options.kernelSettings ?? 'set',
       news: () => this.#report.news(),
     });
   }
@@ -145,7 +155,7 @@ export class Agent {
     // Before the pass has ended: a data plane that takes its time must not keep routers sending.
     await Promise.all([this.#components.speaker.stop({ message, mode }), this.#health.close()]);
     await this.#pass;
-    await Promise.all([this.#host.stop(), this.#elsewhere.stop()]);
+    await Promise.all([this.#host.stop(), this.#direct.stop(), this.#elsewhere.stop()]);
     await this.#report.close();
     await this.#components.dataplane.close();
   }
@@ -251,6 +261,7 @@ export class Agent {
     if (this.#stopped || losses !== this.#losses) return;
     if (node) this.#health.nodeChanged();
     this.#health.committed(services);
+    this.#direct.follow(services);
     await this.#announce();
     // Sessions come after the routes, so that a session that opens has them all.
     if (node && !this.#stopped) this.#sessions.start(snapshot, this.#node);
@@ -270,23 +281,29 @@ export class Agent {
     if (plan.forwarding.frontends.length === 0 && plan.routes.length === 0) this.#plans.delete(key);
     else this.#plans.set(key, plan);
     this.#elsewhere.plan(key, plan.elsewhere);
-    this.#routes.narrow(
-      key,
-      routesOfPlan(plan, (frontend) => this.#elsewhere.permits(frontend)),
-    );
+    this.#narrow(key, plan);
     const kept = this.#drain.keep(key, plan.forwarding, livingBackends(snapshot, key));
     return kept.frontends.length === 0 ? undefined : kept;
+  }
+
+  /** Withdraws what is not in the plan, and what leads to frontends that another program has not. */
+  #narrow(key: ServiceKey, plan: ServicePlan): void {
+    const wanted = routesOfPlan(plan, (frontend) => this.#elsewhere.permits(frontend));
+    this.#routes.narrow(key, wanted);
+  }
+
+  /** Routes go at once, whatever the kernel is busy with; others come with the next pass. */
+  #changedElsewhere(services: ReadonlySet<ServiceKey>): void {
+    if (this.#stopped) return;
+    for (const key of services) this.#narrow(key, this.#plans.get(key) ?? nothing);
+    this.#sessions.tell(this.#routes.takeChanges());
+    this.#lookAgain(services);
   }
 
   /** Frontends whose address is announced at this moment drain; others (NodePorts, ClusterIPs of this cluster) go at once. */
   #drainRemoved(key: ServiceKey, before: ServicePlan | undefined, plan: ServicePlan, seconds: number): void {
     if (before === undefined || seconds === 0 || this.#routes.routesOf(key).size === 0) return;
-    const announced = new Set(before.routes.flatMap(({ needs }) => needs));
-    const present = new Set(plan.forwarding.frontends.map(({ match }) => frontendKey(match)));
-    const removed = before.forwarding.frontends.filter(({ match }) => {
-      const frontend = frontendKey(match);
-      return announced.has(frontend) && !present.has(frontend);
-    });
+    const removed = removedRouted(before, plan);
     if (removed.length > 0) this.#drain.leave(key, removed, seconds);
   }
 
@@ -348,45 +365,30 @@ export class Agent {
   }
 
   #content(): ReportContent {
-    const differing = this.#differing();
+    const differing = differences({
+      quarantined: this.#quarantined,
+      missing: this.#elsewhere.missing(),
+      held: this.#held,
+      notPossible: this.#sessions.notPossible(),
+      wantedBy: (peer, prefix) => this.#routes.wantedBy(peer, prefix),
+      healthChecks: this.#health.serviceProblems(),
+    });
     const problem = this.#problem();
-    const elsewhere = this.#elsewhere.problems(this.#components.source.snapshot.config);
-    const host = [...elsewhere, ...this.#health.problems(), ...this.#host.problems()].slice(0, limits.hostReasons);
+    const parts = [this.#elsewhere, this.#health, this.#host, this.#direct];
+    const host = parts.flatMap((part) => part.problems()).slice(0, limits.hostReasons);
     return {
       sessions: this.#sessions.status(),
       differing: differing.slice(0, limits.differingServices),
       ...(differing.length > limits.differingServices ? { truncated: true } : {}),
       ...(problem === undefined ? {} : { problem }),
       ...(host.length === 0 ? {} : { host }),
+      ...this.#direct.content(),
       consumed: this.#work.consumed,
     };
-  }
-
-  #differing(): NodeState['differing'] {
-    const differing: NodeState['differing'][number][] = [];
-    for (const [frontend, { services, error, owner }] of this.#quarantined) {
-      const because =
-        owner === undefined ? reason('FrontendQuarantined', { frontend, error }) : reason('FrontendTaken', { frontend, by: owner });
-      for (const service of services) differing.push({ service: service as ServiceKey, aspect: 'Programmed', reason: because });
-    }
-    for (const [service, frontend] of this.#elsewhere.missing())
-      differing.push({ service, aspect: 'Programmed', reason: reason('AwaitsForwarding', { frontend }) });
-    for (const [service, [held]] of this.#held) if (held !== undefined) differing.push({ service, aspect: 'Announced', reason: held });
-    for (const { peer, prefix, why } of this.#sessions.notPossible()) {
-      const because = reason('RouteNotPossible', { peer, prefix, why });
-      for (const service of this.#routes.wantedBy(peer, prefix)) differing.push({ service, aspect: 'Announced', reason: because });
-    }
-    for (const problem of this.#health.serviceProblems()) differing.push({ ...problem, aspect: 'HealthCheck' });
-    return differing;
   }
 
   #problem(): Reason | undefined {
     if (this.#stopped) return reason('AgentStopped', { node: this.#node });
     return this.#dataplaneError === undefined ? undefined : reason('DataPlaneFailed', { error: this.#dataplaneError });
   }
-}
-
-/** The Services whose announcements depend on a frontend in quarantine: its owner, and those that have not got it. */
-function concerned(entry: QuarantinedFrontend | undefined): readonly ServiceKey[] {
-  return [entry?.owner ?? [], entry?.services ?? []].flat() as readonly ServiceKey[];
 }

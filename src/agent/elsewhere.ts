@@ -1,7 +1,7 @@
 import type { ForeignForwarding } from '../dataplane/foreign-forwarding.ts';
 import type { HeraldConfig } from '../model/configuration.ts';
 import type { ServiceKey } from '../model/metadata.ts';
-import { reason, type Reason } from '../model/reasons.ts';
+import { fix, reason, says, type Reason } from '../model/reasons.ts';
 import type { Cancel, Clock } from '../system/clock.ts';
 import type { Host } from '../system/host.ts';
 import type { Log } from '../system/log.ts';
@@ -14,9 +14,10 @@ export interface ElsewhereComponents {
   readonly log: Log;
 }
 
-export interface ElsewhereEvents {
+export interface ElsewhereOptions {
+  readonly config: () => HeraldConfig;
   /** What these Services may announce may differ. */
-  readonly again: (services: Iterable<ServiceKey>) => void;
+  readonly again: (services: ReadonlySet<ServiceKey>) => void;
   /** What `problems` and `missing` say may differ. */
   readonly news: () => void;
 }
@@ -28,7 +29,7 @@ export interface ElsewhereEvents {
  */
 export class Elsewhere {
   readonly #components: ElsewhereComponents;
-  readonly #events: ElsewhereEvents;
+  readonly #options: ElsewhereOptions;
   /** By Service: the frontends that are left to the other program and have somewhere to go, by frontendKey. */
   readonly #left = new Map<ServiceKey, readonly string[]>();
   readonly #services = new Map<string, Set<ServiceKey>>();
@@ -38,9 +39,9 @@ export class Elsewhere {
   #waitUntil = Number.NEGATIVE_INFINITY;
   #cancel: Cancel = () => undefined;
 
-  constructor(components: ElsewhereComponents, events: ElsewhereEvents) {
+  constructor(components: ElsewhereComponents, options: ElsewhereOptions) {
     this.#components = components;
-    this.#events = events;
+    this.#options = options;
     components.foreign.onChange((frontends) => this.#changed(frontends));
   }
 
@@ -85,7 +86,8 @@ export class Elsewhere {
   }
 
   /** What is to be said of the node. */
-  problems({ services, masqueradeBit }: HeraldConfig): Reason[] {
+  problems(): Reason[] {
+    const { services, masqueradeBit } = this.#options.config();
     const { view } = this.#components.foreign;
     if (services === 'all') return view.seen ? [reason('KubeProxyBeside', { program: view.program })] : [];
     if (!view.seen) return [reason('ForwardingNotSeen', { scope: services, why: view.why ?? '' })];
@@ -95,12 +97,16 @@ export class Elsewhere {
 
   #changed(frontends: ReadonlySet<string> | undefined): void {
     const { foreign, log } = this.#components;
-    if (frontends === undefined) log.info({ view: foreign.view }, 'what can be seen of another program that forwards has changed');
+    if (frontends === undefined) {
+      log.info({ view: foreign.view }, 'what can be seen of another program that forwards has changed');
+      for (const problem of this.problems())
+        log.warn({ problem: says(problem), fix: fix(problem) }, 'beside another program that forwards');
+    }
     if (foreign.view.seen) this.#everSeen = true;
     const services = frontends === undefined ? new Set(this.#left.keys()) : this.#concerned(frontends);
     for (const service of services) this.#judge(service);
-    if (services.size > 0) this.#events.again(services);
-    this.#events.news();
+    if (services.size > 0) this.#options.again(services);
+    this.#options.news();
   }
 
   #concerned(frontends: ReadonlySet<string>): Set<ServiceKey> {

@@ -1,6 +1,7 @@
 import { nodeForwarding } from '../decisions/forwarding/node.ts';
 import { judgeFilters, type ServedPorts } from '../decisions/host/filters.ts';
 import { requiredSettings, sysctlName, type HostFacts, type KernelSetting } from '../decisions/host/kernel-settings.ts';
+import { defaultConntrack } from '../model/default-config.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { ServicesScope } from '../model/configuration.ts';
 import type { Snapshot } from '../model/snapshot.ts';
@@ -20,7 +21,7 @@ export interface HostCheckComponents {
   readonly log: Log;
 }
 
-type SharedFacts = Pick<HostFacts, 'families' | 'peerInterfaces' | 'podPrefixes' | 'podInterfaces'>;
+type SharedFacts = Pick<HostFacts, 'families' | 'peerInterfaces' | 'podPrefixes' | 'podInterfaces' | 'conntrack'>;
 
 export interface HostCheckOptions {
   /** report: nothing is set, what is wrong is only said. */
@@ -67,7 +68,7 @@ export class HostCheck {
       return;
     }
     const { interfaces, advertised } = { interfaces: host.interfaces(), advertised: await host.advertisedDefault() };
-    const required = requiredSettings({ interfaces, advertisedDefault: advertised, ...this.#options.facts() }).slice(
+    const required = requiredSettings({ cores: host.cores(), interfaces, advertisedDefault: advertised, ...this.#options.facts() }).slice(
       0,
       limits.hostSettings,
     );
@@ -176,5 +177,6 @@ export function hostFacts(snapshot: Snapshot, node: string): SharedFacts {
     if (families.size === 2) break;
     for (const family of ipFamilies) families.add(family);
   }
-  return { peerInterfaces, podPrefixes, podInterfaces, families: [...families] };
+  const { services, conntrack = services === 'all' ? defaultConntrack : undefined } = snapshot.config;
+  return { ...(conntrack === undefined ? {} : { conntrack }), peerInterfaces, podPrefixes, podInterfaces, families: [...families] };
 }

@@ -8,7 +8,7 @@ import type { ServiceKey } from '../model/metadata.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { formatAddress } from '../net/address.ts';
-import { frontendKey, type ServiceForwarding } from '../net/frontend.ts';
+import { frontendKey, type Frontend, type ServiceForwarding } from '../net/frontend.ts';
 import type { RoutesByPeer } from './route-table.ts';
 
 /** What this node should do for one Service. */
@@ -31,7 +31,8 @@ export interface GatedRoute {
   readonly needsElsewhere: readonly string[];
 }
 
-const nothing: ServicePlan = { forwarding: { frontends: [] }, elsewhere: [], routes: [] };
+/** Of a Service that is gone. */
+export const nothing: ServicePlan = { forwarding: { frontends: [] }, elsewhere: [], routes: [] };
 
 export function planService(snapshot: Snapshot, key: ServiceKey, node: string): ServicePlan {
   const service = snapshot.services.get(key);
@@ -49,6 +50,13 @@ export function planService(snapshot: Snapshot, key: ServiceKey, node: string): 
     }
   }
   return { forwarding, elsewhere: elsewhere.frontends.map(({ match }) => frontendKey(match)), routes };
+}
+
+/** Frontends that routes of the plan before led to, and that are not in the new one. */
+export function removedRouted(before: ServicePlan, plan: ServicePlan): Frontend[] {
+  const routed = new Set(before.routes.flatMap(({ needs }) => needs));
+  const present = new Set(plan.forwarding.frontends.map(({ match }) => frontendKey(match)));
+  return before.forwarding.frontends.filter(({ match }) => routed.has(frontendKey(match)) && !present.has(frontendKey(match)));
 }
 
 /** The routes as if the kernel had everything of ours, and of another program what it has: `permits`. */
@@ -90,4 +98,9 @@ export function passBarrier(
 
 function byPeer(gated: readonly GatedRoute[]): RoutesByPeer {
   return new Map([...Map.groupBy(gated, ({ peer }) => peer)].map(([peer, group]) => [peer, group.map(({ route }) => route)]));
+}
+
+/** The Services whose announcements depend on a frontend in quarantine: its owner, and those that have not got it. */
+export function concerned(entry: QuarantinedFrontend | undefined): readonly ServiceKey[] {
+  return [entry?.owner ?? [], entry?.services ?? []].flat() as readonly ServiceKey[];
 }

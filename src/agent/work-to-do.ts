@@ -1,5 +1,8 @@
 import { reachesBackendsAt } from '../decisions/forwarding/balancing.ts';
+import { wantsDirectReturn } from '../decisions/direct-return/plan.ts';
 import type { ServiceKey } from '../model/metadata.ts';
+import type { NodeState } from '../model/node-state.ts';
+import { formatPrefix } from '../net/prefix.ts';
 import type { Change, HeraldObject, Kind, Snapshot } from '../model/snapshot.ts';
 
 /** What one pass has to look at. */
@@ -33,6 +36,8 @@ export class WorkToDo {
   #versions = new Map<Kind, bigint>();
   readonly #consumed = new Map<Kind, bigint>();
   #begun = false;
+  /** What nodes last said of direct server return, by name. */
+  readonly #directReturn = new Map<string, string>();
 
   constructor(node: string) {
     this.#node = node;
@@ -58,6 +63,7 @@ export class WorkToDo {
 
   addEverything(snapshot: Snapshot): void {
     this.#nodeToo = true;
+    for (const [node, state] of snapshot.nodeStates) this.#directReturn.set(node, directReturnText(state));
     for (const key of snapshot.services.keys()) this.#services.add(key);
     for (const objects of [snapshot.services, snapshot.nodes, snapshot.peers, snapshot.advertisements, snapshot.pools]) {
       for (const object of objects.values()) this.#saw(object);
@@ -75,6 +81,7 @@ export class WorkToDo {
         this.#nodeToo = true;
         this.#addServicesWithSlotsAt(key, snapshot);
       }
+      if (kind === 'NodeState' && this.#takesPartOtherwise(key, snapshot)) this.#addDirectReturn(snapshot);
       if (shared.has(kind) || (kind === 'Node' && key === this.#node)) this.addEverything(snapshot);
       if (kind === 'Service') this.#saw(snapshot.services.get(key as ServiceKey));
     }
@@ -112,6 +119,20 @@ export class WorkToDo {
     for (const [key, service] of snapshot.services) if (service.metadata.namespace === namespace) this.#services.add(key);
   }
 
+  /** Most reports only say that an agent lives. */
+  #takesPartOtherwise(node: string, snapshot: Snapshot): boolean {
+    const says = directReturnText(snapshot.nodeStates.get(node));
+    if (says === (this.#directReturn.get(node) ?? '')) return false;
+    this.#directReturn.set(node, says);
+    return true;
+  }
+
+  /** Services with direct server return depend on what all nodes say that they can do. */
+  #addDirectReturn(snapshot: Snapshot): void {
+    this.#nodeToo = true;
+    for (const [key, service] of snapshot.services) if (wantsDirectReturn(snapshot.config, service)) this.#services.add(key);
+  }
+
   #addServicesWithSlotsAt(node: string, snapshot: Snapshot): void {
     for (const [key, service] of snapshot.services) if (reachesBackendsAt(snapshot, service, node)) this.#services.add(key);
   }
@@ -123,4 +144,9 @@ export class WorkToDo {
 
 function raise(versions: Map<Kind, bigint>, kind: Kind, version: bigint): void {
   if (version > (versions.get(kind) ?? -1n)) versions.set(kind, version);
+}
+
+function directReturnText(state: NodeState | undefined): string {
+  const { directReturn } = state ?? {};
+  return directReturn === undefined ? '' : JSON.stringify({ ...directReturn, networks: directReturn.networks.map(formatPrefix) });
 }

@@ -63,12 +63,12 @@ export const kernelSettingsOption = (): Option =>
     .choices(['set', 'report'])
     .default('set');
 
-/** A command of its own, which needs neither --node nor --source. */
+/** A command of its own, which does not need --node. */
 export const cleanupOption = (): Option =>
   new Option(
     '--cleanup-kube-proxy',
     'remove what kube-proxy has left on this node, say what, and end: 0 all is gone, 1 something is left, 3 refused (it still runs, or Herald does not forward yet)',
-  ).implies({ node: '', source: '' });
+  ).implies({ node: '' });
 
 export interface AgentProcessOptions {
   readonly kernelSettings: 'set' | 'report';

@@ -1,5 +1,7 @@
+import type { Address } from '../net/address.ts';
 import type { NodeForwarding, ServiceForwarding } from '../net/frontend.ts';
 import type { Prefix } from '../net/prefix.ts';
+import type { DirectReturnLacks } from './direct-return/direct-return.ts';
 
 /** Changes by key of the service; undefined: the service is gone. */
 export type ForwardingChanges = ReadonlyMap<string, ServiceForwarding | undefined>;
@@ -32,6 +34,11 @@ export interface Dataplane {
    * remove is set again.
    */
   setUnreachable(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>>;
+  /**
+   * What the kernel cannot do for direct server return: hand frames over at these interfaces, make tunnels from these addresses. The
+   * tunnels are there afterwards. Rejects (DataplaneError) when that cannot be told.
+   */
+  probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnLacks>;
   /** Called when another program changed or removed our tables or routes, after the repair. */
   onRepair(listener: (what: string) => void): void;
   /**

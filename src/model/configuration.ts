@@ -124,6 +124,17 @@ export interface ExternalIPPolicy {
  */
 export type ServicesScope = 'all' | 'external' | 'none';
 
+/** Settings of connection tracking, under the names of kube-proxy's. 0: as the host has it. */
+export interface ConntrackConfig {
+  /** Connections; those of all cores together, or `min` where that is more. */
+  readonly maxPerCore: number;
+  readonly min: number;
+  readonly tcpEstablishedSeconds: number;
+  readonly tcpCloseWaitSeconds: number;
+  readonly udpSeconds: number;
+  readonly udpStreamSeconds: number;
+}
+
 /** The settings that all nodes share: HeraldConfig/default. */
 export interface HeraldConfig {
   readonly kind: 'HeraldConfig';
@@ -135,6 +146,8 @@ export interface HeraldConfig {
   readonly podInterfaces: readonly string[];
   /** ClusterIP traffic is masqueraded whoever sent it. */
   readonly masqueradeAll: boolean;
+  /** External addresses answer ICMP echo requests where they have a backend, unless their Service says otherwise. */
+  readonly icmpEcho: boolean;
   /** Packets to addresses inside that no Service owns are dropped. */
   readonly serviceCIDRs: readonly Prefix[];
   /** Addresses of nodes inside take NodePort traffic. Empty: the primary address of each family. */
@@ -145,6 +158,8 @@ export interface HeraldConfig {
   readonly sourceRangesEverywhere: boolean;
   /** Not kube-proxy's where Herald forwards beside it. */
   readonly masqueradeBit: number;
+  /** Absent: kube-proxy's values where Herald takes its place (services: all), else nothing is set. */
+  readonly conntrack?: ConntrackConfig;
   /** Services with externalTrafficPolicy Cluster that do not say otherwise use consistent hashing. */
   readonly consistentHashing: boolean;
   /** Slots of Services that do not say otherwise. */

@@ -1,4 +1,4 @@
-import type { HeraldConfig } from './configuration.ts';
+import type { ConntrackConfig, HeraldConfig } from './configuration.ts';
 
 /**
  * The default bit of the packet mark beside a kube-proxy, which has 14 unless it is told otherwise, and had 15. Cilium uses 8 to 11 and
@@ -23,6 +23,7 @@ export const defaultConfig: HeraldConfig = {
   podCIDRs: [],
   podInterfaces: [],
   masqueradeAll: false,
+  icmpEcho: false,
   serviceCIDRs: [],
   nodePortAddresses: [],
   sourceRangesEverywhere: false,
@@ -34,6 +35,16 @@ export const defaultConfig: HeraldConfig = {
   drainSeconds: 10,
   directReturn: false,
   directReturnMode: 'auto',
+};
+
+/** kube-proxy's. */
+export const defaultConntrack: ConntrackConfig = {
+  maxPerCore: 32_768,
+  min: 131_072,
+  tcpEstablishedSeconds: 86_400,
+  tcpCloseWaitSeconds: 3_600,
+  udpSeconds: 0,
+  udpStreamSeconds: 0,
 };
 
 /** In a cluster a Service without a class may be another controller's. */

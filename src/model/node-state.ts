@@ -34,6 +34,8 @@ export interface DirectReturnReport {
   readonly linkAddresses: readonly string[];
   /** Of its InternalIPs. */
   readonly interfaces: readonly string[];
+  /** The largest packet that these take; absent: unknown. */
+  readonly mtu?: number;
 }
 
 /** An agent that has missed three of its reports is taken for dead: what it said last no longer counts. */

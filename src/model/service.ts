@@ -40,6 +40,8 @@ export interface Service {
   readonly hashSlots?: SlotTableSize;
   /** Annotation herald.dev/direct-return. Absent: as HeraldConfig says. */
   readonly directReturn?: boolean;
+  /** Annotation herald.dev/icmp-echo. Absent: as HeraldConfig says. */
+  readonly icmpEcho?: boolean;
   /** The request itself cannot be understood: no address is given until it is corrected. Nothing else is affected. */
   readonly invalidRequest?: { readonly field: string; readonly problem: string };
   /** Only a restriction where not empty; 0.0.0.0/0 and ::/0 have been resolved to "no restriction". */

@@ -64,7 +64,10 @@ export interface Frontend {
   /** How one of `backends` is chosen. Absent: at random. Only with external scope, policy Cluster and a backend. */
   readonly slots?: SlotTable;
   /** Backends on this node see the client's address. Only with `slots`, and never of a NodePort. */
-  readonly directReturn?: true;
+  readonly directReturn?: {
+    /** Octets of a TCP segment (RFC 9293 3.7.1) that clients are told to send at most, as their packets take a tunnel. */
+    readonly segmentSize?: number;
+  };
   /** The backends on this node that policy Local may use. Sorted; empty under policy Cluster. */
   readonly localBackends: readonly Backend[];
   /**
@@ -74,6 +77,11 @@ export interface Frontend {
   readonly retained?: readonly Backend[];
   /** A client stays with its backend (sessionAffinity: ClientIP). Never beside `slots`. */
   readonly affinity?: Affinity;
+  /**
+   * ICMP echo requests to the address are answered by this address of the node, of the same family. Only of an external address
+   * that has a backend to be used; the same for all frontends of an address.
+   */
+  readonly echoFrom?: Address;
   /** loadBalancerSourceRanges, on addresses and NodePorts: sources outside are dropped before translation. Absent: everyone may. */
   readonly sourceRanges?: readonly Prefix[];
 }

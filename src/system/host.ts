@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { networkInterfaces, uptime } from 'node:os';
+import { availableParallelism, networkInterfaces, uptime } from 'node:os';
 
 /** One address of a network interface that is up and is not the loopback. */
 export interface HostInterface {
@@ -14,6 +14,8 @@ export interface HostInterface {
 /** The settings of this host's kernel, and what of its network they depend on. */
 export interface Host {
   interfaces(): readonly HostInterface[];
+  /** Of the processor, as many as this process may use. */
+  cores(): number;
   /** Since the machine was started. */
   uptimeMilliseconds(): number;
   /** Names of interfaces that have an IPv6 default route from a router advertisement. */
@@ -45,6 +47,7 @@ export function systemHost(root = '/proc'): Host {
         }),
       ),
     uptimeMilliseconds: () => uptime() * 1000,
+    cores: availableParallelism,
     async advertisedDefault() {
       const text = await readFile(`${root}/net/ipv6_route`, 'utf8').catch(() => '');
       return [...new Set(text.split('\n').flatMap((line) => advertisedDefaultOf(line) ?? []))];

@@ -9,6 +9,8 @@ export interface AuditedCall {
   /** With the subresource: "services/status". */
   readonly resource: string;
   readonly namespace: string;
+  /** Of the one object that it was about; "" where it was about more. */
+  readonly name: string;
   /** HTTP status. */
   readonly code: number;
 }
@@ -21,6 +23,7 @@ interface AuditEvent {
     readonly resource?: string;
     readonly subresource?: string;
     readonly namespace?: string;
+    readonly name?: string;
   };
   readonly responseStatus?: { readonly code: number };
 }
@@ -36,8 +39,8 @@ export function auditedCalls(directory: string): readonly AuditedCall[] {
   const lines = readFileSync(join(directory, 'audit.log'), 'utf8').split('\n').slice(0, -1);
   return lines.map((line) => {
     const { verb, user, objectRef = {}, responseStatus } = JSON.parse(line) as AuditEvent;
-    const { apiGroup = '', resource = '', subresource, namespace = '' } = objectRef;
+    const { apiGroup = '', resource = '', subresource, namespace = '', name = '' } = objectRef;
     const whole = subresource === undefined ? resource : `${resource}/${subresource}`;
-    return { user: user.username, verb, group: apiGroup, resource: whole, namespace, code: responseStatus?.code ?? 0 };
+    return { user: user.username, verb, group: apiGroup, resource: whole, namespace, name, code: responseStatus?.code ?? 0 };
   });
 }

@@ -175,5 +175,5 @@ describe.each(['agent', 'controller'])('the Roles of the %s', (account) => {
 
 test('other Secrets are not asked for', () => {
   const secrets = auditedCalls(audit).filter(({ user, resource }) => user.startsWith('system:serviceaccount:') && resource === 'secrets');
-  expect(new Set(secrets.map(({ namespace }) => namespace))).toEqual(new Set(['herald-system']));
+  expect(new Set(secrets.map(({ namespace, name }) => `${namespace}/${name}`))).toEqual(new Set(['herald-system/tor']));
 });

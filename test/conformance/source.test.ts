@@ -15,6 +15,7 @@ import { until } from '../lab/until.ts';
 import { auditArguments, auditedCalls } from './audit.ts';
 import { KubernetesCluster } from './cluster.ts';
 import { apply, openDefinition, shipped } from './manifests.ts';
+import { Wire } from './wire.ts';
 
 let cluster: KubernetesCluster;
 let folder: string;
@@ -44,6 +45,8 @@ afterEach(async () => {
 
 const closes: (() => Promise<void>)[] = [];
 
+const inPod = (server: string): Connection => new InCluster(new URL(server), { clock: systemClock, folder });
+
 interface Reading {
   readonly source: KubernetesSource;
   readonly changes: Change[];
@@ -51,7 +54,7 @@ interface Reading {
 }
 
 /** As the agent of node1 reads, from within a pod. */
-function reading(connection: Connection = new InCluster(new URL(cluster.admin.server), { clock: systemClock, folder })): Reading {
+function reading(connection = inPod(cluster.admin.server)): Reading {
   const lines: string[] = [];
   const line = (fields: object, message: string): void => void lines.push(`${message} ${JSON.stringify(fields)}`);
   const log: Log = { debug: line, info: line, warn: line, error: line };
@@ -110,28 +113,44 @@ test('objects come, change and go', async () => {
   expect(changes.map(({ kind, key }) => `${kind} ${key}`)).toEqual(Array.from({ length: 3 }, () => 'Service default/web'));
 });
 
-test('an API server that was away has forgotten our versions (410): the difference is found, and nothing else is told', async () => {
+test('what changed while the API server could not be reached is found, and nothing else is told', async () => {
   await apply(cluster, service('stays'), service('goes'));
   const { source, changes, lines } = await started();
   await cluster.stopApiServer();
   await until('it is noticed', () => source.problems().length > 0, 30_000);
   expect(source.snapshot.services.has('default/goes')).toBe(true);
   await cluster.startApiServer();
-  // Before the reflector has come back, most likely; if not, the watch tells: either is right.
+  await remove('goes');
+  await until('the difference is there', () => !source.snapshot.services.has('default/goes'), 60_000);
+  await until('all is well', () => source.problems().length === 0, 60_000);
+  expect(keysOf(changes)).toEqual(['default/goes']);
+  expect(lines.some((line) => line.includes('the API server is read again'))).toBe(true);
+  await remove('stays');
+});
+
+test('an API server that has forgotten the version that we had (410) is listed again, and only the difference is told', async () => {
+  await apply(cluster, service('stays'), service('goes'));
+  const wire = await Wire.to(Number(new URL(cluster.admin.server).port));
+  closes.push(() => wire.stop());
+  const { source, changes, lines } = reading(inPod(`https://127.0.0.1:${wire.port}`));
+  await source.start();
+  changes.length = 0;
+  wire.cut();
   await remove('goes');
   await apply(cluster, service('comes'));
-  await until(
-    'the difference is there',
-    () => source.snapshot.services.has('default/comes') && !source.snapshot.services.has('default/goes'),
-    60_000,
-  );
-  await until('all is well', () => source.problems().length === 0, 60_000);
-  const services = changes.filter(({ kind }) => kind === 'Service').map(({ key }) => key);
-  expect(services.toSorted()).toEqual(['default/comes', 'default/goes']);
-  expect(lines.some((line) => line.includes('the API server is read again'))).toBe(true);
+  // A server that starts remembers from then on.
+  await cluster.stopApiServer();
+  await cluster.startApiServer();
+  wire.mend();
+  await until('the difference is there', () => source.snapshot.services.has('default/comes'), 60_000);
+  expect(source.snapshot.services.has('default/goes')).toBe(false);
+  expect(lines.filter((line) => line.includes('410'))).not.toEqual([]);
+  expect(keysOf(changes)).toEqual(['default/comes', 'default/goes']);
   await remove('stays');
   await remove('comes');
 });
+
+const keysOf = (changes: readonly Change[]): string[] => changes.flatMap(({ kind, key }) => (kind === 'Service' ? [key] : [])).toSorted();
 
 test('a kind whose CRD is installed later is found', async () => {
   const { source } = await started();

@@ -33,11 +33,9 @@ export function compare(flow: Flow, environment: Environment, kubeProxy: Outcome
     used: [...used],
   });
   const words = `Herald: ${list(herald.fates)}; expected, as kube-proxy has ${list(kubeProxy.fates)}: ${list(expected)}`;
-  for (const [name, outcome] of [
-    ['kube-proxy', kubeProxy],
-    ['Herald', herald],
-  ] as const) {
-    if (flow.affinity && outcome.moved) return verdict(`${name} sent a client with affinity to another endpoint: ${list(outcome.fates)}`);
+  if (herald.moved && !kubeProxy.moved) {
+    const again = flow.again === undefined ? '' : `, then ${flow.again.destination} port ${flow.again.port}`;
+    return verdict(`Herald sent a client with affinity to another endpoint${again}; ${words}`);
   }
   if (flow.affinity && !flow.many) return verdict(oneOfEach(expected, herald.fates) ? undefined : words);
   if (expected.symmetricDifference(herald.fates).size === 0) return verdict(undefined);

@@ -1,10 +1,11 @@
 import type { Family } from '../../src/net/address.ts';
 import type { Protocol } from '../../src/net/frontend.ts';
-import { addressFromBytes, address, addressBytes, formatAddress } from '../../src/net/address.ts';
+import { address, addressBytes, addressFromBytes, formatAddress } from '../../src/net/address.ts';
+import { prefix, prefixContains } from '../../src/net/prefix.ts';
 import type { Random } from '../fuzz/random.ts';
 import type { ApiObject } from '../kube-fixture/object.ts';
 import { clients, clusterIP, ingressOf, specOf, type Objects } from './objects.ts';
-import { nodeAddresses, type Entry } from './stand.ts';
+import { nodeAddresses, podRanges, type Entry } from './stand.ts';
 import { familyOf } from './wire.ts';
 
 /** Who sends: a class of sources that must all be treated alike, of which every try is another one where there are many. */
@@ -44,6 +45,8 @@ export interface Flow {
   /** The Service whose frontend it is. */
   readonly service?: string;
   readonly affinity: boolean;
+  /** Where the second packet of a client with affinity goes: another frontend of the same port of the Service, or the same. */
+  readonly again?: { readonly destination: string; readonly port: number };
 }
 
 export function flowText({ sender, source, many, destination, protocol, port, kind, service }: Flow): string {
@@ -59,7 +62,16 @@ export function randomFlows(random: Random, objects: Objects, count: number): Fl
     // Frontends more often than what is beside them.
     const destination = random.pick(destinations.length > 0 && !random.chance(5) ? destinations : all);
     const meant = random.chance(12) ? aside(random, destination, destinations) : destination;
-    return { ...meant, ...randomSender(random, meant, objects) };
+    const { servicePort, ...flow } = meant;
+    const others = destinations.filter((other) => other.affinity && other.servicePort === servicePort && sameFamily(other, meant));
+    const sender = randomSender(random, meant, objects);
+    // Only a client that has not been seen yet.
+    const again = meant.affinity && sender.many ? random.pick([...others, meant]) : undefined;
+    return {
+      ...flow,
+      ...sender,
+      ...(again === undefined ? {} : { again: { destination: again.destination, port: again.port } }),
+    };
   });
 }
 
@@ -72,7 +84,14 @@ export function offsetAddress(text: string, offset: number): string {
   return formatAddress(addressFromBytes(bytes));
 }
 
-type Destination = Pick<Flow, 'destination' | 'kind' | 'protocol' | 'port' | 'service' | 'affinity'>;
+interface Destination extends Pick<Flow, 'destination' | 'kind' | 'protocol' | 'port' | 'service' | 'affinity'> {
+  /** The same for all frontends of one port of a Service. */
+  readonly servicePort?: string;
+}
+
+function sameFamily(a: Destination, b: Destination): boolean {
+  return familyOf(a.destination) === familyOf(b.destination);
+}
 
 function destinationsOf(service: ApiObject, { slices }: Objects): Destination[] {
   const spec = specOf(service);
@@ -80,10 +99,11 @@ function destinationsOf(service: ApiObject, { slices }: Objects): Destination[] 
   const { answered, proxied } = ingressOf(service);
   const externalIPs = (spec.externalIPs ?? []).filter((address) => !answered.includes(address));
   const endpoints = slices.filter(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] === service.metadata.name);
-  return spec.ports.flatMap(({ protocol, port, nodePort }): Destination[] => {
+  return spec.ports.flatMap(({ name, protocol, port, nodePort }): Destination[] => {
+    const servicePort = `${service.metadata.name} ${name}`;
     const to =
       (kind: DestinationKind) =>
-      (destination: string): Destination => ({ destination, kind, protocol, port, ...named });
+      (destination: string): Destination => ({ destination, kind, protocol, port, servicePort, ...named });
     const nodePorts = ([4, 6] as const).flatMap((family) => [...nodeAddresses[family].slice(0, 3), family === 4 ? '10.99.0.9' : 'fd99::9']);
     return [
       ...spec.clusterIPs.map(to('cluster IP')),
@@ -137,8 +157,8 @@ function randomSender(
   const family = familyOf(destination);
   const at = (four: string, six: string): string => (family === 4 ? four : six);
   const senders: Readonly<Record<SenderName, Pick<Flow, 'entry' | 'source' | 'many'> | undefined>> = {
-    pod: { entry: 'pods', source: at('10.244.65.0', 'fd01:0:0:1::1:0'), many: true },
-    'pod of another node': { entry: 'outside', source: at('10.244.129.0', 'fd01:0:0:2::1:0'), many: true },
+    pod: { entry: 'pods', source: at('10.161.0.0', 'fd01:0:0:1::1:0'), many: true },
+    'pod of another node': { entry: 'outside', source: at('10.193.0.0', 'fd01:0:0:2::1:0'), many: true },
     'the endpoint itself': ownEndpoint(random, family, service, slices),
     node: { entry: 'node', source: random.pick(nodeAddresses[family].slice(1)), many: false },
     'primary address of the node': { entry: 'node', source: nodeAddresses[family][0], many: false },
@@ -163,7 +183,9 @@ function ownEndpoint(
   const local = slices
     .filter(({ metadata }) => service !== undefined && metadata.labels?.['kubernetes.io/service-name'] === service)
     .flatMap((slice) => slice['endpoints'] as { addresses: string[] }[])
-    .flatMap(({ addresses: [text = ''] }) => (/^10\.244\.64\.|^fd01:0:0:1:/.test(text) && familyOf(text) === family ? [text] : []));
+    .flatMap(({ addresses: [text = ''] }) =>
+      familyOf(text) === family && prefixContains(prefix(podRanges[family]), address(text)) ? [text] : [],
+    );
   return local.length === 0 ? undefined : { entry: 'pods', source: random.pick(local), many: false };
 }
 

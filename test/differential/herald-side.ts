@@ -54,7 +54,14 @@ export class HeraldSide {
   }
 }
 
-function settings({ podsKnown, nodePortAddresses, externalIPsAllowed }: Environment): ApiObject[] {
+const podSettings: Readonly<Record<Environment['pods'], object>> = {
+  prefixes: { podCIDRs: podPrefixes },
+  interface: { podInterfaces: ['pods'] },
+  'name of interface': { podInterfaces: ['pod*'] },
+  unknown: {},
+};
+
+function settings({ pods, masqueradeAll, nodePortAddresses, externalIPsAllowed }: Environment): ApiObject[] {
   const apiVersion = 'herald.dev/v1alpha1';
   const policy = { namespaceSelector: {}, cidrs: ['0.0.0.0/0', '::/0'] };
   return [
@@ -62,7 +69,7 @@ function settings({ podsKnown, nodePortAddresses, externalIPsAllowed }: Environm
       apiVersion,
       kind: 'HeraldConfig',
       metadata: { name: 'default' },
-      spec: { podCIDRs: podsKnown ? podPrefixes : [], nodePortAddresses },
+      spec: { ...podSettings[pods], masqueradeAll, nodePortAddresses },
     },
     ...(externalIPsAllowed ? [{ apiVersion, kind: 'ExternalIPPolicy', metadata: { name: 'all' }, spec: policy }] : []),
   ];

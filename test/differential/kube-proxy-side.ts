@@ -1,6 +1,6 @@
 import { until } from '../lab/until.ts';
 import { FixtureApiServer } from '../kube-fixture/api-server.ts';
-import { startKubeProxy, type KubeProxy } from '../kube-fixture/kube-proxy.ts';
+import { startKubeProxy, type KubeProxy, type KubeProxyConfig } from '../kube-fixture/kube-proxy.ts';
 import type { ApiObject } from '../kube-fixture/object.ts';
 import type { Flow } from './flows.ts';
 import { fixedObjects, nodeName, podPrefixes, type Environment, type Objects } from './objects.ts';
@@ -31,13 +31,14 @@ export class KubeProxySide {
     await this.#proxy?.stop();
     // kube-proxy 1.36 asks for the zone to be told to it only after its watch has begun, and may miss the first answer. So the zone comes later.
     this.#api.put(...fixedObjects({ ...environment, zone: '' }));
-    const { nodePortAddresses, podsKnown } = environment;
+    const { nodePortAddresses, masqueradeAll } = environment;
     this.#proxy = startKubeProxy({
       namespace: this.stand.namespace,
       apiServer: this.#api.url,
       nodeName,
       config: {
-        ...(podsKnown ? { detectLocalMode: 'ClusterCIDR', clusterCIDR: podPrefixes.join(',') } : {}),
+        ...podDetection[environment.pods],
+        nftables: { minSyncPeriod: '1ms', masqueradeAll },
         ...(nodePortAddresses.length > 0 ? { nodePortAddresses } : {}),
         logging: { vmodule: [{ filePattern: 'proxier', verbosity: 4 }] },
       },
@@ -60,7 +61,7 @@ export class KubeProxySide {
         if (this.#proxy?.process.running !== true) throw new Error('kube-proxy has ended');
         const outcomes = await observe(this.stand, sentinel.flows, 1, this.#fresh);
         note(outcomes.map(({ fates }) => [...fates].join()));
-        return outcomes.every(({ fates }, index) => fates.has(sentinel.delivered[index] ?? ''));
+        return outcomes.every(({ fates }, index) => [...fates].some((fate) => fate.startsWith(`${sentinel.endpoints[index]} as `)));
       },
       30_000,
     ).catch((error: unknown) => {
@@ -79,17 +80,24 @@ export class KubeProxySide {
   }
 }
 
+const podDetection: Readonly<Record<Environment['pods'], KubeProxyConfig>> = {
+  prefixes: { detectLocalMode: 'ClusterCIDR', clusterCIDR: podPrefixes.join(',') },
+  interface: { detectLocalMode: 'BridgeInterface', detectLocal: { bridgeInterface: 'pods' } },
+  'name of interface': { detectLocalMode: 'InterfaceNamePrefix', detectLocal: { interfaceNamePrefix: 'pod' } },
+  unknown: {},
+};
+
 interface Sentinel {
   readonly service: ApiObject;
   readonly slices: readonly ApiObject[];
   readonly flows: readonly Flow[];
-  readonly delivered: readonly string[];
+  readonly endpoints: readonly string[];
 }
 
 /** A Service with another port and other endpoints in each round. */
 function sentinelObjects(round: number): Sentinel {
   const addresses = { IPv4: '172.30.0.200', IPv6: 'fd02::200' };
-  const endpoints = { IPv4: `10.244.130.${1 + (round % 250)}`, IPv6: `fd01:0:0:3::${1 + (round % 250)}` };
+  const endpoints = { IPv4: `10.194.0.${1 + (round % 250)}`, IPv6: `fd01:0:0:3::${1 + (round % 250)}` };
   const port = 10_000 + (round % 10_000);
   const families = ['IPv4', 'IPv6'] as const;
   const base = { protocol: 'TCP', port } as const;
@@ -120,12 +128,12 @@ function sentinelObjects(round: number): Sentinel {
       ...base,
       sender: 'pod',
       entry: 'pods',
-      source: family === 'IPv4' ? '10.244.64.200' : 'fd01:0:0:1::200',
+      source: family === 'IPv4' ? '10.160.0.200' : 'fd01:0:0:1::200',
       many: false,
       destination: addresses[family],
       kind: 'cluster IP',
       affinity: false,
     })),
-    delivered: [`${endpoints.IPv4}:80 as itself`, `[${endpoints.IPv6}]:80 as itself`],
+    endpoints: [`${endpoints.IPv4}:80`, `[${endpoints.IPv6}]:80`],
   };
 }

@@ -2,7 +2,7 @@ import type { Family } from '../../src/net/address.ts';
 import type { Protocol } from '../../src/net/frontend.ts';
 import type { Random } from '../fuzz/random.ts';
 import type { ApiObject } from '../kube-fixture/object.ts';
-import { nodeAddresses } from './stand.ts';
+import { nodeAddresses, podRanges } from './stand.ts';
 
 /** What does not change while one kube-proxy runs. */
 export interface Environment {
@@ -10,8 +10,9 @@ export interface Environment {
   readonly zone: string;
   /** Prefixes as --nodeport-addresses has them; empty: the primary addresses. */
   readonly nodePortAddresses: readonly string[];
-  /** Both are told which prefixes are pods'. */
-  readonly podsKnown: boolean;
+  /** How pods are known: by the prefixes of all, or by the link of those on the node. */
+  readonly pods: 'prefixes' | 'interface' | 'name of interface' | 'unknown';
+  readonly masqueradeAll: boolean;
   /** An ExternalIPPolicy allows all external IPs. */
   readonly externalIPsAllowed: boolean;
 }
@@ -23,25 +24,26 @@ export interface Objects {
 }
 
 export const nodeName = 'here';
-export const podPrefixes = ['10.244.0.0/16', 'fd01::/48'];
+export const podPrefixes = ['10.128.0.0/9', 'fd01::/48'];
 export const servicePrefixes = ['172.30.0.0/24', 'fd02::/112'];
 export const slots = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 const at = (family: Family, four: string, six: string): string => (family === 4 ? four : six);
 export const clusterIP = (family: Family, slot: number): string => at(family, `172.30.0.${10 + slot}`, `fd02::${10 + slot}`);
 const loadBalancerIP = (family: Family, slot: number, index: number): string =>
-  at(family, `192.0.2.${slot * 4 + index}`, `fd09::${slot * 4 + index}`);
+  at(family, `192.0.2.${1 + slot * 4 + index}`, `fd09::${1 + slot * 4 + index}`);
 /** Several Services may have it, on ports of their own. */
 const sharedIP = (family: Family): string => at(family, '192.0.2.200', 'fd09::200');
 const externalIP = (family: Family, slot: number): string => at(family, `192.0.2.${100 + slot}`, `fd09::${100 + slot}`);
 /** Clients by their prefix, which source ranges may name. */
-export const clients = { allowed: { 4: '198.18.0.0/17', 6: 'fd0a:1::/64' }, other: { 4: '198.18.128.0/17', 6: 'fd0a:2::/64' } } as const;
+export const clients = { allowed: { 4: '100.64.0.0/11', 6: 'fd0a:1::/64' }, other: { 4: '100.96.0.0/11', 6: 'fd0a:2::/64' } } as const;
 const families: readonly Family[] = [4, 6];
 
 export function randomEnvironment(random: Random): Environment {
   return {
     zone: random.pick(['a', 'a', 'b', '']),
     nodePortAddresses: random.pick([[], [], ['10.99.0.8/32', 'fd99::8/128'], ['10.99.0.0/24', 'fd99::/64'], ['0.0.0.0/0', '::/0']]),
-    podsKnown: !random.chance(8),
+    pods: random.pick(['prefixes', 'prefixes', 'prefixes', 'interface', 'name of interface', 'unknown']),
+    masqueradeAll: random.chance(8),
     externalIPsAllowed: !random.chance(8),
   };
 }
@@ -134,7 +136,7 @@ function randomService(random: Random, slot: number): ApiObject {
       ...(balanced && externalTrafficPolicy === 'Local' ? { healthCheckNodePort: 32_000 + slot } : {}),
       ...(balanced && random.chance(2) ? { loadBalancerSourceRanges: randomRanges(random) } : {}),
       sessionAffinity: affinity ? 'ClientIP' : 'None',
-      ...(affinity ? { sessionAffinityConfig: { clientIP: { timeoutSeconds: random.pick([60, 10_800, 86_400]) } } } : {}),
+      ...(affinity ? { sessionAffinityConfig: { clientIP: { timeoutSeconds: random.pick([60, 120, 300]) } } } : {}),
     },
     status: { loadBalancer: balanced ? { ingress: randomIngress(random, slot, own) } : {} },
   };
@@ -177,13 +179,13 @@ function randomRanges(random: Random): string[] {
     random.pick([
       [],
       [clients.allowed[family]],
-      [at(family, '10.244.64.0/18', 'fd01:0:0:1::/64')],
+      [podRanges[family]],
       [clients.allowed[family], at(family, '10.99.0.1/32', 'fd99::1/128')],
       [at(family, '10.99.0.8/32', 'fd99::8/128')],
       [at(family, ' 10.99.0.0/24', 'fd99::/64 ')],
       [clients.allowed[family], at(family, '0.0.0.0/0', '::/0')],
       // One range within the other.
-      [clients.allowed[family], at(family, '198.18.0.0/24', 'fd0a:1::/96')],
+      [clients.allowed[family], at(family, '100.64.0.0/16', 'fd0a:1::/96')],
     ]),
   );
 }
@@ -208,8 +210,8 @@ interface Place {
 function endpointPlaces(family: Family): Place[] {
   const numbers = [11, 12, 13];
   return [
-    ...numbers.map((number) => ({ address: at(family, `10.244.64.${number}`, `fd01:0:0:1::${number}`), nodeName })),
-    ...numbers.map((number) => ({ address: at(family, `10.244.128.${number}`, `fd01:0:0:2::${number}`), nodeName: 'there' })),
+    ...numbers.map((number) => ({ address: at(family, `10.160.0.${number}`, `fd01:0:0:1::${number}`), nodeName })),
+    ...numbers.map((number) => ({ address: at(family, `10.192.0.${number}`, `fd01:0:0:2::${number}`), nodeName: 'there' })),
     // Host network pods, and something outside of the cluster.
     { address: nodeAddresses[family][0], nodeName },
     { address: at(family, '10.99.0.9', 'fd99::9'), nodeName: 'there' },
@@ -222,8 +224,8 @@ function randomSlices(random: Random, service: ApiObject, slot: number): ApiObje
   return ipFamilies.flatMap((addressType) => {
     const family: Family = addressType === 'IPv4' ? 4 : 6;
     const count = random.pick([0, 1, 1, 1, 2]);
-    // Between them all, some have hints for all, as a controller writes them.
-    const hinted = random.chance(4);
+    // A controller gives hints to all or to none; one that is missing is a controller that has not finished.
+    const hinted = random.chance(2);
     const conditionsOf = new Map<string, Conditions>();
     return Array.from({ length: count }, (_, index): ApiObject => {
       const places = endpointPlaces(family).filter(() => random.chance(random.pick([2, 3, 6])));
@@ -249,7 +251,7 @@ function randomSlices(random: Random, service: ApiObject, slot: number): ApiObje
           const conditions = randomConditions(random, conditionsOf.get(address));
           conditionsOf.set(address, conditions);
           const placed = { addresses: [address], conditions, ...(on === undefined ? {} : { nodeName: on }) };
-          return { ...placed, ...(hinted && !random.chance(8) ? { hints: randomHints(random) } : {}) };
+          return { ...placed, ...(hinted && !random.chance(12) ? { hints: randomHints(random) } : {}) };
         }),
       };
     });

@@ -4,13 +4,13 @@ import type { Sighting } from './wire.ts';
 
 /** What became of the packets of one flow. */
 export interface Outcome {
-  /** "10.244.64.11:8080 as itself", "... as 10.99.0.1": where it came out, and the source it had there; "reset", "icmp", "nothing". */
+  /** "10.160.0.11:8080 as itself", "... as 10.99.0.1": where it came out, and the source it had there; "reset", "icmp", "nothing". */
   readonly fates: ReadonlySet<string>;
-  /** A source that sent twice had another fate the second time. */
+  /** A client got another endpoint for its second packet than for its first. */
   readonly moved: boolean;
 }
 
-const sourcesPerTry = 4_000;
+const freshSources = 1_000_000;
 /** Counts up through the run: conntrack and affinity have not seen these sources and ports. */
 export interface Fresh {
   id: number;
@@ -20,26 +20,31 @@ export interface Fresh {
 /** Sends each flow's packets: `tries` of them, or that many pairs where affinity is to be seen. */
 export async function observe(stand: Stand, flows: readonly Flow[], tries: number, fresh: Fresh): Promise<Outcome[]> {
   const packets: Sent[] = [];
-  const planned = flows.map((flow) => {
-    const ids: number[][] = [];
-    for (let index = 0; index < tries; index++) {
-      const offset = flow.affinity ? (fresh.source = (fresh.source + 1) % (4 * sourcesPerTry)) : index;
+  const send = (flow: Flow, source: string, to: Pick<Flow, 'destination' | 'port'>): Sent => {
+    const id = ++fresh.id;
+    const packet = { ...flow, ...to, source, sourcePort: 1_024 + (id % 64_000), id };
+    packets.push(packet);
+    return packet;
+  };
+  const sent = flows.map((flow) =>
+    Array.from({ length: tries }, (_, index) => {
+      const offset = flow.affinity ? (fresh.source = (fresh.source + 1) % freshSources) : index;
       const source = flow.many ? offsetAddress(flow.source, offset + 1) : flow.source;
-      const pair = (flow.affinity ? [0, 1] : [0]).map(() => {
-        const id = ++fresh.id;
-        packets.push({ ...flow, source, sourcePort: 1_024 + (id % 64_000), id });
-        return id;
-      });
-      ids.push(pair);
-    }
-    return { ids };
-  });
-  const sources = new Map(packets.map(({ id, source }) => [id, source]));
+      return { first: send(flow, source, flow), second: flow.again === undefined ? undefined : send(flow, source, flow.again) };
+    }),
+  );
   const seen = await stand.send(packets);
-  return planned.map(({ ids }) => {
-    const fates = ids.map((pair) => pair.map((id) => fateOf(seen.get(id) ?? [], sources.get(id) ?? '')));
-    return { fates: new Set(fates.flat()), moved: fates.some(([first, second]) => second !== undefined && second !== first) };
-  });
+  const fateOf = ({ id, source }: Sent): string => fate(seen.get(id) ?? [], source);
+  return sent.map((pairs) => ({
+    fates: new Set(pairs.map(({ first }) => fateOf(first))),
+    moved: pairs.some(({ first, second }) => second !== undefined && areDifferent(fateOf(first), fateOf(second))),
+  }));
+}
+
+/** Whether both arrived, and not at the same endpoint. */
+function areDifferent(a: string, b: string): boolean {
+  const [[first = '', ...arrived], [second, ...alsoArrived]] = [a.split(' as '), b.split(' as ')];
+  return arrived.length > 0 && alsoArrived.length > 0 && first !== second;
 }
 
 export function merged(a: Outcome, b: Outcome): Outcome {
@@ -47,7 +52,7 @@ export function merged(a: Outcome, b: Outcome): Outcome {
 }
 
 /** A packet that arrived somewhere may be refused there: that it arrived is what counts. */
-function fateOf(sightings: readonly Sighting[], source: string): string {
+function fate(sightings: readonly Sighting[], source: string): string {
   const arrivals = sightings.flatMap((sighting) => {
     if (sighting.kind !== 'packet') return [];
     const to = sighting.destination.includes(':') ? `[${sighting.destination}]` : sighting.destination;

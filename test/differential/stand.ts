@@ -25,7 +25,7 @@ export const nodeAddresses = {
   6: ['fd99::1', 'fd99::8', ...Array.from({ length: 8 }, (_, index) => `fd99::${40 + index}`)],
 } as const;
 /** Pods of this node, behind its link to pods. All other addresses are outside. */
-export const podRanges = { 4: '10.244.64.0/18', 6: 'fd01:0:0:1::/64' } as const;
+export const podRanges = { 4: '10.160.0.0/11', 6: 'fd01:0:0:1::/64' } as const;
 
 /**
  * One node, and one other machine at the end of both of its wires, which plays everybody else: all pods, clients and nodes. It sends

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { ElementList } from '../../src/dataplane/nftables/element-list.ts';
+import { ElementList, PackedSet } from '../../src/dataplane/nftables/element-list.ts';
 import { elementFromText, keyText } from '../../src/dataplane/nftables/element-text.ts';
 import type { Element } from '../../src/dataplane/nftables/elements.ts';
 import type { MonitorEvents, NftExecutor, TableChange, Transaction } from '../../src/dataplane/nftables/executor.ts';
 import { markerChain } from '../../src/dataplane/nftables/layout.ts';
+import { maximumListedElements } from '../../src/dataplane/nftables/limits.ts';
 import { netlinkExecutor } from '../../src/dataplane/nftables/netlink/netlink-executor.ts';
 import { nftCommand } from '../../src/dataplane/nftables/nft-command.ts';
 import { skeleton } from '../../src/dataplane/nftables/skeleton.ts';
@@ -235,6 +236,31 @@ describe('netlink alone', () => {
     await executors.netlink.run(change({ deletes: [victim] }));
     const refused = executors.netlink.run(change({ deletes: elements }));
     await expect(refused).rejects.toThrow(`element ${keyText(victim)} of ip6 herald hairpins: no such file or directory`);
+  });
+
+  test('of a set too large to be listed, the elements that are likely there are asked for', async () => {
+    const number = maximumListedElements + 5;
+    const octets = (value: number): string => String.fromCharCode(value >> 16, (value >> 8) & 255, value & 255);
+    const first = elementFromText(4, 'backends', '10.0.0.0 . tcp . 80 . 0:0', '10.0.0.1 . 80');
+    const backend = (index: number): Element => ({ ...first, key: first.key[0] + octets(index) + first.key.slice(4) });
+    const elements = Array.from({ length: number }, (_, index) => backend(index));
+    await executors.netlink.run(change({ adds: elements }));
+    const read = async (likely: readonly Element[]): Promise<PackedSet> => {
+      const listing = await executors.netlink.readTable(skeleton(4, bit), async () => ElementList.of(likely));
+      return listing?.elements.packed(4, 'backends') ?? new PackedSet(4, 'backends');
+    };
+    const records = (packed: PackedSet): string[] => Array.from({ length: packed.length }, (_, index) => packed.record(index)).sort();
+    const listed = await read([]);
+    const wanted = records(listed);
+    expect(wanted).toHaveLength(number);
+    // The kernel lists them in an order of its own.
+    for (const likely of [elements, [backend(number), ...elements, backend(number + 1)]]) {
+      const asked = await read(likely);
+      expect(asked.equals(listed)).toBe(false);
+      expect(records(asked)).toEqual(wanted);
+    }
+    for (const likely of [elements.slice(7), elements.map((_, index) => backend(index + number))])
+      expect((await read(likely)).equals(listed)).toBe(true);
   });
 
   test('without the right to it nothing can be applied, and the error says so', () => {

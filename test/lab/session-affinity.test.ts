@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { maximumAffinityClients } from '../../src/dataplane/nftables/limits.ts';
-import { commandPorts, NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
-import { machinePorts, namespaceNamed } from '../../src/dataplane/nftables/ports.ts';
+import { NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
+import { commandPorts, machinePorts, namespaceNamed } from '../../src/dataplane/nftables/ports.ts';
 import { address, type Family } from '../../src/net/address.ts';
 import type { Backend, Frontend, FrontendMatch, NodeForwarding, Protocol, ServiceForwarding } from '../../src/net/frontend.ts';
 import { hostPrefix, prefix } from '../../src/net/prefix.ts';

@@ -80,20 +80,38 @@ const anyService: fc.Arbitrary<ServiceLiteral> = fc
     sourceRanges: fc.subarray(['10.0.0.0/8', '10.1.0.0/16', '192.0.2.0/24', 'fd00::/8', 'fd99::2/128', '0.0.0.0/1', '128.0.0.0/1']),
     assigned: someAddresses,
     externalIPs: someAddresses,
+    loadBalancing: fc.constantFrom(undefined, undefined, 'consistent' as const, 'random' as const),
+    directReturn: rarely(3),
     serviceProxyName: rarely(),
     headless: rarely(),
   })
-  .map(({ number, takesAnothers, type, families, affinity, assigned, externalIPs, serviceProxyName, headless, ...rest }) => ({
-    name: `s${number}`,
-    type,
-    clusterIPs: families.map((family) => clusterIP(family, takesAnothers ? 1 : number)),
-    ...(affinity === undefined ? {} : { affinitySeconds: affinity }),
-    assigned: type === 'LoadBalancer' ? assigned.flatMap((each) => families.map((family) => external(family, each))) : [],
-    externalIPs: externalIPs.flatMap((each) => families.map((family) => external(family, each + 2))),
-    ...(serviceProxyName ? { serviceProxyName: 'other' } : {}),
-    ...(headless ? { headless } : {}),
-    ...rest,
-  }));
+  .map(
+    ({
+      number,
+      takesAnothers,
+      type,
+      families,
+      affinity,
+      assigned,
+      externalIPs,
+      loadBalancing,
+      directReturn,
+      serviceProxyName,
+      headless,
+      ...rest
+    }) => ({
+      name: `s${number}`,
+      type,
+      clusterIPs: families.map((family) => clusterIP(family, takesAnothers ? 1 : number)),
+      ...(affinity === undefined ? {} : { affinitySeconds: affinity }),
+      assigned: type === 'LoadBalancer' ? assigned.flatMap((each) => families.map((family) => external(family, each))) : [],
+      externalIPs: externalIPs.flatMap((each) => families.map((family) => external(family, each + 2))),
+      ...(loadBalancing === undefined ? {} : { loadBalancing, hashSlots: 251 as const, directReturn }),
+      ...(serviceProxyName ? { serviceProxyName: 'other' } : {}),
+      ...(headless ? { headless } : {}),
+      ...rest,
+    }),
+  );
 
 const state = fc.constantFrom('', '', '', '', 'notready', 'draining', 'terminating', 'zone=a', 'zone=b', 'nodes=here');
 const place = fc.constantFrom('@here', '@there', '@there', '');
@@ -111,8 +129,10 @@ const anySlice: fc.Arbitrary<SliceLiteral & { readonly name: string }> = fc
     states: fc.array(state, { minLength: 5, maxLength: 5 }),
     places: fc.array(place, { minLength: 7, maxLength: 7 }),
     target: fc.constantFrom(8_080, 9_090),
+    weight: fc.constantFrom(undefined, undefined, 3),
   })
-  .map(({ number, part, family, pods, states, places, target }) => ({
+  .map(({ number, part, family, pods, states, places, target, weight }) => ({
+    ...(weight === undefined ? {} : { weight }),
     name: `s${number}-${family}${part}`,
     service: `s${number}`,
     family,
@@ -136,7 +156,13 @@ const anyConfig: fc.Arbitrary<NonNullable<ClusterLiteral['config']>> = fc.record
   podCIDRs: fc.constantFrom([], ['10.244.0.0/16', 'fd01::/64'], ['10.244.0.0/24', '10.244.1.0/24']),
   serviceCIDRs: fc.constantFrom([], ['10.96.0.0/16', 'fd02::/112'], ['10.96.0.0/24']),
   sourceRangesEverywhere: fc.boolean(),
-  // Another bit is another table.
+  services: fc.constantFrom<'all' | 'external' | 'none'>('all', 'all', 'all', 'external', 'none'),
+  consistentHashing: rarely(),
+  hashSlots: fc.constant(251 as const),
+  masqueradeAll: fc.boolean(),
+  // Other interfaces of pods are another table.
+  podInterfaces: fc.constantFrom([], [], [], ['cali*', 'eth1']),
+  // So is another bit.
   masqueradeBit: fc.oneof({ weight: 4, arbitrary: fc.constant(14) }, { weight: 1, arbitrary: fc.constant(3) }),
 });
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ApplyResult } from '../../src/dataplane/dataplane.ts';
 import { netlinkExecutor } from '../../src/dataplane/nftables/netlink/netlink-executor.ts';
 import type { NftExecutor } from '../../src/dataplane/nftables/executor.ts';
-import type { Frontend } from '../../src/net/frontend.ts';
+import type { Frontend, NodeForwarding } from '../../src/net/frontend.ts';
 import { anyEvent, type Event } from './events.ts';
 import { anyTrouble, type Trouble } from './any-fault.ts';
 import { Faults, type Fault } from './faulty-netlink.ts';
@@ -14,10 +14,12 @@ import { effective, Subject } from './subject.ts';
  * Whatever happens to Services, EndpointSlices, Nodes and settings, and whatever goes wrong on the way: the kernel has what the data plane
  * says it has, which is what a plan from nothing puts into an empty kernel.
  *
- *   npm run test:model                            many sequences; MODEL_SEED repeats those of a run, MODEL_RUNS says how many
+ *   npm run test:model    many sequences. MODEL_SEED repeats those of a run, MODEL_RUNS says how many, MODEL_SHRINK looks for the shortest that fails
  */
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
 const runs = Number(process.env['MODEL_RUNS'] ?? 6);
+/** A short counterexample takes many runs. */
+const parameters = { seed, numRuns: runs, endOnFailure: process.env['MODEL_SHRINK'] === undefined };
 console.log(`model test: MODEL_SEED=${seed} MODEL_RUNS=${runs}`);
 
 let subjectKernel: OneKernel;
@@ -58,7 +60,7 @@ async function play(steps: readonly Step[], open: () => NftExecutor, faults: Fau
   const subject = new Subject(() => dataplaneBy(open()));
   /** What the kernel has of each frontend. */
   let present = new Map<string, Frontend>();
-  let bit: number | undefined;
+  let table: string | undefined;
   try {
     for (const { events, restart, trouble } of steps) {
       for (const event of events) subject.happen(event);
@@ -66,7 +68,7 @@ async function play(steps: readonly Step[], open: () => NftExecutor, faults: Fau
       faults.set(nextOf(trouble));
       const first = await subject.commit();
       // A table that is made anew has nothing of a frontend that is refused.
-      if (bit !== subject.node().masqueradeBit) present = new Map();
+      if (table !== tableOf(subject.node())) present = new Map();
       if (first !== undefined) present = await expectAsTold(subject, first, present);
       if (trouble !== undefined && 'lasting' in trouble && trouble.lasting.kind === 'refused with')
         expect([[], [trouble.lasting.frontend]]).toContainEqual(refusedIn(first));
@@ -75,13 +77,18 @@ async function play(steps: readonly Step[], open: () => NftExecutor, faults: Fau
       for (let attempt = 1; attempt <= 3 && (last === undefined || refusedIn(last).length > 0); attempt++) last = await subject.commit();
       expect(refusedIn(last)).toEqual([]);
       if (last !== undefined && last !== first) present = await expectAsTold(subject, last, present);
-      bit = subject.node().masqueradeBit;
+      table = tableOf(subject.node());
     }
   } finally {
     faults.set(nextOf(undefined));
     await subject.close();
     await byNetlink(subjectKernel).removeTables();
   }
+}
+
+/** What the constant part of the tables hangs on. */
+function tableOf({ masqueradeBit, podInterfaces, masqueradeAll }: NodeForwarding): string {
+  return JSON.stringify([masqueradeBit, podInterfaces, masqueradeAll]);
 }
 
 function nextOf(trouble: Trouble | undefined): () => Fault | 'none' {
@@ -122,7 +129,7 @@ test('by netlink', { timeout: 3_600_000 }, async () => {
     fc.asyncProperty(fc.array(quiet, { minLength: 4, maxLength: 20 }), (steps) =>
       play(steps, () => byNetlink(subjectKernel, faults), faults),
     ),
-    { seed, numRuns: runs },
+    parameters,
   );
 });
 
@@ -132,6 +139,6 @@ test('by netlink, with errors at any message', { timeout: 3_600_000 }, async () 
     fc.asyncProperty(fc.array(troubled, { minLength: 4, maxLength: 20 }), (steps) =>
       play(steps, () => byNetlink(subjectKernel, faults), faults),
     ),
-    { seed, numRuns: runs },
+    parameters,
   );
 });

@@ -4,6 +4,7 @@ import { NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
 import type { Clock } from '../../src/system/clock.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { silentLog } from '../../src/system/log.ts';
+import { FakeIngress, FakePaths } from '../unit/dataplane/direct-return/fake-paths.ts';
 import { KernelReading } from './kernel-reading.ts';
 
 /** Time that passes twenty times as fast, for the pauses between attempts. */
@@ -38,6 +39,8 @@ export function dataplaneBy(executor: NftExecutor): NftablesDataplane {
     clock: quickClock,
     log: silentLog,
     conntrack: { delete: () => Promise.resolve(), each: () => Promise.resolve(), close: () => undefined },
+    paths: new FakePaths(),
+    ingress: new FakeIngress(),
     routes: { list: () => Promise.resolve({ prefixes: [] }), change: () => Promise.resolve(), close: () => undefined },
   });
 }

@@ -9,13 +9,17 @@ import { addressBytes, formatAddress, type Address, type Family } from '../../ne
 const markOctet = 0x68;
 export const markMask = '0x68000000/0xff000000';
 
-/** In order: packets that are not passed on skip the rest; one rule for each node; what finds no route must not take another. */
-export const preferences = { skip: 32_140, node: 32_141, lost: 32_142, end: 32_143 } as const;
+/**
+ * In order: what the node itself sends skips the rest, as a packet around which a tunnel puts another has the mark inside and out; so does
+ * what is not passed on; one rule for each node; what finds no route must not take another.
+ */
+export const preferences = { own: 32_139, skip: 32_140, node: 32_141, lost: 32_142, end: 32_143 } as const;
 
 /** VNI and port (RFC 7348) of the tunnels. */
 export const tunnelIdentity = 152;
 export const tunnelPort = 4789;
-export const tunnelName = (family: Family): string => `herald-vx${family}`;
+export const tunnelPrefix = 'herald-vx';
+export const tunnelName = (family: Family): string => `${tunnelPrefix}${family}`;
 
 /** Packet mark and number of the routing table of a node. Two of a thousand nodes share one with a probability of 3 %: see `planPaths`. */
 export function markOf(node: Address): number {

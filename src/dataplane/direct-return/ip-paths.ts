@@ -3,7 +3,7 @@ import { tunnelOverhead } from '../../net/direct-return.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { routeProtocol } from '../routes/unreachable-routes.ts';
 import { runCommand, type CommandLine, type CommandOutcome } from '../run-command.ts';
-import { preferences, tunnelIdentity, tunnelName } from './identity.ts';
+import { preferences, tunnelIdentity, tunnelName, tunnelPrefix } from './identity.ts';
 import { commandTimeout, maximumOutputBytes } from './limits.ts';
 import { tunnelText, type PathItem, type PathTable } from './paths.ts';
 
@@ -119,6 +119,7 @@ interface Listed {
   readonly fwmark?: string;
   readonly fwmask?: string;
   readonly not?: null;
+  readonly iif?: string;
   readonly goto?: number;
   readonly action?: string;
   readonly nop?: null;
@@ -136,17 +137,18 @@ function tunnelOf(family: Family, { address = '', linkinfo, flags }: Listed): st
 /** Our routes to nodes are in tables with the octet of our marks; those of unreachable addresses are not. */
 function routeOf({ dst, gateway = '', dev = '', table = '', flags }: Listed): string | undefined {
   if (dst !== 'default' || Number(table) >>> 24 !== 0x68) return undefined;
-  const throughTunnel = dev.startsWith('herald-vx') ? ` dev ${dev}${flags?.includes('onlink') === true ? ' onlink' : ''}` : '';
+  const throughTunnel = dev.startsWith(tunnelPrefix) ? ` dev ${dev}${flags?.includes('onlink') === true ? ' onlink' : ''}` : '';
   return `default via ${canonical(gateway)}${throughTunnel} table ${table} protocol ${routeProtocol}`;
 }
 
 function ruleOf(rule: Listed): string | undefined {
   const { priority = 0, fwmark = '', fwmask, table = '', protocol } = rule;
-  if (protocol !== String(routeProtocol) || priority < preferences.skip || priority > preferences.end) return undefined;
+  if (protocol !== String(routeProtocol) || priority < preferences.own || priority > preferences.end) return undefined;
   const masked = fwmask === undefined ? fwmark : `${fwmark}/${fwmask}`;
   const words = [
     `pref ${priority}`,
     ...('not' in rule ? ['not'] : []),
+    ...(rule.iif === undefined ? [] : [`iif ${rule.iif}`]),
     ...(fwmark === '' ? [] : [`fwmark ${masked}`]),
     ...(rule.goto === undefined ? [] : [`goto ${rule.goto}`]),
     ...(table === '' ? [] : [`lookup ${table}`]),

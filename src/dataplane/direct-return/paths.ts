@@ -82,7 +82,7 @@ function preferenceOf({ kind, text }: PathItem): number {
   return kind === 'rule' ? Number(text.split(' ')[1]) : 0;
 }
 
-function tunnelItem(own: Address): PathItem {
+export function tunnelItem(own: Address): PathItem {
   return { kind: 'tunnel', family: own.family, text: tunnelText(own.family, tunnelLinkAddress(own), formatAddress(own)) };
 }
 
@@ -90,7 +90,7 @@ export function tunnelText(family: Family, linkAddress: string, local: string): 
   return `${tunnelName(family)} address ${linkAddress} type vxlan id ${tunnelIdentity} dstport ${tunnelPort} local ${local} nolearning`;
 }
 
-function tunnelItems(node: Address): PathItem[] {
+export function tunnelItems(node: Address): PathItem[] {
   const { family } = node;
   const [device, linkAddress] = [tunnelName(family), tunnelLinkAddress(node)];
   return [
@@ -116,6 +116,7 @@ function commonRules(family: Family): PathItem[] {
   return [
     rule(`pref ${preferences.end} nop`),
     rule(`pref ${preferences.lost} fwmark ${markMask} blackhole`),
+    rule(`pref ${preferences.own} iif lo goto ${preferences.end}`),
     rule(`pref ${preferences.skip} not fwmark ${markMask} goto ${preferences.end}`),
   ];
 }

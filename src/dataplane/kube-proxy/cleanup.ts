@@ -118,7 +118,7 @@ async function searchIptables({ run, legacyTables }: CleanupOptions): Promise<Se
       } else if (outcome.status !== 0) unknown.push(`chains of ${tool}: ${outcome.stderr.trim()}`);
       else {
         for (const { table, script, chains, rules, kept: used } of iptablesRemovals(outcome.stdout)) {
-          const what = `${chains.length} chains, and ${rules.length} rules that lead to them, in table ${table} of ${tool}`;
+          const what = `${count(chains, 'chain')}, and ${count(rules, 'rule')} leading to them, in table ${table} of ${tool}`;
           if (chains.length > 0) found.push({ what, remove: [`${tool}-restore`, '--noflush'], input: script });
           for (const [chain, user] of used) kept.push(`chain ${chain} in table ${table} of ${tool}: chain ${user} uses it`);
         }
@@ -127,6 +127,8 @@ async function searchIptables({ run, legacyTables }: CleanupOptions): Promise<Se
   }
   return { found, kept, unknown };
 }
+
+const count = ({ length }: readonly unknown[], what: string): string => `${length} ${what}${length === 1 ? '' : 's'}`;
 
 async function searchIpvs(run: Run): Promise<Search> {
   const names = (await run(['ipset', 'list', '-n']))?.stdout.split('\n') ?? [];

@@ -1,8 +1,25 @@
-import type { SharedElements } from './diff.ts';
+import { SharedElements } from './diff.ts';
+import { ElementList, type PackedSet } from './element-list.ts';
 import { elementIdentity, type Element } from './elements.ts';
-import { frontendLength, isOfOneFrontend, type SetName } from './layout.ts';
+import { frontendLength, isOfOneFrontend } from './layout.ts';
 import { elementsOf, type Target } from './target.ts';
-import type { Turn } from './turn.ts';
+import type { Turn } from '../../system/turn.ts';
+
+/** Everything that some owners want, each element once, and how many want each of those that owners share. */
+export interface Wanted {
+  readonly elements: ElementList;
+  readonly shared: SharedElements;
+}
+
+export async function wantedBy(targets: ReadonlyMap<string, Target>, turn: Turn): Promise<Wanted> {
+  const elements = new ElementList();
+  const shared = new SharedElements();
+  for (const target of targets.values()) {
+    for (const element of elementsOf(target)) if (shared.use(element) === 1) elements.push(element);
+    if (turn.isOver) await turn.end();
+  }
+  return { elements, shared };
+}
 
 /** What the kernel has, as far as it is not exactly what an owner wants. */
 export interface Division {
@@ -10,97 +27,87 @@ export interface Division {
   readonly owned: ReadonlyMap<string, readonly Element[]>;
   /** Nobody's. */
   readonly rest: readonly Element[];
+  /** How many have each of the elements that owners share; `rest` counts as one more owner. */
+  readonly shared: SharedElements;
 }
 
 /**
  * Divides the elements that were found in the kernel among those who are to have elements there, by owner: to a frontend everything
  * under its address and port or its NodePort, whatever its form was, and to everybody what they want themselves. So each
  * owner is brought from its old form to its new one by itself, and when another one is refused nothing of it is touched.
- * `shared` hears of every element that is found and wanted.
  */
 export async function divideFound(
-  found: Iterable<Element>,
+  found: readonly ElementList[],
+  { elements: wanted, shared }: Wanted,
   targets: ReadonlyMap<string, Target>,
-  shared: SharedElements,
   turn: Turn,
 ): Promise<Division> {
-  const left = await Leftovers.of(found, turn);
   const owned = new Map<string, Element[]>();
-  const wanted = new Set<string>();
-  for (const [owner, target] of targets) {
-    if (turn.isOver) await turn.end();
-    const there: Element[] = [];
-    const elements = elementsOf(target);
-    for (const element of elements) {
-      if (!left.has(element)) continue;
-      there.push(element);
-      shared.use(element);
-      if (isOfOneFrontend(element.set)) left.take(element);
-      else wanted.add(elementIdentity(element));
-    }
-    if (there.length < elements.length) owned.set(owner, there);
-  }
   const rest: Element[] = [];
-  const owners = left.isEmpty ? new Map<string, string>() : ownersOf(targets);
-  for (const element of left) {
-    const owner = isOfOneFrontend(element.set) ? owners.get(frontendOf(element)) : undefined;
-    const target = owner === undefined ? undefined : targets.get(owner);
-    if (owner !== undefined && target !== undefined) {
-      const others = owned.get(owner);
-      if (others === undefined) owned.set(owner, [...elementsOf(target), element]);
-      else others.push(element);
-    } else if (!wanted.has(elementIdentity(element))) rest.push(element);
-  }
-  return { owned, rest };
-}
-
-/** Found elements that nobody has taken yet. */
-class Leftovers implements Iterable<Element> {
-  /** By family and set, and then by key. */
-  readonly #sets = new Map<string, Map<string, Element>>();
-
-  static async of(found: Iterable<Element>, turn: Turn): Promise<Leftovers> {
-    const left = new Leftovers();
-    for (const element of found) {
-      left.#setOf(element).set(element.key, element);
-      if (turn.isOver) await turn.end();
+  const { missing, extra } = await compare(found, wanted, turn);
+  if (missing.size + extra.length === 0) return { owned, rest, shared };
+  for (const identity of missing) shared.forget(identity);
+  const extraByFrontend = new Map<string, Element[]>();
+  for (const element of extra) {
+    if (!isOfOneFrontend(element.set)) {
+      rest.push(element);
+      continue;
     }
-    return left;
+    const frontend = frontendOf(element);
+    const others = extraByFrontend.get(frontend);
+    if (others === undefined) extraByFrontend.set(frontend, [element]);
+    else others.push(element);
   }
-
-  get isEmpty(): boolean {
-    return [...this.#sets.values()].every(({ size }) => size === 0);
+  for (const [owner, target] of targets) {
+    const elements = elementsOf(target);
+    const there = elements.filter((element) => !missing.has(elementIdentity(element)));
+    const own = elements.find(({ set }) => isOfOneFrontend(set));
+    const others = own === undefined ? undefined : extraByFrontend.get(frontendOf(own));
+    if (own !== undefined) extraByFrontend.delete(frontendOf(own));
+    if (there.length < elements.length || others !== undefined) owned.set(owner, [...there, ...(others ?? [])]);
+    if (turn.isOver) await turn.end();
   }
-
-  /** With this value. */
-  has(element: Element): boolean {
-    const known = this.#setOf(element).get(element.key);
-    return known !== undefined && known.value === element.value;
-  }
-
-  take(element: Element): void {
-    this.#setOf(element).delete(element.key);
-  }
-
-  *[Symbol.iterator](): Generator<Element> {
-    for (const elements of this.#sets.values()) yield* elements.values();
-  }
-
-  #setOf({ family, set }: { readonly family: number; readonly set: SetName }): Map<string, Element> {
-    const where = `${family} ${set}`;
-    let elements = this.#sets.get(where);
-    if (elements === undefined) this.#sets.set(where, (elements = new Map()));
-    return elements;
-  }
+  for (const elements of extraByFrontend.values()) for (const element of elements) rest.push(element);
+  for (const element of rest) shared.use(element);
+  return { owned, rest, shared };
 }
 
-function ownersOf(targets: ReadonlyMap<string, Target>): Map<string, string> {
-  const owners = new Map<string, string>();
-  for (const [owner, target] of targets) {
-    const element = elementsOf(target).find(({ set }) => isOfOneFrontend(set));
-    if (element !== undefined) owners.set(frontendOf(element), owner);
+export function nothingFound(targets: ReadonlyMap<string, Target>): Division {
+  return { owned: new Map(Array.from(targets.keys(), (owner) => [owner, []])), rest: [], shared: new SharedElements() };
+}
+
+/** Identities of what is wanted and not there, or there with another value, and what is there and not wanted. */
+async function compare(
+  found: readonly ElementList[],
+  wanted: ElementList,
+  turn: Turn,
+): Promise<{ readonly missing: ReadonlySet<string>; readonly extra: readonly Element[] }> {
+  const missing = new Set<string>();
+  const extra: Element[] = [];
+  for (const list of found) {
+    for (const packed of list.packedSets()) {
+      const likely = wanted.packed(packed.family, packed.set);
+      if (likely?.equals(packed) === true) continue;
+      const left = new Map<string, number>();
+      for (let index = 0; index < packed.length; index++) {
+        left.set(packed.record(index), index);
+        if (turn.isOver) await turn.end();
+      }
+      if (likely !== undefined) await without(left, likely, missing, turn);
+      for (const index of left.values()) extra.push(packed.at(index));
+    }
   }
-  return owners;
+  for (const packed of wanted.packedSets())
+    if (!found.some((list) => list.packed(packed.family, packed.set) !== undefined)) await without(new Map(), packed, missing, turn);
+  return { missing, extra };
+}
+
+/** Takes what is wanted out of the records that were found; what is not among them is missing. */
+async function without(left: Map<string, number>, wanted: PackedSet, missing: Set<string>, turn: Turn): Promise<void> {
+  for (let index = 0; index < wanted.length; index++) {
+    if (!left.delete(wanted.record(index))) missing.add(elementIdentity(wanted.at(index)));
+    if (turn.isOver) await turn.end();
+  }
 }
 
 /** The part of a key that names a frontend. */

@@ -4,7 +4,7 @@ import { exactSlots, maximumSlots } from './limits.ts';
 
 /**
  * 32-bit numbers of nft's type classid, which `meta priority` carries from lookup to lookup. Four kinds: a class (major
- * 0x1..0x33, minor the number of slots), a slot (major 0), an affinity id and a backend id.
+ * 0x1..0x53, minor the number of slots), a slot (major 0), an affinity id and a backend id.
  */
 export type Kind = 'internal' | 'internal_local' | 'external' | 'external_local';
 
@@ -12,6 +12,7 @@ export const kinds: readonly Kind[] = ['internal', 'internal_local', 'external',
 const majors: Readonly<Record<Kind, number>> = { internal: 1, internal_local: 2, external: 3, external_local: 4 };
 const stickyMajor = 0x10;
 const hashedMajors: Readonly<Record<Hashed, number>> = { connection: 0x20, client: 0x30 };
+const directMajor = 0x20;
 
 /** The class of a frontend without any backend. */
 export const rejectClass = '5:0';
@@ -21,9 +22,12 @@ export function classOf(kind: Kind, sticky: boolean, slots: number): string {
   return `${(majors[kind] + (sticky ? stickyMajor : 0)).toString(16)}:${slots.toString(16)}`;
 }
 
-/** The class of an external frontend whose slot is a hash of the packet's source. `slots` is one of `slotTableSizes`. */
-export function hashedClass(hashed: Hashed, slots: number): string {
-  return `${(majors.external + hashedMajors[hashed]).toString(16)}:${slots.toString(16)}`;
+/**
+ * The class of an external frontend whose slot is a hash of the packet's source. `slots` is one of `slotTableSizes`; `direct`: with
+ * direct server return.
+ */
+export function hashedClass(hashed: Hashed, slots: number, direct: boolean): string {
+  return `${(majors.external + hashedMajors[hashed] + (direct ? directMajor : 0)).toString(16)}:${slots.toString(16)}`;
 }
 
 /** A slot, 0..16380; also the class in the local maps, where only the number of slots counts. */

@@ -22,11 +22,18 @@ export class SharedElements {
     return this.#users.get(identity);
   }
 
-  /** One more owner has these. Those of one frontend alone are not remembered. */
-  use(element: Element): void {
-    if (isOfOneFrontend(element.set)) return;
+  /** One more owner has it. How many do now; 1 for those of one frontend, which are not remembered. */
+  use(element: Element): number {
+    if (isOfOneFrontend(element.set)) return 1;
     const identity = elementIdentity(element);
-    this.#users.set(identity, { element, users: (this.#users.get(identity)?.users ?? 0) + 1 });
+    const users = (this.#users.get(identity)?.users ?? 0) + 1;
+    this.#users.set(identity, { element, users });
+    return users;
+  }
+
+  /** Nobody has it. */
+  forget(identity: string): void {
+    this.#users.delete(identity);
   }
 
   /** Records a planned difference, after the kernel has committed it. */
@@ -43,6 +50,8 @@ export class Difference {
   /** To be deleted first; a map element whose value changes is in both lists. */
   readonly deletes = new ElementList();
   readonly adds = new ElementList();
+  /** To be deleted by a transaction after that: the pod of a packet that was translated before it still counts until it has left. */
+  readonly laterDeletes = new ElementList();
   readonly #known: SharedElements;
   readonly #shared = new Map<string, { element: Element; users: number }>();
 
@@ -85,7 +94,7 @@ export class Difference {
     for (const [identity, { element, users }] of this.#shared) {
       const known = this.#known.get(identity)?.element;
       if (users > 0) this.#replace(known, element);
-      else if (known !== undefined) this.deletes.push(known);
+      else if (known !== undefined) (known.set === 'hairpins' ? this.laterDeletes : this.deletes).push(known);
     }
     return this;
   }

@@ -20,8 +20,14 @@ export class ElementList implements Iterable<Element> {
   }
 
   push({ family, set, key, value }: Element): void {
-    this.packed(family, set).push(key, value);
+    let families = this.#sets.get(set);
+    if (families === undefined) this.#sets.set(set, (families = {}));
+    (families[family] ??= new PackedSet(family, set)).push(key, value);
     this.#size++;
+  }
+
+  packed(family: Family, set: SetName): PackedSet | undefined {
+    return this.#sets.get(set)?.[family];
   }
 
   /** Set by set, in the order in which each was met first. */
@@ -34,12 +40,6 @@ export class ElementList implements Iterable<Element> {
 
   *[Symbol.iterator](): Generator<Element> {
     for (const packed of this.packedSets()) for (let index = 0; index < packed.length; index++) yield packed.at(index);
-  }
-
-  private packed(family: Family, set: SetName): PackedSet {
-    let families = this.#sets.get(set);
-    if (families === undefined) this.#sets.set(set, (families = {}));
-    return (families[family] ??= new PackedSet(family, set));
   }
 }
 
@@ -89,6 +89,18 @@ export class PackedSet {
     this.#octets.write(key, at, 'latin1');
     if (value !== '') this.#octets.write(value, at + this.keyLength, 'latin1');
     this.#length++;
+  }
+
+  /** Key and value of one element. */
+  record(index: number): Octets {
+    const start = index * this.recordLength;
+    return this.#octets.toString('latin1', start, start + this.recordLength);
+  }
+
+  /** The same elements in the same order. */
+  equals(other: PackedSet): boolean {
+    const end = this.#length * this.recordLength;
+    return this.#length === other.#length && this.#octets.compare(other.#octets, 0, end, 0, end) === 0;
   }
 
   at(index: number): Element {

@@ -2,7 +2,17 @@ import { addressFromBytes, formatAddress, parseAddress, type Address, type Famil
 import { formatPrefix, hostPrefix, maskedPrefix, parsePrefix } from '../../net/prefix.ts';
 import type { Element } from './elements.ts';
 import { allSets, fieldsLength, fieldLength, type Field, type SetName, type SetShape } from './layout.ts';
-import { addressOctets, classOctets, portOctets, protocolNumbers, protocolOctets, rangeOctets, type Octets } from './octets.ts';
+import {
+  addressOctets,
+  classOctets,
+  linkOctets,
+  markOctets,
+  portOctets,
+  protocolNumbers,
+  protocolOctets,
+  rangeOctets,
+  type Octets,
+} from './octets.ts';
 
 /** Elements in nft's words, for the nft command and for people: "192.0.2.1 . tcp . 80", "3:2". */
 
@@ -68,6 +78,10 @@ function fieldText(field: Field, first: Buffer, last: Buffer): string {
       return String(first.readUInt16BE());
     case 'class':
       return `${first.readUInt16LE(2).toString(16)}:${first.readUInt16LE(0).toString(16)}`;
+    case 'mark':
+      return `0x${first.readUInt32LE().toString(16).padStart(8, '0')}`;
+    case 'link':
+      return Array.from(first, (octet) => octet.toString(16).padStart(2, '0')).join(':');
   }
 }
 
@@ -119,5 +133,14 @@ function singleOctets(family: Family, field: Exclude<Field, 'source'>, text: str
     }
     case 'class':
       return classOctets(text);
+    case 'mark':
+      return markOctets(markOf(text));
+    case 'link':
+      return linkOctets(text);
   }
+}
+
+function markOf(text: string): number {
+  if (!/^0x[0-9a-f]{1,8}$/.test(text)) throw new RangeError(`no mark: ${text}`);
+  return Number(text);
 }

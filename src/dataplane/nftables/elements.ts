@@ -9,6 +9,7 @@ import {
   type SlotTable,
 } from '../../net/frontend.ts';
 import { comparePrefixes, prefix, prefixContains, withoutPrefix, type Prefix } from '../../net/prefix.ts';
+import { directReturnElements, directReturnNodeElements } from '../direct-return/elements.ts';
 import { affinityId, backendId, classNumber, classOf, hashedClass, rejectClass, slotsFor, slotText, type Kind } from './classid.ts';
 import { affinityLadder, type SetName } from './layout.ts';
 import { maximumSlots } from './limits.ts';
@@ -48,6 +49,8 @@ export function frontendElements(frontend: Frontend): FrontendElements {
   };
 
   if (match.kind === 'address' && frontend.scope === 'internal') add('cluster_ips', addressOctets(match.address));
+  if (match.kind === 'address' && frontend.echoFrom !== undefined)
+    add('echo', addressOctets(match.address), addressOctets(frontend.echoFrom));
   if (frontend.sourceRanges !== undefined) {
     const ranges = disjointPrefixes(frontend.sourceRanges, family);
     if (!ranges.some((range) => range.length === 0)) {
@@ -70,7 +73,10 @@ export function frontendElements(frontend: Frontend): FrontendElements {
     addRemembered(add, view.backendsLocal, key, local);
   }
   if (slots === undefined) addBackends(add, view.backends, key, usable);
-  else addSlots(add, view.backends, key, usable, slots);
+  else {
+    addSlots(add, view.backends, key, usable, slots);
+    for (const direct of directReturnElements(frontend, key, slotOctets)) add(direct.set, direct.key, direct.value);
+  }
   if (local.length > 0) {
     add(view.frontendsLocal, key, classOctets(slotText(slotsFor(local.length))));
     addBackends(add, view.backendsLocal, key, local);
@@ -102,6 +108,7 @@ export function nodeElements(node: NodeForwarding): readonly Element[] {
       add({ family, set: 'unmasqueraded', key: rangeOctets(prefix) });
     for (const prefix of disjointPrefixes(node.servicePrefixes, family)) add({ family, set: 'service_prefixes', key: rangeOctets(prefix) });
   }
+  for (const element of directReturnNodeElements(node)) add(element);
   return [...elements.values()];
 }
 
@@ -172,7 +179,7 @@ const slotOctets = (slot: number): Octets => (slots[slot] ??= classOctets(slotTe
 
 function classOfFrontend(frontend: Frontend, drawn: number): string {
   const { slots, affinity } = frontend;
-  if (slots !== undefined) return hashedClass(slots.hashed, slots.backendOf.length);
+  if (slots !== undefined) return hashedClass(slots.hashed, slots.backendOf.length, frontend.directReturn !== undefined);
   return classOf(kindOf(frontend), affinity !== undefined, drawn);
 }
 
@@ -199,6 +206,7 @@ export function frontendProblem(frontend: Frontend): string | undefined {
   if (match.kind === 'nodePort' && frontend.scope === 'internal') return 'a NodePort is external';
   const problem = frontend.slots === undefined ? undefined : slotsProblem(frontend, frontend.slots);
   if (problem !== undefined) return problem;
+  if (frontend.echoFrom !== undefined && frontend.echoFrom.family !== family) return 'echo is answered by the other address family';
   for (const backend of [...frontend.backends, ...frontend.localBackends]) {
     if (backend.address.family !== family) return `backend ${formatAddress(backend.address)} is of the other address family`;
     if (!isPort(backend.port)) return `backend port ${backend.port} is outside 1..65535`;

@@ -53,8 +53,11 @@ export interface NftExecutor {
   run(transaction: Transaction): Promise<void>;
   /** Removes both tables, whatever is in them, if they are there. */
   removeTables(): Promise<void>;
-  /** Our table of that family compared with its skeleton; undefined: there is none. */
-  readTable(skeleton: Skeleton): Promise<TableListing | undefined>;
+  /**
+   * Our table of that family compared with its skeleton; undefined: there is none. `likely`: the elements that are probably in it,
+   * which makes a large one quicker to read.
+   */
+  readTable(skeleton: Skeleton, likely?: () => Promise<ElementList>): Promise<TableListing | undefined>;
   /** Starts to follow changes of our tables. Ends by itself only on failure. */
   monitor(events: MonitorEvents): Monitor;
   /** Nothing is called afterwards; the tables stay. */

@@ -4,7 +4,7 @@ import type { Frontend } from '../../net/frontend.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
-import { divideFound } from './adoption.ts';
+import { divideFound, nothingFound, wantedBy, type Wanted } from './adoption.ts';
 import { Difference, SharedElements } from './diff.ts';
 import { ElementList } from './element-list.ts';
 import { OutcomeUnknown, type NftExecutor } from './executor.ts';
@@ -12,7 +12,7 @@ import { families } from './layout.ts';
 import { elementsPerTransaction } from './limits.ts';
 import type { Skeleton } from './skeleton.ts';
 import { elementsOf, frontendOf, type Target } from './target.ts';
-import { Turn } from './turn.ts';
+import { Turn } from '../../system/turn.ts';
 
 /** The owner of the elements that are not a frontend's. */
 export const nodeOwner = 'node';
@@ -77,32 +77,33 @@ export class KernelTable {
 
   /** Reads the kernel and brings it to exactly `targets`: an intact table is changed element by element, another one replaced. */
   async synchronise(skeletonOf: (family: Family) => Skeleton, targets: ReadonlyMap<string, Target>): Promise<CommitResult> {
-    const found = new ElementList();
+    const found: ElementList[] = [];
     const creation: Skeleton[] = [];
     const revisions: number[] = [];
     let existed = true;
     let replaces = false;
+    const turn = new Turn(this.#clock);
+    let wanted: Promise<Wanted> | undefined;
+    const want = (): Promise<Wanted> => (wanted ??= wantedBy(targets, turn));
     for (const family of families) {
-      const wanted = skeletonOf(family);
-      const listing = await this.#executor.readTable(wanted);
+      const table = skeletonOf(family);
+      const listing = await this.#executor.readTable(table, async () => (await want()).elements);
       existed &&= listing !== undefined;
       if (listing?.intact === true) {
-        for (const element of listing.elements) found.push(element);
+        found.push(listing.elements);
         revisions.push(...listing.revisions);
       } else {
         replaces ||= listing !== undefined;
         this.#log.info({ family, existed: listing !== undefined }, 'nftables table is created');
-        creation.push(wanted);
+        creation.push(table);
       }
     }
     this.#adopted ??= existed;
-    const shared = new SharedElements();
-    const { owned, rest } = await divideFound(found, targets, shared, new Turn(this.#clock));
+    const { shared, owned, rest } = found.length === 0 ? nothingFound(targets) : await divideFound(found, await want(), targets, turn);
     const previous = this.#present;
     this.#present = new Map(targets);
     for (const [owner, elements] of owned) this.#present.set(owner, { elements });
     this.#present.set(adoptedOwner, { elements: rest });
-    for (const element of rest) shared.use(element);
     this.#shared = shared;
     this.#revisions = revisions;
     const changes: Change[] = [{ owner: adoptedOwner, target: undefined }];
@@ -172,7 +173,8 @@ export class KernelTable {
 
   /** One transaction; false: the kernel refuses it, and nothing has changed. */
   async #attempt(changes: readonly Change[], difference: Difference, creation: readonly Skeleton[], run: Run): Promise<boolean> {
-    if (creation.length + difference.size > 0) {
+    const { deletes, adds, laterDeletes } = difference;
+    if (creation.length + deletes.size + adds.size > 0) {
       try {
         await this.#transaction(creation, difference);
       } catch (error) {
@@ -180,6 +182,10 @@ export class KernelTable {
         run.error = error.message;
         return false;
       }
+      run.transactions++;
+    }
+    if (laterDeletes.size > 0) {
+      await this.#deleteLater(laterDeletes);
       run.transactions++;
     }
     this.#shared.record(difference);
@@ -191,6 +197,16 @@ export class KernelTable {
       else this.#present.set(owner, target);
     }
     return true;
+  }
+
+  /** The second part of an attempt. When it fails, half of the attempt has been made: as if nobody had heard of it. */
+  async #deleteLater(deletes: ElementList): Promise<void> {
+    try {
+      await this.#transaction([], { deletes, adds: new ElementList() });
+    } catch (error) {
+      if (!(error instanceof DataplaneError) || error.code !== 'failed') throw error;
+      throw new OutcomeUnknown(error.message, { cause: error });
+    }
   }
 
   /** What the changes from `start` on mean for the kernel, as many of them as make a transaction. */

@@ -7,7 +7,7 @@ export const families: readonly Family[] = [4, 6];
 export const tableFamily = (family: Family): 'ip' | 'ip6' => (family === 4 ? 'ip' : 'ip6');
 
 /** Raised with every change of the skeleton: a table of another version is replaced, one of this version adopted. */
-export const layoutVersion = 5;
+export const layoutVersion = 6;
 
 /** Interfaces of pods; they are in rules, as a set cannot hold the beginning of a name. */
 export interface PodInterfaces {
@@ -26,11 +26,12 @@ export function markerChain(masqueradeBit: number, { names, masqueraded }: PodIn
   return `layout_${layoutVersion}_bit_${masqueradeBit}${pods}`;
 }
 
-/** One part of a key or of a value. `address` is of the table's family, `source` is an address or prefix. */
-export type Field = 'address' | 'source' | 'protocol' | 'port' | 'class';
+/** One part of a key or of a value. `address` is of the table's family, `source` is an address or prefix, `link` that of a network card. */
+export type Field = 'address' | 'source' | 'protocol' | 'port' | 'class' | 'mark' | 'link';
 
-/** Octets of a field in a key or value of several: a multiple of four. No set of ours has a protocol or a port by itself. */
+/** Octets of a field in a key or value of several: a multiple of four. No set of ours has a protocol or a port by itself, or a link with others. */
 export function fieldLength(family: Family, field: Field): number {
+  if (field === 'link') return 6;
   return (field === 'address' || field === 'source') && family === 6 ? 16 : 4;
 }
 
@@ -77,12 +78,22 @@ export const setShapes = {
   affinity_ids: { key: frontend, value: ['class'] },
   nodeport_affinity_ids: { key: nodePort, value: ['class'] },
   cluster_ips: { key: ['address'] },
+  /** Who answers ICMP echo in the place of an address. */
+  echo: { key: ['address'], value: ['address'] },
   /** Where NodePorts are answered, as far as it is an address of the node. */
   nodeport_ips: { key: ['source'], interval: true },
   service_prefixes: { key: ['source'], interval: true },
   pod_prefixes: { key: ['source'], interval: true },
   /** Sources whose ClusterIP traffic is not masqueraded. */
   unmasqueraded: { key: ['source'], interval: true },
+  /** Direct server return: the addresses of its frontends. */
+  direct_addresses: { key: ['address'] },
+  /** Frontend and slot whose backend is on this node: it sees the client's address. */
+  direct_local: { key: [...frontend, 'class'] },
+  /** Frontend and slot whose backend is on another node, to the packet mark that leads there. */
+  passed_on: { key: [...frontend, 'class'], value: ['mark'] },
+  /** Other nodes: what comes from there was passed on already. */
+  node_links: { key: ['link'] },
   /** A local backend as source and destination: a connection of a pod to itself. */
   hairpins: { key: ['address', 'address', 'protocol', 'port'] },
   /** Frontends with source ranges, and who may use them. */
@@ -92,10 +103,22 @@ export const setShapes = {
   nodeport_allowed_sources: { key: [...nodePort, 'source'], interval: true },
 } as const satisfies Record<string, SetShape>;
 
-export type SetName = keyof typeof setShapes;
+/**
+ * TCP segments that fit into a tunnel: of an MTU, less the headers of VXLAN, of IP and of TCP. Rules are constant, so that a frontend has
+ * the first of these that is not above what fits. 1410 and 1370 are those of Ethernet; 536 and 1220 fit everywhere (RFC 9293 3.7.1).
+ */
+export const segmentLadder = [8_910, 8_870, 1_410, 1_370, 1_360, 1_320, 1_310, 1_270, 1_220, 536] as const;
+export type SegmentSize = (typeof segmentLadder)[number];
+
+/** Direct server return: the addresses whose clients are told to send segments of this size at most. */
+export type SegmentSet = `segment_${SegmentSize}`;
+export type SetName = keyof typeof setShapes | SegmentSet;
 
 /** Every churning set of one table with its shape. */
-export const allSets: ReadonlyMap<SetName, SetShape> = new Map(Object.entries(setShapes) as [SetName, SetShape][]);
+export const allSets: ReadonlyMap<SetName, SetShape> = new Map<SetName, SetShape>([
+  ...(Object.entries(setShapes) as [SetName, SetShape][]),
+  ...segmentLadder.map((size): [SetName, SetShape] => [`segment_${size}`, { key: ['address'] }]),
+]);
 
 /** Sets whose keys begin with the fields of a frontend, with the number of these fields: their elements are of that frontend alone. */
 const frontendFields: ReadonlyMap<SetName, number> = new Map(

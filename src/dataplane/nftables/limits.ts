@@ -27,8 +27,15 @@ export const maximumAttempts = 5;
 /** Milliseconds after the first such attempt; after the second it is twice as long, and so on. */
 export const attemptPause = 20;
 
-/** Milliseconds of work on many elements, after which the event loop has its turn. */
-export const turnMilliseconds = 8;
+/** Elements of a set above which the kernel is asked for those that are wanted, as far as it tells their number (Linux 6.16). */
+export const maximumListedElements = 131_072;
+
+/** Keys in one such request, and requests in one datagram: the answers have to fit into the socket's buffer. */
+export const keysPerRequest = 1_000;
+export const requestsAtOnce = 16;
+
+/** Keys that the kernel does not have, after which the set is listed after all. */
+export const maximumMissingKeys = 1_000;
 
 /** Elements of a transaction of ours whose events are listened to; of a larger one the number is compared. */
 export const maximumHeardElements = 10_000;

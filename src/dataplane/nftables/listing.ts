@@ -110,6 +110,10 @@ function readField(part: unknown, field: Field): string | undefined {
       return protocols[String(part)];
     case 'port':
       return typeof part === 'number' ? String(part) : undefined;
+    case 'mark':
+      return typeof part === 'number' ? `0x${part.toString(16)}` : undefined;
+    case 'link':
+      return typeof part === 'string' ? part : undefined;
     case 'class':
       // TC_H_UNSPEC and TC_H_ROOT have names.
       return part === 'none' ? '0:0' : part === 'root' ? 'ffff:ffff' : typeof part === 'string' ? classText(part) : undefined;

@@ -1,12 +1,15 @@
 import { ok as assert } from 'node:assert';
-import type { NodeForwarding, ServiceForwarding } from '../../net/frontend.ts';
+import type { Address } from '../../net/address.ts';
+import type { Frontend, NodeForwarding, ServiceForwarding } from '../../net/frontend.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
-import { conntrackCommand } from '../conntrack/conntrack-command.ts';
+import { Turn } from '../../system/turn.ts';
 import { kindText, staleFlows, strayFinder, type ConntrackCleaner, type StaleFlows } from '../conntrack/conntrack-cleaner.ts';
 import { DataplaneError, type ApplyResult, type Dataplane, type ForwardingChanges, type QuarantinedFrontend } from '../dataplane.ts';
-import { ipCommand } from '../routes/ip-command.ts';
+import { DirectReturn, type DirectReturnLacks } from '../direct-return/direct-return.ts';
+import type { IngressTable } from '../direct-return/ingress-set.ts';
+import type { PathTable } from '../direct-return/paths.ts';
 import type { RouteTable } from '../routes/unreachable-routes.ts';
 import { UnreachableSet } from '../routes/unreachable-set.ts';
 import { DesiredFrontends } from './desired.ts';
@@ -15,26 +18,18 @@ import type { NftExecutor } from './executor.ts';
 import { KernelTable, nodeOwner, type CommitResult } from './kernel-table.ts';
 import { markerChain, type PodInterfaces } from './layout.ts';
 import { maximumConntrackQueue, repairDelay, repairInterval, repairRetry, retriesPerBatch } from './limits.ts';
-import { nftCommand } from './nft-command.ts';
 import { skeleton } from './skeleton.ts';
-import type { Target } from './target.ts';
-import { Turn } from './turn.ts';
+import { frontendOf, type Target } from './target.ts';
 import { watchRuleset } from './watch.ts';
 
 export interface NftablesPorts {
   readonly executor: NftExecutor;
   readonly routes: RouteTable;
   readonly conntrack: ConntrackCleaner;
+  readonly paths: PathTable;
+  readonly ingress: IngressTable;
   readonly clock: Clock;
   readonly log: Log;
-}
-
-/**
- * The ports that drive this machine's kernel through nft, ip and conntrack, found in PATH. `commandPrefix`, such as
- * ['ip', 'netns', 'exec', 'node1'], goes before each command.
- */
-export function commandPorts(clock: Clock, log: Log, commandPrefix: readonly string[] = []): NftablesPorts {
-  return { executor: nftCommand(commandPrefix), routes: ipCommand(commandPrefix), conntrack: conntrackCommand(commandPrefix), clock, log };
 }
 
 /**
@@ -45,6 +40,7 @@ export class NftablesDataplane implements Dataplane {
   readonly #ports: NftablesPorts;
   readonly #kernel: KernelTable;
   readonly #unreachable: UnreachableSet;
+  readonly #direct: DirectReturn;
   readonly #desired = new DesiredFrontends();
   /** What was asked for since the latest batch began. */
   #incoming = new Map<string, ServiceForwarding | undefined>();
@@ -58,6 +54,8 @@ export class NftablesDataplane implements Dataplane {
   #flowsUnknown = false;
   #node: NodeForwarding | undefined;
   #nodeTouched = false;
+  /** What of frontends with direct server return is passed on may have changed. */
+  #pathsTouched = false;
   /** False: the kernel's state is unknown, the next batch begins with reading it. */
   #synchronised = false;
   /** The work before this has ended, well or not. */
@@ -75,6 +73,7 @@ export class NftablesDataplane implements Dataplane {
     this.#ports = ports;
     this.#kernel = new KernelTable(ports.executor, ports.clock, ports.log);
     this.#unreachable = new UnreachableSet(ports, (what) => this.#wasRepaired(what));
+    this.#direct = new DirectReturn(ports, { repaired: (what) => this.#wasRepaired(what), changed: () => this.#pathsChanged() });
   }
 
   get adopted(): boolean {
@@ -111,16 +110,22 @@ export class NftablesDataplane implements Dataplane {
     this.#incomingIsAll = true;
     await this.#enqueue(async () => {
       await this.#stopWatching();
-      await this.#takeIncoming();
+      const gone = await this.#takeIncoming();
       this.#refused.clear();
       this.#synchronised = false;
       await this.#kernel.remove();
+      await this.#direct.setNode(undefined);
+      await this.#direct.committed([...gone].map((key) => [key, undefined]));
       this.#cleared = true;
     });
   }
 
   setUnreachable(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
     return this.#unreachable.set(prefixes);
+  }
+
+  probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnLacks> {
+    return this.#direct.probe(interfaces, tunnels);
   }
 
   onFailure(listener: (error: DataplaneError) => void): void {
@@ -140,6 +145,7 @@ export class NftablesDataplane implements Dataplane {
     await this.#stop();
     await this.#kernel.remove();
     await this.#unreachable.remove();
+    await this.#direct.remove();
     this.#closePorts();
     this.#synchronised = false;
   }
@@ -162,6 +168,7 @@ export class NftablesDataplane implements Dataplane {
     await this.#stopWatching();
     await this.#tail.catch(() => undefined);
     await this.#unreachable.close();
+    await this.#direct.close();
     await this.#cleaning;
   }
 
@@ -192,6 +199,7 @@ export class NftablesDataplane implements Dataplane {
       await this.#synchronise();
       return;
     }
+    if (nodeTouched) await this.#direct.setNode(this.#node?.directReturn);
     const retries = [...this.#refused.keys()].filter((key) => !touched.has(key)).slice(0, retriesPerBatch);
     const targets = new Map<string, Target | undefined>();
     if (nodeTouched) targets.set(nodeOwner, this.#nodeTarget());
@@ -201,6 +209,7 @@ export class NftablesDataplane implements Dataplane {
     try {
       this.#finish([...targets.keys()], await this.#kernel.commit(targets));
       if (again.size > 0) this.#finish([...again.keys()], await this.#kernel.commit(again));
+      await this.#direct.committed(frontendsOf(targets));
     } catch (error) {
       // Even an empty transaction failed: somebody has taken our tables away, or nothing works. Reading tells which.
       this.#synchronised = false;
@@ -222,6 +231,8 @@ export class NftablesDataplane implements Dataplane {
       for (const key of this.#desired.set(service, forwarding)) touched.add(key);
       if (turn.isOver) await turn.end();
     }
+    if (this.#pathsTouched) for (const key of this.#desired.keys()) if (this.#desired.get(key)?.frontend.directReturn) touched.add(key);
+    this.#pathsTouched = false;
     return touched;
   }
 
@@ -230,6 +241,7 @@ export class NftablesDataplane implements Dataplane {
     // From now on: who asks for another reading while this one goes on gets one.
     this.#synchronised = true;
     try {
+      await this.#direct.setNode(this.#node.directReturn);
       const targets = new Map<string, Target>([[nodeOwner, this.#nodeTarget()]]);
       this.#refused.clear();
       await this.#addTargets(this.#desired.keys(), targets);
@@ -238,6 +250,7 @@ export class NftablesDataplane implements Dataplane {
       const result = await this.#kernel.synchronise((family) => skeleton(family, masqueradeBit, pods), targets);
       this.#flowsUnknown = true;
       this.#finish([], result);
+      await this.#direct.committed(frontendsOf(targets));
       return result;
     } catch (error) {
       this.#synchronised = false;
@@ -256,9 +269,16 @@ export class NftablesDataplane implements Dataplane {
         continue;
       }
       const problem = frontendProblem(frontend);
-      if (problem === undefined) targets.set(key, { frontend });
+      if (problem === undefined) targets.set(key, { frontend: this.#direct.adapted(frontend) });
       else this.#refused.set(key, problem);
     }
+  }
+
+  /** Other nodes can be reached, or no longer: what is passed on is another part of the packets. */
+  #pathsChanged(): void {
+    this.#pathsTouched = true;
+    if (this.#closed || this.#node === undefined) return;
+    this.#flush().catch((error: unknown) => this.#ports.log.warn({ error: String(error) }, 'changed paths are not in the tables yet'));
   }
 
   #nodeTarget(): Target {
@@ -358,6 +378,10 @@ export class NftablesDataplane implements Dataplane {
     this.#tail = result.catch(() => undefined);
     return result;
   }
+}
+
+function* frontendsOf(targets: ReadonlyMap<string, Target | undefined>): Generator<[string, Frontend | undefined]> {
+  for (const [key, target] of targets) if (key !== nodeOwner) yield [key, frontendOf(target)];
 }
 
 function podInterfacesOf({ podInterfaces, masqueradeAll }: NodeForwarding): PodInterfaces {

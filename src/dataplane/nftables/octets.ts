@@ -39,8 +39,18 @@ export function portOctets(port: number): Octets {
 
 /** A class, a slot or a backend's id as classid.ts writes them, "3:2", in the byte order of the machine. */
 export function classOctets(text: string): Octets {
-  const value = classNumber(text);
-  return String.fromCharCode(value & 0xff, (value >>> 8) & 0xff, (value >>> 16) & 0xff, value >>> 24);
+  return markOctets(classNumber(text));
+}
+
+/** A packet mark, in the byte order of the machine. */
+export function markOctets(mark: number): Octets {
+  return String.fromCharCode(mark & 0xff, (mark >>> 8) & 0xff, (mark >>> 16) & 0xff, mark >>> 24);
+}
+
+/** "02:00:00:00:00:01" */
+export function linkOctets(text: string): Octets {
+  if (!/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/.test(text)) throw new RangeError(`no link address: ${text}`);
+  return String.fromCharCode(...text.split(':').map((octet) => Number.parseInt(octet, 16)));
 }
 
 function wordOctets(word: number): Octets {

@@ -1,9 +1,14 @@
+import { conntrackCommand } from '../conntrack/conntrack-command.ts';
 import { conntrackNetlink } from '../conntrack/conntrack-netlink.ts';
+import { ipPaths } from '../direct-return/ip-paths.ts';
+import { nftIngress } from '../direct-return/nft-ingress.ts';
+import { ipCommand } from '../routes/ip-command.ts';
 import { routeNetlink } from '../routes/route-netlink.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { netlinkExecutor } from './netlink/netlink-executor.ts';
-import { commandPorts, type NftablesPorts } from './nftables.ts';
+import { nftCommand } from './nft-command.ts';
+import type { NftablesPorts } from './nftables.ts';
 
 /** Another network namespace than this process's: its file for sockets, and the words that go before a command. */
 export interface Namespace {
@@ -22,6 +27,22 @@ export interface MachineOptions {
   /** Nobody else can change the tables: see NetlinkExecutorOptions. By the nft command they never belong to anybody. */
   readonly own: boolean;
   readonly namespace?: Namespace;
+}
+
+/**
+ * The ports that drive this machine's kernel through nft, ip and conntrack, found in PATH. `commandPrefix`, such as
+ * ['ip', 'netns', 'exec', 'node1'], goes before each command.
+ */
+export function commandPorts(clock: Clock, log: Log, commandPrefix: readonly string[] = []): NftablesPorts {
+  return {
+    executor: nftCommand(commandPrefix),
+    routes: ipCommand(commandPrefix),
+    conntrack: conntrackCommand(commandPrefix),
+    paths: ipPaths(commandPrefix),
+    ingress: nftIngress(commandPrefix),
+    clock,
+    log,
+  };
 }
 
 /** The ports that drive this machine's kernel: netlink where this machine has FFI, otherwise the commands nft, ip and conntrack. */

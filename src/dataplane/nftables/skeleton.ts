@@ -14,6 +14,7 @@ import {
   type Field,
   type PodInterfaces,
 } from './layout.ts';
+import { directReturnChains } from '../direct-return/chains.ts';
 import { maximumAffinityClients } from './limits.ts';
 
 /** The constant part of one table: chains in order of creation with their rules, sets and constant verdict maps. */
@@ -35,6 +36,7 @@ export interface Chain {
 /**
  * How a packet travels (kube-proxy's semantics, nftables mode):
  *
+ * - before connection tracking: what belongs to another node by direct server return is passed on (../direct-return/chains.ts);
  * - before translation: source ranges;
  * - nat prerouting and output: the class of the frontend chooses a chain by kind, which marks for masquerade, draws a slot
  *   and delivers to the backend of that slot;
@@ -78,6 +80,7 @@ export function skeleton(family: Family, masqueradeBit: number, pods = noPodInte
       ...views.flatMap((view) => deliveryChains(ip, view)),
       ...kindChains(views[0] ?? addressView(ip), podMatches, requestMasquerade, kinds),
       ...kindChains(views[1] ?? nodePortView(ip), podMatches, requestMasquerade, ['external', 'external_local']),
+      ...directReturnChains(ip, addressView(ip).key, podMatches, requestMasquerade),
       ...rememberChains(ip),
       ...hookChains(ip, podMatches, mark),
     ]),
@@ -121,7 +124,13 @@ function hashRule(ip: 'ip' | 'ip6', hashed: Hashed, slots: number): string {
   return `meta priority set jhash ${source} mod ${slots} seed 0x${hashSeed.toString(16)}`;
 }
 
-/** From the class to the backend: any or local, with and without session affinity. Undelivered packets come back. */
+/**
+ * From the class to the backend: any or local, with and without session affinity. Undelivered packets come back.
+ *
+ * Each lookup of a packet sees a whole transaction or nothing of it, but another lookup may see the next one: a slot that
+ * was drawn among three is not there when there are two. Conntrack would keep what becomes of this packet for all that
+ * follow, so it is drawn for once more, with the class that counts now.
+ */
 function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
   const { prefix, key } = view;
   const remembered = affinityKey(ip);
@@ -134,7 +143,10 @@ function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
     chains.push(
       [deliver, { rules: [backends] }],
       // The class is already in the register, unless it is the local view that counts.
-      [`${prefix}balance${local}`, { rules: [local === '' ? 'meta priority vmap @draws' : draw, `goto ${deliver}`] }],
+      [
+        `${prefix}balance${local}`,
+        { rules: [local === '' ? 'meta priority vmap @draws' : draw, `jump ${deliver}`, draw, `goto ${deliver}`] },
+      ],
       [
         `${prefix}balance${local}_sticky`,
         {
@@ -144,6 +156,8 @@ function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
             // Back here: a new client, or its backend is gone. "update" would keep what is remembered, so forget it first.
             identify,
             `delete @${affinityMap} { ${remembered} : meta priority }`,
+            draw,
+            `jump ${deliver}`,
             draw,
             `goto ${deliver}`,
           ],
@@ -200,6 +214,8 @@ function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: strin
         rules: [
           `meta priority set ${key} map @frontends meta priority vmap @kinds`,
           `${ip} daddr @nodeport_ips fib daddr type local meta priority set ${nodePortView(ip).key} map @nodeports meta priority vmap @nodeport_kinds`,
+          // Delivered to the node itself: the address need not be one of its own for that.
+          `${ip === 'ip' ? 'icmp' : 'icmpv6'} type echo-request dnat to ${ip} daddr map @echo`,
         ],
       },
     ],
@@ -288,7 +304,11 @@ function kindVerdicts(prefix: string, of: readonly Kind[]): ReadonlyMap<string, 
       for (const slots of slotCounts) verdicts.set(classOf(kind, sticky, slots), `goto ${prefix}${kind}${sticky ? '_sticky' : ''}`);
     }
   }
-  if (prefix === '') for (const [hashed, slots] of hashedSlots) verdicts.set(hashedClass(hashed, slots), 'goto external');
+  if (prefix !== '') return verdicts;
+  for (const [hashed, slots] of hashedSlots) {
+    verdicts.set(hashedClass(hashed, slots, false), 'goto external');
+    verdicts.set(hashedClass(hashed, slots, true), 'goto external_direct');
+  }
   return verdicts;
 }
 
@@ -301,7 +321,8 @@ function drawVerdicts(): ReadonlyMap<string, string> {
       for (const sticky of [false, true]) verdicts.set(classOf(kind, sticky, slots), `jump draw_${slots}`);
     }
   }
-  for (const [hashed, slots] of hashedSlots) verdicts.set(hashedClass(hashed, slots), `jump hash_${hashed}_${slots}`);
+  for (const [hashed, slots] of hashedSlots)
+    for (const direct of [false, true]) verdicts.set(hashedClass(hashed, slots, direct), `jump hash_${hashed}_${slots}`);
   return verdicts;
 }
 
@@ -324,6 +345,8 @@ function typeText(family: Family, fields: readonly Field[]): string {
     protocol: 'inet_proto',
     port: 'inet_service',
     class: 'classid',
+    mark: 'mark',
+    link: 'ether_addr',
   };
   return fields.map((field) => types[field]).join(' . ');
 }

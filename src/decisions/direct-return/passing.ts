@@ -3,7 +3,7 @@ import type { DirectReturnReport } from '../../model/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import { compareAddresses, type Address, type Family } from '../../net/address.ts';
-import type { DirectReturnNode, Passing, PassingTarget } from '../../net/direct-return.ts';
+import { tunnelOverhead, type DirectReturnNode, type Passing, type PassingTarget } from '../../net/direct-return.ts';
 import { prefixContains } from '../../net/prefix.ts';
 
 /**
@@ -67,4 +67,21 @@ export function addressesOf(snapshot: Snapshot, name: string): Address[] {
   const internalIPs = snapshot.nodes.get(name)?.internalIPs ?? [];
   const families: readonly Family[] = [4, 6];
   return families.flatMap((family) => internalIPs.find((address) => address.family === family) ?? []);
+}
+
+/** Of IP and TCP without options. */
+const headers = { 4: 40, 6: 60 } as const;
+
+/** The largest TCP segment that the tunnels to this node carry; undefined: nobody passes packets on to it through one. */
+export function segmentThroughTunnels(snapshot: Snapshot, name: string, family: Family): number | undefined {
+  const own = addressesOf(snapshot, name).find((address) => address.family === family);
+  if (own === undefined || snapshot.nodeStates.get(name)?.directReturn?.receives.includes('vxlan') !== true) return undefined;
+  let least: number | undefined;
+  for (const [other, { directReturn }] of snapshot.nodeStates) {
+    if (other === name || directReturn === undefined) continue;
+    const way = passingTo(snapshot, other, name, own);
+    if (!('passing' in way) || way.passing.routed !== 'vxlan') continue;
+    least = Math.min(least ?? Number.POSITIVE_INFINITY, (directReturn.mtu ?? 1500) - tunnelOverhead[family] - headers[family]);
+  }
+  return least;
 }

@@ -5,8 +5,8 @@ import type { Service } from '../../model/service.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { Passing } from '../../net/direct-return.ts';
-import type { Frontend } from '../../net/frontend.ts';
-import { addressesOf, passingTo } from './passing.ts';
+import { frontendFamily, type Frontend } from '../../net/frontend.ts';
+import { addressesOf, passingTo, segmentThroughTunnels } from './passing.ts';
 
 export interface DirectReturnPlan {
   readonly frontends: readonly Frontend[];
@@ -28,7 +28,11 @@ export function planDirectReturn(snapshot: Snapshot, service: Service, nodeName:
   if (snapshot.nodeStates.get(nodeName)?.directReturn === undefined)
     return { frontends, reasons: [reason('DirectReturnNotReported', { node: nodeName })] };
   const { passing, reasons } = passingOf(snapshot, service, nodeName);
-  return { frontends: frontends.map((frontend) => (frontend.slots === undefined ? frontend : withPassing(frontend, passing))), reasons };
+  const sizes = new Map(service.ipFamilies.map((family) => [family, segmentThroughTunnels(snapshot, nodeName, family)]));
+  const direct = frontends.map((frontend) =>
+    frontend.slots === undefined ? frontend : withPassing(frontend, passing, sizes.get(frontendFamily(frontend.match))),
+  );
+  return { frontends: direct, reasons };
 }
 
 /** How packets get to the other nodes where the Service has endpoints, by text of their addresses. */
@@ -48,10 +52,10 @@ function passingOf(snapshot: Snapshot, service: Service, nodeName: string): { pa
   return { passing, reasons: [...reasons].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, why]) => why) };
 }
 
-function withPassing(frontend: Frontend, passing: ReadonlyMap<string, Passing>): Frontend {
+function withPassing(frontend: Frontend, passing: ReadonlyMap<string, Passing>, segmentSize: number | undefined): Frontend {
   const backends = frontend.backends.map((backend) => {
     const way = backend.local || backend.node === undefined ? undefined : passing.get(formatAddress(backend.node));
     return way === undefined ? backend : { ...backend, passing: way };
   });
-  return { ...frontend, backends, directReturn: true };
+  return { ...frontend, backends, directReturn: segmentSize === undefined ? {} : { segmentSize } };
 }

@@ -1,7 +1,7 @@
 import type { DirectReturnMode } from '../../model/configuration.ts';
 import type { DirectReturnReport } from '../../model/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import { formatAddress, parseAddressLeniently, sameAddress, type Address, type Family } from '../../net/address.ts';
+import { bitsOf, formatAddress, parseAddressLeniently, sameAddress, type Address, type Family } from '../../net/address.ts';
 import { passingWays, tunnelOverhead, type PassingWay } from '../../net/direct-return.ts';
 import type { HostFilter } from '../../net/host-filter.ts';
 import { formatPrefix, maskedPrefix, type Prefix } from '../../net/prefix.ts';
@@ -44,6 +44,7 @@ export function directReturnPreflight(mode: DirectReturnMode, facts: DirectRetur
   const links = linksOf(facts);
   const names = [...new Set(links.map(({ name }) => name))].toSorted();
   const onLink = links.length > 0;
+  const mtus = [...new Set(ownInterfaces(facts).map(({ name }) => name))].flatMap((name) => facts.mtu.get(name) ?? []);
   const strict = names.filter((name) => facts.strict.has(name));
   if (!onLink && (mode === 'l2' || mode === 'route')) {
     reasons.push(reason('DirectReturnNotOnLink', { addresses: facts.addresses.map(formatAddress).join(', ') || 'the node', mode }));
@@ -75,9 +76,23 @@ export function directReturnPreflight(mode: DirectReturnMode, facts: DirectRetur
       networks: unique(links.map(({ network }) => network)),
       linkAddresses: [...new Set(facts.interfaces.flatMap(({ linkAddress }) => (isReal(linkAddress) ? [linkAddress] : [])))].toSorted(),
       interfaces: names,
+      ...(mtus.length === 0 ? {} : { mtu: Math.min(...mtus) }),
     },
     reasons,
   };
+}
+
+interface OwnInterface extends HostInterface {
+  /** That of the node which the interface has. */
+  readonly own: Address;
+}
+
+function ownInterfaces({ addresses, interfaces }: DirectReturnFacts): OwnInterface[] {
+  return interfaces.flatMap((each): OwnInterface[] => {
+    const address = parseAddressLeniently(each.address);
+    const own = address.ok ? addresses.find((candidate) => sameAddress(candidate, address.value)) : undefined;
+    return own === undefined ? [] : [{ ...each, own }];
+  });
 }
 
 interface Link {
@@ -86,26 +101,19 @@ interface Link {
 }
 
 /** The interfaces with the node's own addresses, where these are in a network with room for others. */
-function linksOf({ addresses, interfaces }: DirectReturnFacts): Link[] {
-  return interfaces.flatMap(({ name, address: text, length }): Link[] => {
-    const address = parseAddressLeniently(text);
-    if (!address.ok || !addresses.some((own) => sameAddress(own, address.value))) return [];
-    const isHost = length === (address.value.family === 4 ? 32 : 128);
-    return isHost ? [] : [{ name, network: maskedPrefix(address.value, length) }];
-  });
+function linksOf(facts: DirectReturnFacts): Link[] {
+  return ownInterfaces(facts).flatMap(({ name, own, length }): Link[] =>
+    length === bitsOf(own.family) ? [] : [{ name, network: maskedPrefix(own, length) }],
+  );
 }
 
 /** Whether packets of a useful size fit into the tunnels. Unknown sizes are not judged. */
-function roomInTunnel({ addresses, interfaces, mtu }: DirectReturnFacts, reasons: Reason[]): boolean {
+function roomInTunnel(facts: DirectReturnFacts, reasons: Reason[]): boolean {
   let fits = true;
-  for (const { name, address: text } of interfaces) {
-    const address = parseAddressLeniently(text);
-    if (!address.ok || !addresses.some((own) => sameAddress(own, address.value))) continue;
-    const { family } = address.value;
-    const octets = mtu.get(name);
-    if (octets === undefined) continue;
-    const needed = leastMtu[family] + tunnelOverhead[family];
-    if (octets >= needed) continue;
+  for (const { name, own } of ownInterfaces(facts)) {
+    const octets = facts.mtu.get(name);
+    const needed = leastMtu[own.family] + tunnelOverhead[own.family];
+    if (octets === undefined || octets >= needed) continue;
     reasons.push(reason('DirectReturnSmallPackets', { interface: name, mtu: octets, needed }));
     fits = false;
   }

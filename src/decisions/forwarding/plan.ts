@@ -17,6 +17,7 @@ import type { Snapshot } from '../../model/snapshot.ts';
 import { consistentHashing, slotTable, sortTargets, type ConsistentHashing } from './balancing.ts';
 import { planDirectReturn } from '../direct-return/plan.ts';
 import { chooseEndpoints, placeOf, targetsOf, type NodePlace, type Target } from './endpoints.ts';
+import { withIcmpEcho } from './icmp-echo.ts';
 import { whyExternalIPDenied } from './external-ips.ts';
 import { isInScope } from './scope.ts';
 import { whyNotServed } from './served.ts';
@@ -65,7 +66,12 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
   }
   const sorted = [...frontends].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, frontend]) => frontend);
   const { services } = snapshot.config;
-  const ours = sorted.filter((frontend) => isInScope(services, frontend));
+  const ours = withIcmpEcho(
+    snapshot,
+    service,
+    nodeName,
+    sorted.filter((frontend) => isInScope(services, frontend)),
+  );
   const elsewhere = sorted.filter((frontend) => !isInScope(services, frontend));
   const direct = planDirectReturn(snapshot, service, nodeName, ours);
   return { forwarding: { frontends: direct.frontends }, elsewhere, reasons: [...reasons, ...direct.reasons] };

@@ -1,7 +1,9 @@
+import type { ConntrackConfig } from '../../model/configuration.ts';
 import { parseAddressLeniently, type Family } from '../../net/address.ts';
 import { isCalled } from '../../net/interface-pattern.ts';
 import { prefixContains, type Prefix } from '../../net/prefix.ts';
 import type { HostInterface } from '../../system/host.ts';
+import { conntrackSettings } from './conntrack-settings.ts';
 
 /** A setting of the kernel that correct forwarding needs. */
 export interface KernelSetting {
@@ -32,6 +34,9 @@ export interface HostFacts {
   readonly peerInterfaces: readonly string[];
   readonly podPrefixes: readonly Prefix[];
   readonly podInterfaces?: readonly string[];
+  /** Absent: connection tracking is left as it is. */
+  readonly conntrack?: ConntrackConfig;
+  readonly cores: number;
 }
 
 /** In the order in which they are to be set. Settings that the kernel does not have are not missed: `read` says undefined. */
@@ -51,6 +56,7 @@ export function requiredSettings(facts: HostFacts): KernelSetting[] {
       '1',
       'a connection that routers move to this node in its middle is not picked up, and breaks',
     ),
+    ...(facts.conntrack === undefined ? [] : conntrackSettings(facts.conntrack, facts.cores)),
     {
       ...setting(
         'net/ipv4/conf/all/route_localnet',

@@ -1,8 +1,8 @@
 import { slotTableSizes, type SlotTableSize } from '../../net/frontend.ts';
 import { parseInterfacePattern } from '../../net/interface-pattern.ts';
 import { parsePrefix } from '../../net/prefix.ts';
-import { directReturnModes, type HeraldConfig, type ServicesScope } from '../configuration.ts';
-import { besideKubeProxyBit, clusterConfig, defaultConfig } from '../default-config.ts';
+import { directReturnModes, type ConntrackConfig, type HeraldConfig, type ServicesScope } from '../configuration.ts';
+import { besideKubeProxyBit, clusterConfig, defaultConfig, defaultConntrack } from '../default-config.ts';
 import { limits } from '../limits.ts';
 import { readMetadata } from './metadata.ts';
 import type { Fields } from './fields.ts';
@@ -21,11 +21,13 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
   const config = {
     podCIDRs: spec.parsedList('podCIDRs', limits.cidrs, parsePrefix),
     podInterfaces: spec.parsedList('podInterfaces', limits.podInterfaces, parseInterfacePattern),
+    icmpEcho: spec.boolean('icmpEcho') ?? defaultConfig.icmpEcho,
     masqueradeAll: spec.boolean('masqueradeAll') ?? defaultConfig.masqueradeAll,
     serviceCIDRs: spec.parsedList('serviceCIDRs', limits.cidrs, parsePrefix),
     nodePortAddresses: spec.parsedList('nodePortAddresses', limits.cidrs, parsePrefix),
     ...(serviceProxyName === undefined ? {} : { serviceProxyName }),
     sourceRangesEverywhere: spec.boolean('sourceRangesEverywhere') ?? defaultConfig.sourceRangesEverywhere,
+    ...(spec.has('conntrack') ? { conntrack: readConntrack(spec.object('conntrack')) } : {}),
     masqueradeBit: spec.integer('masqueradeBit', 0, 31) ?? (services === 'all' ? defaultConfig.masqueradeBit : besideKubeProxyBit),
     consistentHashing: spec.boolean('consistentHashing') ?? defaultConfig.consistentHashing,
     hashSlots: readHashSlots(spec),
@@ -47,4 +49,18 @@ function readHashSlots(spec: Fields): SlotTableSize {
   const size = slotTableSizes.find((size) => size === written);
   if (size === undefined) spec.problem('hashSlots', `is ${written}`, `write one of ${slotTableSizes.join(', ')}`);
   return size ?? defaultConfig.hashSlots;
+}
+
+/** The kernel's numbers are 32 bits, and times of a table are kept in hundredths of a second and less. */
+function readConntrack(fields: Fields): ConntrackConfig {
+  const number = (name: keyof ConntrackConfig, max: number): number => fields.integer(name, 0, max) ?? defaultConntrack[name];
+  const [connections, seconds] = [16_777_216, 2_000_000];
+  return {
+    maxPerCore: number('maxPerCore', connections),
+    min: number('min', connections),
+    tcpEstablishedSeconds: number('tcpEstablishedSeconds', seconds),
+    tcpCloseWaitSeconds: number('tcpCloseWaitSeconds', seconds),
+    udpSeconds: number('udpSeconds', seconds),
+    udpStreamSeconds: number('udpStreamSeconds', seconds),
+  };
 }

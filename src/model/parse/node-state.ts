@@ -45,7 +45,9 @@ function readDirectReturn(fields: Fields): DirectReturnReport {
     const written = new Set(fields.texts(name, limits.names));
     return of.filter((word) => written.has(word));
   };
+  const mtu = fields.integer('mtu', 68, 2 ** 31 - 1);
   return {
+    ...(mtu === undefined ? {} : { mtu }),
     receives: known('receives', ['link', 'vxlan']),
     passes: known('passes', passingWays),
     networks: fields.parsedList('networks', limits.nodeAddresses, parsePrefix),

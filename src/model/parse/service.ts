@@ -1,6 +1,6 @@
 import { formatAddress, parseAddressLeniently, type Address, type Family } from '../../net/address.ts';
 import { parsePrefixLeniently, type Prefix } from '../../net/prefix.ts';
-import { labels } from '../annotations.ts';
+import { annotations, labels } from '../annotations.ts';
 import { limits } from '../limits.ts';
 import type { Service } from '../service.ts';
 import { isLabelName, readMetadata } from './metadata.ts';
@@ -10,7 +10,7 @@ import { readIngress } from './ingress.ts';
 import { readBalancing } from './service-balancing.ts';
 import { readClusterAddresses } from './service-addresses.ts';
 import { readServicePorts } from './service-ports.ts';
-import { readDirectReturn } from './service-direct-return.ts';
+import { readSwitch } from './switch-annotation.ts';
 import { readRequest } from './service-request.ts';
 import { specialAddress } from './special-address.ts';
 
@@ -43,6 +43,8 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
   const balancing = readBalancing(fields, metadata?.annotations ?? {}, externalTrafficPolicy ?? 'Cluster');
   const ingress = readIngress(fields.object('status').object('loadBalancer'));
   if (metadata === undefined) return {};
+  const directReturn = readSwitch(fields, metadata.annotations, annotations.directReturn);
+  const icmpEcho = readSwitch(fields, metadata.annotations, annotations.icmpEcho);
   const proxy = metadata.labels[labels.serviceProxyName];
   return {
     object: {
@@ -62,7 +64,8 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
       ...(affinitySeconds === undefined ? {} : { affinitySeconds }),
       ...request,
       ...balancing,
-      ...readDirectReturn(fields, metadata.annotations),
+      ...(directReturn === undefined ? {} : { directReturn }),
+      ...(icmpEcho === undefined ? {} : { icmpEcho }),
       ...loadBalancer,
       healthCheckNodePort,
       ...(proxy === undefined ? {} : { serviceProxyName: proxy }),

@@ -35,7 +35,7 @@ export const hostReasons = {
     says: (d: { readonly program: string }) =>
       `there are rules of ${d.program} on this node, and HeraldConfig has services: all. Herald's come first, but source ranges, refusals and addresses of Services that have gone may still be kube-proxy's`,
     fix: () =>
-      'if kube-proxy is to go: remove its DaemonSet, then run on the node: kube-proxy --cleanup; if it is to stay: set services: external or none in HeraldConfig',
+      'if kube-proxy is to go: remove its DaemonSet, then run on the node: herald agent --cleanup-kube-proxy; if it is to stay: set services: external or none in HeraldConfig',
   }),
   MasqueradeBitShared: entry({
     brief: 'Herald and kube-proxy ask for masquerade by the same bit',

@@ -92,9 +92,13 @@ export class KubernetesRecords {
       contentType: 'application/apply-patch+yaml',
       query: { fieldManager: 'herald-agent', force: true },
     } as const;
+    const write = (): Promise<unknown> => client.write({ ...apply, path: `${path}/status`, body: { ...object, status } });
     try {
-      await client.write({ ...apply, path, body: object });
-      await client.write({ ...apply, path: `${path}/status`, body: { ...object, status } });
+      await write().catch(async (error: unknown) => {
+        if (!isNotFound(error)) throw error;
+        await client.write({ ...apply, path, body: object });
+        await write();
+      });
       this.#lacksNodeState = false;
     } catch (error) {
       if (!isNotFound(error)) throw error;

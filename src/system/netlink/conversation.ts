@@ -1,6 +1,7 @@
-import { sleep, type Clock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
+import { Turn } from '../turn.ts';
 import { AnswerLost, MalformedNetlink, NetlinkError } from './error.ts';
-import { datagramsPerTurn, dumpAttempts, requestsPerDatagram } from './limits.ts';
+import { dumpAttempts, requestsPerDatagram } from './limits.ts';
 import { messageFlags, messageTypes, readAcknowledgement, readMessages, type Message } from './message.ts';
 import { MessageWriter } from './message-writer.ts';
 import type { NetlinkSocket } from './socket.ts';
@@ -10,6 +11,11 @@ export interface Request {
   readonly type: number;
   readonly flags?: number;
   readonly write: (writer: MessageWriter) => void;
+}
+
+export interface Answer {
+  readonly payloads: readonly Uint8Array[];
+  readonly errno: number;
 }
 
 interface Outgoing {
@@ -86,6 +92,36 @@ export class NetlinkConversation {
     });
   }
 
+  /**
+   * Requests that are answered with several payloads each: these, and the number of the error that ended them (0: none). One
+   * datagram, and all answers have to fit into the socket's buffer.
+   */
+  askEach(requests: readonly Request[]): Promise<readonly Answer[]> {
+    return this.#enqueue(async () => {
+      const first = this.#sequence;
+      this.#sequence += requests.length;
+      const writer = new MessageWriter();
+      for (const [index, request] of requests.entries()) writeRequest(writer, request, messageFlags.ack, first + index);
+      await this.#socket.send(writer.bytes());
+      const payloads = requests.map((): Uint8Array[] => []);
+      const errors = requests.map((): number | undefined => undefined);
+      const turn = new Turn(this.#clock);
+      for (let datagram = this.#socket.receive(); datagram !== undefined; datagram = this.#socket.receive()) {
+        for (const message of readMessages(datagram)) {
+          const index = message.sequence - first;
+          if (message.type === messageTypes.error) errors[index] = readAcknowledgement(message).errno;
+          else payloads[index]?.push(message.payload);
+        }
+        if (turn.isOver) await turn.end();
+      }
+      return payloads.map((each, index) => {
+        const errno = errors[index];
+        if (errno === undefined) throw new NetlinkError('no answer from the kernel', ENODATA);
+        return { payloads: each, errno };
+      });
+    });
+  }
+
   #waiting(): Message[] {
     const messages: Message[] = [];
     for (let datagram = this.#socket.receive(); datagram !== undefined; datagram = this.#socket.receive())
@@ -111,7 +147,7 @@ export class NetlinkConversation {
     await this.#socket.send(writer.bytes());
     const results: T[] = [];
     let interrupted = false;
-    for (let datagrams = 1; ; datagrams++) {
+    for (const turn = new Turn(this.#clock); ;) {
       const datagram = this.#socket.receive();
       if (datagram === undefined) throw new NetlinkError('the list has no end', ENODATA);
       for (const message of readMessages(datagram)) {
@@ -130,7 +166,7 @@ export class NetlinkConversation {
         const result = read(message.payload);
         if (result !== undefined) results.push(result);
       }
-      if (datagrams % datagramsPerTurn === 0) await sleep(this.#clock, 0);
+      if (turn.isOver) await turn.end();
     }
   }
 

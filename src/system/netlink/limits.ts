@@ -9,7 +9,7 @@ export const sendBufferBytes = 64 * 1024 * 1024;
 /** Attempts to read a list that changes while it is read. */
 export const dumpAttempts = 20;
 
-/** Datagrams of a list, or of events, that are read in one turn of the event loop. */
+/** Datagrams of events that are read in one turn of the event loop. */
 export const datagramsPerTurn = 32;
 
 /** Milliseconds between two looks for events. */

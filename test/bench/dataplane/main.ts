@@ -1,38 +1,60 @@
 import { execFileSync } from 'node:child_process';
-import { cpus, loadavg, release } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { median } from '../bgp/statistics.ts';
+import { OneNode } from '../../lab/dataplane/one-node.ts';
+import { measureAgent, type AgentMemory } from './agent-memory.ts';
+import { connectionsByHerald, connectionsWithout, measureKubeProxy, type Connections, type KubeProxyFigures } from './connections.ts';
 import type { Figures } from './measure.ts';
+import { report } from './report.ts';
 
-/**
- * Loads Services into an empty kernel by netlink and by the nft command, in turns, each in a process and a network namespace of
- * its own.
- *
- *   npm run bench:dataplane                      1,000 and 10,000 Services, three rounds; root
- *   npm run bench:dataplane -- --quick           one round
- *   npm run bench:dataplane -- --sizes 50000 --only netlink
- *   npm run bench:dataplane -- --json            for machines
- */
+const help = `npm run bench:dataplane -- [options]
+
+  Loads Services into an empty kernel, changes them one by one, and finds them again; connects through them; beside kube-proxy
+  (nftables mode) where scripts/setup-conformance.sh has built it. Needs root.
+
+  --quick           one round with 1,000 Services
+  --rounds N        default 3
+  --sizes N,...     default 1000,10000,50000
+  --only PART,...   load, connections, kube-proxy, agent; default all of them
+  --kube-proxy N,...  its sizes, default 1000,10000; it takes many minutes for 50000
+  --json            for machines`;
+
 const { values } = parseArgs({
   options: {
+    help: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     rounds: { type: 'string' },
     sizes: { type: 'string' },
-    only: { type: 'string' },
+    only: { type: 'string', default: 'load,connections,kube-proxy,agent' },
+    'kube-proxy': { type: 'string' },
   },
 });
-const sizes = values.sizes?.split(',').map(Number) ?? [1_000, 10_000];
+if (values.help) {
+  console.log(help);
+  process.exit();
+}
+const numbers = (text: string): number[] => text.split(',').map(Number);
 const rounds = Number(values.rounds ?? (values.quick ? 1 : 3));
-const executors = ['netlink', 'nft command'].filter((name) => values.only?.split(',').includes(name) ?? true);
+const sizes = numbers(values.sizes ?? (values.quick ? '1000' : '1000,10000,50000'));
+const kubeProxySizes = numbers(values['kube-proxy'] ?? (values.quick ? '1000' : '1000,10000'));
+const parts = new Set(values.only.split(','));
+/** The nft command is the fall-back; with many Services it takes its time. */
+const maximumByCommand = 10_000;
 
-function measure(executor: string, services: number): Figures {
+const loads: Figures[] = [];
+const connections: Connections[] = [];
+const kubeProxy: KubeProxyFigures[] = [];
+let agent: AgentMemory | undefined;
+const note = (text: string): void => void process.stderr.write(`${text}\n`);
+
+/** In a process and a network namespace of its own. */
+function load(executor: string, services: number): Figures {
   const namespace = `hn-bench-${process.pid}`;
   execFileSync('ip', ['netns', 'add', namespace]);
   try {
     const program = join(import.meta.dirname, 'measure.ts');
-    const changes = executor === 'netlink' ? '200' : '20';
+    const changes = executor === 'netlink' ? '300' : '20';
     const output = execFileSync(process.execPath, [program, executor, namespace, String(services), changes], { encoding: 'utf8' });
     return JSON.parse(output) as Figures;
   } finally {
@@ -40,43 +62,35 @@ function measure(executor: string, services: number): Figures {
   }
 }
 
-const runs: Figures[] = [];
 for (let round = 1; round <= rounds; round++) {
-  for (const size of sizes) {
-    for (const executor of executors) {
-      const figures = measure(executor, size);
-      runs.push(figures);
-      process.stderr.write(`round ${round}: ${executor} ${size}: ${Math.round(figures.load)} ms\n`);
+  for (const size of parts.has('load') ? sizes : []) {
+    for (const executor of ['netlink', ...(size <= maximumByCommand ? ['nft command'] : [])]) {
+      const figures = load(executor, size);
+      loads.push(figures);
+      note(`round ${round}: ${executor}, ${size}: ${figures.load.toFixed(0)} ms`);
     }
   }
 }
 
-function report(): string {
-  const lines = [
-    `${new Date().toISOString().slice(0, 10)}. ${cpus().length} processors ${cpus()[0]?.model ?? ''}, Linux ${release()}, Node.js ${process.versions.node}.`,
-    `Load average at the end: ${loadavg()
-      .map((load) => load.toFixed(1))
-      .join(', ')}. ${rounds} ${rounds === 1 ? 'round' : 'rounds'}; minimum / median.`,
-    '',
-    '| Services | elements | by | load, ms | adopt, ms | change one endpoint, ms | add one Service, ms | memory, MB |',
-    '|---:|---:|---|---:|---:|---:|---:|---:|',
-  ];
-  for (const size of sizes) {
-    for (const executor of executors) {
-      const mine = runs.filter((run) => run.executor === executor && run.services === size);
-      const both = (figure: (run: Figures) => number, digits = 0): string =>
-        [Math.min(...mine.map(figure)), median(mine.map(figure))].map((value) => value.toFixed(digits)).join(' / ');
-      const cells = [
-        both(({ load }) => load),
-        both(({ adopt }) => adopt),
-        both(({ change }) => change, 2),
-        both(({ add }) => add, 2),
-        both(({ memory }) => memory),
-      ];
-      lines.push(`| ${size} | ${mine[0]?.elements ?? 0} | ${executor} | ${cells.join(' | ')} |`);
+const lab = await OneNode.start();
+try {
+  for (let round = 1; round <= rounds; round++) {
+    if (parts.has('connections')) {
+      connections.push(await connectionsWithout());
+      for (const size of [1, ...sizes]) connections.push(await connectionsByHerald(size));
+      note(`round ${round}: connections`);
+    }
+    for (const size of parts.has('kube-proxy') ? kubeProxySizes : []) {
+      const figures = await measureKubeProxy(size);
+      kubeProxy.push(figures);
+      note(`round ${round}: kube-proxy, ${size}: ${figures.load.toFixed(0)} ms`);
     }
   }
-  return `${lines.join('\n')}\n`;
+  if (parts.has('agent')) agent = await measureAgent(values.quick ? 1_000 : 10_000);
+} finally {
+  lab.stop();
 }
 
-process.stdout.write(values.json ? `${JSON.stringify(runs, undefined, 1)}\n` : report());
+const results = { rounds, loads, connections, kubeProxy, agent };
+process.stdout.write(values.json ? `${JSON.stringify(results, undefined, 1)}\n` : report(results));
+process.exit();

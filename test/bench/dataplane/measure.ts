@@ -1,65 +1,41 @@
-import { writeSync } from 'node:fs';
-import { NftablesDataplane } from '../../../src/dataplane/nftables/nftables.ts';
-import { machinePorts, namespaceNamed } from '../../../src/dataplane/nftables/ports.ts';
-import { commandPorts, type NftablesPorts } from '../../../src/dataplane/nftables/nftables.ts';
-import { address } from '../../../src/net/address.ts';
-import type { Backend, Frontend, NodeForwarding, ServiceForwarding } from '../../../src/net/frontend.ts';
-import { prefix } from '../../../src/net/prefix.ts';
-import { systemClock } from '../../../src/system/clock.ts';
-import { silentLog } from '../../../src/system/log.ts';
-import { median } from '../bgp/statistics.ts';
+import { readFileSync, writeSync } from 'node:fs';
+import { median, quantile } from '../bgp/statistics.ts';
+import { HeraldNode, type ExecutorName } from './herald-node.ts';
+import { serviceObject, sliceObject } from './services.ts';
 
-/** What one executor needs for so many Services; milliseconds and megabytes. */
+/** What one executor needs for so many Services: milliseconds, and megabytes of 10^6 octets. */
 export interface Figures {
-  readonly executor: string;
+  readonly executor: ExecutorName;
   readonly services: number;
-  readonly elements: number;
-  /** From the objects to the kernel's commit, into an empty kernel. */
+  readonly endpoints: number;
+  /** From the snapshot to what is to be forwarded. */
+  readonly decide: number;
+  /** From there to the kernel's commit, into an empty kernel. */
   readonly load: number;
+  /** The longest time in which the event loop did not turn while that went on. */
+  readonly stall: number;
   /** Another instance starts: it reads the tables and finds nothing to do. */
   readonly adopt: number;
-  /** One endpoint of one Service is replaced: median. */
-  readonly change: number;
-  /** A Service with a frontend of its own is added: median. */
-  readonly add: number;
-  /** Resident memory of the process at the end. */
+  /** One endpoint of one Service is replaced, a Service is added, and removed. */
+  readonly change: Latency;
+  readonly add: Latency;
+  readonly remove: Latency;
+  /** Of the whole machine, after the load and before it. */
+  readonly kernelMemory: number;
+  /** Resident memory of this process after the load, which has all objects. */
   readonly memory: number;
 }
 
-/** A ClusterIP with 2 to 10 endpoints on one port; 6 on average. */
-function service(index: number, version = 0): ServiceForwarding {
-  const backends = Array.from({ length: 2 + ((index * 7) % 9) }, (_, slot): Backend => {
-    const pod = index * 10 + slot + (slot === 0 ? version * 600_000 : 0);
-    return { address: address(`10.${(pod >> 16) & 255}.${(pod >> 8) & 255}.${pod & 255}`), port: 8_080, local: slot === 0 };
-  });
-  const frontend: Frontend = {
-    match: {
-      kind: 'address',
-      address: address(`172.${16 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}`),
-      protocol: 'TCP',
-      port: 80,
-    },
-    scope: 'internal',
-    policy: 'Cluster',
-    backends,
-    localBackends: [],
-  };
-  return { frontends: [frontend] };
+/** From the object to the kernel's commit, and how much of it is the transaction by itself: medians. */
+export interface Latency {
+  readonly total: number;
+  readonly transaction: number;
+  readonly p99: number;
 }
 
-const node: NodeForwarding = {
-  nodePortAddresses: [prefix('192.0.2.1/32')],
-  podPrefixes: [prefix('10.0.0.0/8')],
-  servicePrefixes: [prefix('172.16.0.0/12')],
-  masqueradeBit: 14,
-};
-
-const [executor = 'netlink', namespace = '', services = '1000', changes = '100'] = process.argv.slice(2);
-const where = namespaceNamed(namespace);
-const open = (): NftablesPorts =>
-  executor === 'netlink'
-    ? machinePorts(systemClock, silentLog, { own: false, namespace: where })
-    : commandPorts(systemClock, silentLog, where.commandPrefix);
+const [executor = 'netlink', namespace = '', count = '1000', changes = '100'] = process.argv.slice(2);
+const name = executor as ExecutorName;
+const services = Number(count);
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
@@ -67,36 +43,91 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
-const wanted = new Map(Array.from({ length: Number(services) }, (_, index) => [`s${index}`, service(index)]));
-const dataplane = new NftablesDataplane(open());
-const load = await timed(() => dataplane.replace(node, wanted));
+async function latency(step: (round: number) => Promise<unknown>): Promise<Latency> {
+  const totals: number[] = [];
+  const transactions: number[] = [];
+  for (let round = 1; round <= Number(changes); round++) {
+    totals.push(await timed(() => step(round)));
+    transactions.push(herald.transaction);
+  }
+  totals.sort((a, b) => a - b);
+  return { total: quantile(totals, 0.5), transaction: median(transactions), p99: quantile(totals, 0.99) };
+}
+
+/** Looks every millisecond; the result tells the longest time between two looks. */
+function watchLoop(): () => number {
+  let last = performance.now();
+  let longest = 0;
+  const look = (): void => {
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+  };
+  const timer = setInterval(look, 1);
+  return () => {
+    look();
+    clearInterval(timer);
+    return longest;
+  };
+}
+
+/** Megabytes that the kernel's allocator holds and cannot give back. */
+function slab(): number {
+  return (Number(/^SUnreclaim:\s+(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1]) * 1024) / 1e6;
+}
+
+const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+const herald = new HeraldNode(name, namespace);
+herald.putServices(0, services);
+await pause(200);
+const slabBefore = slab();
+const start = performance.now();
+const wanted = herald.decideAll();
+const decide = performance.now() - start;
+await pause(50);
+const stalled = watchLoop();
+const load = await timed(() => herald.load(wanted));
+const stall = stalled();
 // The watch looks once after its start; afterwards nothing else is going on.
-await new Promise((resolve) => setTimeout(resolve, 3_000));
-const change: number[] = [];
-const add: number[] = [];
-for (let round = 1; round <= Number(changes); round++) {
-  const index = (round * 7_919) % Number(services);
-  change.push(await timed(() => dataplane.apply(new Map([[`s${index}`, service(index, 1)]]))));
-  add.push(await timed(() => dataplane.apply(new Map([[`new${round}`, service(Number(services) + round)]]))));
-}
+await pause(2_000);
+const kernelMemory = slab() - slabBefore;
 const memory = process.memoryUsage.rss() / 1e6;
-await dataplane.close();
-const successor = new NftablesDataplane(open());
-for (let round = 1; round <= Number(changes); round++) {
-  const index = (round * 7_919) % Number(services);
-  wanted.set(`s${index}`, service(index, 1)).set(`new${round}`, service(Number(services) + round));
-}
-const adopt = await timed(() => successor.replace(node, wanted));
-await successor.close();
-const backends = [...wanted.values()].flatMap(({ frontends }) => frontends.flatMap((frontend) => frontend.backends)).length;
+const key = (index: number): `${string}/${string}` => `bench/s${index}`;
+const apply = (index: number): Promise<unknown> => herald.dataplane.apply(new Map([[key(index), herald.decide(key(index))]]));
+const change = await latency((round) => {
+  const index = 1 + ((round * 7_919) % (services - 1));
+  herald.put(sliceObject(index, round));
+  return apply(index);
+});
+const added = (round: number): number => services + round;
+const add = await latency((round) => {
+  herald.put(serviceObject(added(round)));
+  herald.put(sliceObject(added(round)));
+  return apply(added(round));
+});
+const remove = await latency((round) => {
+  herald.store.remove('Service', key(added(round)));
+  return apply(added(round));
+});
+await herald.dataplane.close();
+const successor = new HeraldNode(name, namespace, herald.store);
+const again = successor.decideAll();
+const adopt = await timed(() => successor.load(again));
+await successor.dataplane.close();
+const endpoints = [...wanted.values()].reduce((sum, { frontends }) => sum + (frontends[0]?.backends.length ?? 0), 0);
 const figures: Figures = {
-  executor,
-  services: Number(services),
-  elements: backends + wanted.size * 2 + 4,
+  executor: name,
+  services,
+  endpoints,
+  decide,
   load,
+  stall,
   adopt,
-  change: median(change),
-  add: median(add),
+  change,
+  add,
+  remove,
+  kernelMemory,
   memory,
 };
 writeSync(1, JSON.stringify(figures));

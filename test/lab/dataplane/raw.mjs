@@ -53,6 +53,32 @@ function tcpWithoutFlags(sourcePort, port) {
   return packet;
 }
 
+/** Data of a connection, by its ports, with this sequence number; the checksum is right. */
+function tcpData(source, destination, sourcePort, port, sequence) {
+  const packet = Buffer.alloc(24);
+  packet.writeUInt16BE(sourcePort, 0);
+  packet.writeUInt16BE(port, 2);
+  packet.writeUInt32BE(sequence, 4);
+  packet.writeUInt32BE(1, 8);
+  packet.writeUInt8(5 << 4, 12);
+  packet.writeUInt8(0x18, 13);
+  packet.writeUInt16BE(1_024, 14);
+  packet.write('boom', 20);
+  const pseudo = Buffer.alloc(8);
+  pseudo.writeUInt32BE(packet.length, 0);
+  pseudo.writeUInt8(6, 7);
+  packet.writeUInt16BE(checksum(Buffer.concat([octets(source), octets(destination), pseudo, packet])), 16);
+  return packet;
+}
+
+/** RFC 1071, of an even number of octets. */
+function checksum(data) {
+  let sum = 0;
+  for (let at = 0; at < data.length; at += 2) sum += data.readUInt16BE(at);
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16);
+  return ~sum & 0xffff;
+}
+
 function ip(source, destination, protocol, payload) {
   const [from, to] = [octets(source), octets(destination)];
   if (from.length === 4) {
@@ -84,15 +110,24 @@ function socketAddress(destination) {
   return address;
 }
 
+function packetOf(sourcePort, index) {
+  switch (kind) {
+    case 'SCTP INIT':
+      return ip(source, destination, 132, sctpInit(sourcePort, port));
+    case 'TCP out of window':
+      // One third of all numbers apart, so that one of three is beyond the window, wherever that is.
+      return ip(source, destination, 6, tcpData(source, destination, sourcePort, port, (index * 0x5555_5555) >>> 0));
+    default:
+      return ip(source, destination, 6, tcpWithoutFlags(sourcePort, port));
+  }
+}
+
 const { kind, source, destination, sourcePorts, port } = JSON.parse(process.argv[2]);
 const address = socketAddress(destination);
 // SOCK_RAW, IPPROTO_RAW: the header is ours; the kernel fills in IPv4's checksum.
 const fd = socket(net.isIPv4(destination) ? 2 : 10, 3, 255);
-for (const sourcePort of sourcePorts) {
-  const packet =
-    kind === 'SCTP INIT'
-      ? ip(source, destination, 132, sctpInit(sourcePort, port))
-      : ip(source, destination, 6, tcpWithoutFlags(sourcePort, port));
+for (const [index, sourcePort] of sourcePorts.entries()) {
+  const packet = packetOf(sourcePort, index);
   const sent = Number(sendto(fd, packet, packet.length, 0, address, address.length));
   if (sent !== packet.length) throw new Error(`sent ${sent} octets of ${packet.length}`);
 }

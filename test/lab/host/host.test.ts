@@ -7,7 +7,12 @@ import { until } from '../until.ts';
 import { namespaceOf, TwoNodes } from './two-nodes.ts';
 
 /** The backend is the client itself: its requests go to the node, are translated there, and come back to it. */
-const manifests = `apiVersion: v1
+const manifests = `apiVersion: herald.dev/v1alpha1
+kind: HeraldConfig
+metadata: { name: default }
+spec: { masqueradeAll: true }
+---
+apiVersion: v1
 kind: Node
 metadata: { name: node1 }
 status: { addresses: [{ type: InternalIP, address: 10.71.1.1 }, { type: InternalIP, address: "fd71:1::1" }] }
@@ -44,6 +49,8 @@ const settings: readonly (readonly [name: string, wrong: string, right: string])
   ['net.ipv6.conf.all.forwarding', '0', '1'],
   ['net.netfilter.nf_conntrack_tcp_be_liberal', '0', '1'],
   ['net.netfilter.nf_conntrack_tcp_loose', '0', '1'],
+  ['net.netfilter.nf_conntrack_tcp_timeout_established', '432000', '86400'],
+  ['net.netfilter.nf_conntrack_tcp_timeout_close_wait', '60', '3600'],
 ];
 
 let lab: TwoNodes;

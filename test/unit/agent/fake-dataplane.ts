@@ -1,6 +1,7 @@
 import type { ApplyResult, Dataplane, DataplaneError, ForwardingChanges, QuarantinedFrontend } from '../../../src/dataplane/dataplane.ts';
 import { DesiredFrontends } from '../../../src/dataplane/nftables/desired.ts';
-import { formatAddress } from '../../../src/net/address.ts';
+import type { DirectReturnLacks } from '../../../src/dataplane/direct-return/direct-return.ts';
+import { formatAddress, type Address } from '../../../src/net/address.ts';
 import type { Frontend, NodeForwarding, ServiceForwarding } from '../../../src/net/frontend.ts';
 import { formatPrefix, type Prefix } from '../../../src/net/prefix.ts';
 
@@ -63,6 +64,15 @@ export class FakeDataplane implements Dataplane {
       for (const [service, forwarding] of changes) this.#set(service, forwarding);
       return this.#commit();
     });
+  }
+
+  /** What `probeDirectReturn` answers, and what it was asked: "eth0 / 10.0.0.1". */
+  lacks: DirectReturnLacks = {};
+  readonly probes: string[] = [];
+
+  probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnLacks> {
+    this.probes.push(`${interfaces.join()} / ${tunnels.map(formatAddress).join()}`);
+    return Promise.resolve(this.lacks);
   }
 
   clear(): Promise<void> {

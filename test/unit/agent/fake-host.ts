@@ -11,6 +11,9 @@ const well: Readonly<Record<string, string>> = {
   'net/ipv6/conf/eth0/accept_ra': '2',
   'net/netfilter/nf_conntrack_tcp_be_liberal': '1',
   'net/netfilter/nf_conntrack_tcp_loose': '1',
+  'net/netfilter/nf_conntrack_max': '262144',
+  'net/netfilter/nf_conntrack_tcp_timeout_established': '86400',
+  'net/netfilter/nf_conntrack_tcp_timeout_close_wait': '3600',
 };
 
 /** A host with one uplink whose settings are right until a test changes them. */
@@ -32,6 +35,10 @@ export class FakeHost implements Host {
 
   interfaces(): readonly HostInterface[] {
     return this.list;
+  }
+
+  cores(): number {
+    return 4;
   }
 
   async advertisedDefault(): Promise<readonly string[]> {

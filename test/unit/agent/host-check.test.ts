@@ -4,7 +4,7 @@ import { limits } from '../../../src/agent/limits.ts';
 import type { HostFilter } from '../../../src/net/host-filter.ts';
 import type { HeraldObject } from '../../../src/model/snapshot.ts';
 import { Store } from '../../../src/model/store.ts';
-import { node, peer, service } from '../decisions/fixtures.ts';
+import { config, node, peer, service } from '../decisions/fixtures.ts';
 import { basics, testbed, web, type Testbed } from './testbed.ts';
 
 const beLiberal = 'net/netfilter/nf_conntrack_tcp_be_liberal';
@@ -105,6 +105,18 @@ describe('settings of the kernel', () => {
     expect(bed.host.written).toEqual([]);
     expect(reported(bed)).toMatchObject([['KernelSettingWrong', { setting: 'net.ipv4.conf.all.route_localnet', error: '' }]]);
   });
+});
+
+test('connection tracking is set as kube-proxy does it in its place, and beside it where HeraldConfig says so', () => {
+  const of = (more: object): unknown => {
+    const store = new Store();
+    store.upsert(config(more));
+    return hostFacts(store, 'n1').conntrack;
+  };
+  expect(of({})).toMatchObject({ maxPerCore: 32_768, tcpCloseWaitSeconds: 3_600 });
+  expect(of({ services: 'external' })).toBeUndefined();
+  const own = { maxPerCore: 0, min: 0, tcpEstablishedSeconds: 7_200, tcpCloseWaitSeconds: 0, udpSeconds: 0, udpStreamSeconds: 0 };
+  expect(of({ services: 'external', conntrack: own })).toEqual(own);
 });
 
 describe('the families that a node may have to forward', () => {

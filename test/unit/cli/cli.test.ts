@@ -31,6 +31,12 @@ describe.concurrent('mistakes on the command line', patient, () => {
     ['a port that is none', ['agent', '--bgp-listen', '99999'], '[2001:db8::1]:179'],
     ['a way to stop that does not exist', ['run', '.', '--on-stop', 'abruptly'], 'restart, shutdown'],
     ['a format that does not exist', ['explain', 'service', '--source', '.', 'a', '-o', 'xml'], 'text, json'],
+    [
+      'a directory and a cluster',
+      ['controller', '--source', '.', '--kubeconfig', 'x'],
+      "'--kubeconfig <file>' cannot be used with option '--source <dir>'",
+    ],
+    ['an API server that is no URL', ['agent', '--node', 'n', '--apiserver', '192.0.2.10'], 'https://192.0.2.10:6443'],
     // Its 2 says that something would change.
     ['of plan, an unknown option', ['plan', '--fle', 'x', '-f', 'y'], 'Did you mean --file?', 1],
     ['of plan, an option that is required', ['plan'], '-f, --file <dir>', 1],
@@ -39,6 +45,12 @@ describe.concurrent('mistakes on the command line', patient, () => {
     expect({ code, stdout }).toEqual({ code: status, stdout: '' });
     expect(stderr).toContain(told);
     expect(stderr).toContain('herald --help lists the commands');
+  });
+
+  test('rules of kube-proxy are not removed where Herald forwards nothing, and neither --node nor --source is asked for', async () => {
+    const { code, stdout, stderr } = await herald('agent', '--cleanup-kube-proxy');
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+    expect(stderr).toContain('Herald forwards no ClusterIPs on this node');
   });
 
   test.each([
@@ -50,6 +62,22 @@ describe.concurrent('mistakes on the command line', patient, () => {
     [['plan', '-f', '/no/such/place', '--source', '.'], 1],
   ])('a directory that is missing: %j', async (command, code) => {
     expect(await herald(...command)).toEqual({ code, stdout: '', stderr: 'herald: /no/such/place is not a directory\n' });
+  });
+});
+
+describe.concurrent('without --source', patient, () => {
+  test.each([
+    [
+      'outside of a pod it is asked where objects come from',
+      ['agent', '--node', 'n'],
+      2,
+      'say --source DIR for a directory of manifests, or --kubeconfig FILE',
+    ],
+    ['a kubeconfig that is missing', ['controller', '--kubeconfig', '/no/such/file'], 1, '/no/such/file cannot be used: ENOENT'],
+  ] as const)('%s', async (_, command, status, told) => {
+    const { code, stdout, stderr } = await herald(...command);
+    expect({ code, stdout }).toEqual({ code: status, stdout: '' });
+    expect(stderr).toContain(told);
   });
 });
 

@@ -1,6 +1,6 @@
-import { InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { expect, test } from 'vitest';
-import { bgpListenOption } from '../../../src/cli/options.ts';
+import { addClusterOptions, bgpListenOption } from '../../../src/cli/options.ts';
 import { address } from '../../../src/net/address.ts';
 
 const read = (text: string): unknown => bgpListenOption().parseArg?.(text, undefined);
@@ -18,5 +18,24 @@ test.each(['', '0', '65536', '192.0.2.1', '192.0.2.1:', '192.0.2.300:179', '2001
   '--bgp-listen %j is refused',
   (text) => {
     expect(() => read(text)).toThrow(InvalidArgumentError);
+  },
+);
+
+test.each([
+  ['https://192.0.2.10:6443', 'https://192.0.2.10:6443/'],
+  ['https://[2001:db8::10]:6443', 'https://[2001:db8::10]:6443/'],
+  ['https://api.example.net', 'https://api.example.net/'],
+  ['http://127.0.0.1:8001', 'http://127.0.0.1:8001/'],
+])('--apiserver %s', (text, expected) => {
+  const command = addClusterOptions(new Command()).exitOverride().parse(['--apiserver', text], { from: 'user' });
+  expect((command.opts()['apiserver'] as URL).href).toBe(expected);
+});
+
+test.each(['192.0.2.10', '192.0.2.10:6443', 'ftp://192.0.2.10', 'https://', 'https://user:word@192.0.2.10', 'https://192.0.2.10?x=y'])(
+  '--apiserver %j is refused',
+  (text) => {
+    const silent = { writeErr: () => undefined };
+    const command = addClusterOptions(new Command()).exitOverride().configureOutput(silent);
+    expect(() => command.parse(['--apiserver', text], { from: 'user' })).toThrow('https://192.0.2.10:6443');
   },
 );

@@ -85,6 +85,21 @@ describe('explainService', () => {
     expect(onNode(explanation, 'n1').frontends).toBe(8);
   });
 
+  test('says what is left to another program, and for which of its rules a route waits', () => {
+    const waits = reason('AwaitsForwarding', { frontend: '192.0.2.1 TCP 80' });
+    const differing = (['Programmed', 'Announced'] as const).map((aspect) => ({ service: key, aspect, reason: waits }));
+    const explanation = explain({ ...fabric, config: { services: 'none' } }, [state('n1', up, differing), state('n2', up)]);
+    expect(matrix(onNode(explanation, 'n1'))).toMatchObject({
+      '192.0.2.1 tor4': 'AwaitsForwarding',
+      '2001:db8::1 tor6': '2001:db8::1/128',
+    });
+    expect(matrix(onNode(explanation, 'n2'))).toMatchObject({ '192.0.2.1 tor4': '192.0.2.1/32' });
+    expect(onNode(explanation, 'n2')).toMatchObject({ frontends: 0, elsewhere: 8 });
+    expect(renderService(explanation)).toContain('  forwards 0 frontends, leaves 8 to another program');
+    const external = explain({ ...fabric, config: { services: 'external' } }, [state('n1', up)]);
+    expect(onNode(external, 'n1')).toMatchObject({ frontends: 4, elsewhere: 4 });
+  });
+
   test('counts endpoints: ready, terminating but serving, not usable', () => {
     expect(explain(fabric, []).endpoints).toEqual({ ready: 3, terminating: 1, unusable: 1 });
   });

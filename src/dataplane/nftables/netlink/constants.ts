@@ -52,6 +52,8 @@ export const setAttributes = {
   id: 10,
   timeout: 11,
   userData: 13,
+  /** From Linux 6.16 on. */
+  count: 20,
 } as const;
 export const setFlags = { anonymous: 1, constant: 2, interval: 4, map: 8, timeout: 0x10, dynamic: 0x20, concatenation: 0x80 } as const;
 export const descriptionAttributes = { size: 1, fields: 2 } as const;
@@ -72,6 +74,7 @@ export const verdictType = 0xffff_ff00;
 export const dataTypes = {
   integer: { number: 4, length: 4 },
   ipv4_addr: { number: 7, length: 4 },
+  ether_addr: { number: 9, length: 6 },
   ipv6_addr: { number: 8, length: 16 },
   inet_proto: { number: 12, length: 1 },
   inet_service: { number: 13, length: 2 },

@@ -1,7 +1,7 @@
 import type { Family } from '../../../net/address.ts';
 import type { Clock } from '../../../system/clock.ts';
 import { readAttributes, readNumber } from '../../../system/netlink/attributes.ts';
-import { NetlinkConversation } from '../../../system/netlink/conversation.ts';
+import { NetlinkConversation, type Answer } from '../../../system/netlink/conversation.ts';
 import { AnswerLost, MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
 import type { MessageWriter } from '../../../system/netlink/message-writer.ts';
 import { readAcknowledgement, type Acknowledgement } from '../../../system/netlink/message.ts';
@@ -60,6 +60,23 @@ export class Conversation {
       writeAttributes(writer, attributes);
     };
     return this.#conversation.list({ type, write }, (payload) => payload.subarray(netfilterHeaderBytes));
+  }
+
+  /**
+   * The payloads that answer each request, after the family's header, and the number of the error that ended it (0: none). The requests are one
+   * datagram, and all answers have to fit into the socket's buffer.
+   */
+  async ask(type: number, family: Family, requests: readonly ((writer: MessageWriter) => void)[]): Promise<readonly Answer[]> {
+    const answers = await this.#conversation.askEach(
+      requests.map((write) => ({
+        type,
+        write: (writer) => {
+          writer.raw(netfilterHeader(protocolFamily[tableFamily(family)]));
+          write(writer);
+        },
+      })),
+    );
+    return answers.map(({ payloads, errno }) => ({ payloads: payloads.map((payload) => payload.subarray(netfilterHeaderBytes)), errno }));
   }
 
   /** The number of the latest transaction in this network namespace, by whomever. */

@@ -4,7 +4,7 @@ import type { ElementList, PackedSet } from '../element-list.ts';
 import { keyText } from '../element-text.ts';
 import { tableFamily, tableName } from '../layout.ts';
 import { elementBytesPerMessage } from '../limits.ts';
-import type { Turn } from '../turn.ts';
+import type { Turn } from '../../../system/turn.ts';
 import type { Batch } from './batch.ts';
 import { dataAttributes, elementAttributes, elementFlags, elementListAttributes, listElement, messages } from './constants.ts';
 

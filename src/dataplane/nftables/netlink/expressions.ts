@@ -27,12 +27,12 @@ export function hostNumber(value: number): Uint8Array {
   return Uint8Array.of(value & 0xff, (value >>> 8) & 0xff, (value >>> 16) & 0xff, value >>> 24);
 }
 
-export const metaKeys = { priority: 2, mark: 3, iifname: 6, l4proto: 16 } as const;
+export const metaKeys = { priority: 2, mark: 3, iifname: 6, iiftype: 8, l4proto: 16 } as const;
 /** Of the original direction of a connection, which has addresses of one family. */
 export const originalKeys = { daddr: { ip: 20, ip6: 22 }, 'proto-dst': 12 } as const;
 export const conntrackKeys = { state: 0, status: 2 } as const;
 export const routeFlags = { saddr: 1, daddr: 2 } as const;
-export const payloadBases = { network: 1, transport: 2 } as const;
+export const payloadBases = { link: 0, network: 1, transport: 2 } as const;
 
 export const expressions = {
   payload: (base: number, offset: number, length: number, to: number): Expression => ({
@@ -105,15 +105,26 @@ export const expressions = {
     ],
   }),
   /** (register and mask) xor other. */
-  bitwise: (mask: number, other: number): Expression => ({
-    name: 'bitwise',
+  bitwise: (mask: number, other: number): Expression => bitwise(hostNumber(mask), hostNumber(other)),
+  /** The bits of one octet. */
+  bits: (mask: number): Expression => bitwise(Uint8Array.of(mask), Uint8Array.of(0)),
+  constant: (value: Uint8Array, to: number): Expression => ({
+    name: 'immediate',
     attributes: [
-      [1, register(0)],
-      [2, register(0)],
-      [3, 4],
-      [6, 0],
-      [4, data(hostNumber(mask))],
-      [5, data(hostNumber(other))],
+      [1, register(to)],
+      [2, data(value)],
+    ],
+  }),
+  notrack: (): Expression => ({ name: 'notrack', attributes: [] }),
+  /** Writes two octets of a TCP option, where a packet has it. */
+  setTcpOption: (kind: number, offset: number, from: number): Expression => ({
+    name: 'exthdr',
+    attributes: [
+      [7, register(from)],
+      [2, Uint8Array.of(kind)],
+      [3, offset],
+      [4, 2],
+      [6, 1],
     ],
   }),
   compare: (equal: boolean, value: Uint8Array): Expression => ({
@@ -166,15 +177,14 @@ export const expressions = {
       [2, verdictData(verdict)],
     ],
   }),
-  destinationNat: (family: number, address: number, port: number): Expression => ({
+  destinationNat: (family: number, address: number, port?: number): Expression => ({
     name: 'nat',
     attributes: [
       [1, 1],
       [2, family],
       [3, register(address)],
       [4, register(address)],
-      [5, register(port)],
-      [6, register(port)],
+      ...(port === undefined ? [] : [[5, register(port)] as const, [6, register(port)] as const]),
     ],
   }),
   masquerade: (fullyRandom: boolean): Expression => ({ name: 'masq', attributes: fullyRandom ? [[1, 0x10]] : [] }),
@@ -194,6 +204,20 @@ export const expressions = {
     ],
   }),
 } as const;
+
+function bitwise(mask: Uint8Array, other: Uint8Array): Expression {
+  return {
+    name: 'bitwise',
+    attributes: [
+      [1, register(0)],
+      [2, register(0)],
+      [3, mask.length],
+      [6, 0],
+      [4, data(mask)],
+      [5, data(other)],
+    ],
+  };
+}
 
 export function verdictData(verdict: Verdict): Attributes {
   const [code, chain] =

@@ -2,12 +2,13 @@ import { sleep, type Clock } from '../../../system/clock.ts';
 import { AnswerLost, MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
 import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../../system/netlink/socket.ts';
 import { DataplaneError } from '../../dataplane.ts';
+import type { ElementList } from '../element-list.ts';
 import { OutcomeUnknown, type Monitor, type MonitorEvents, type NftExecutor, type Transaction } from '../executor.ts';
 import { families, revisionSet, tableName } from '../layout.ts';
 import { attemptPause, maximumAttempts, maximumBatchBytes, maximumHeardElements } from '../limits.ts';
 import type { TableListing } from '../listing.ts';
 import type { Skeleton } from '../skeleton.ts';
-import { Turn } from '../turn.ts';
+import { Turn } from '../../../system/turn.ts';
 import type { Batch } from './batch.ts';
 import { elementAttributes, listElement, messages, tableFlags } from './constants.ts';
 import { Conversation, type Refusal } from './conversation.ts';
@@ -86,8 +87,8 @@ class NetlinkExecutor implements NftExecutor {
     if (refusal !== undefined) throw dataplaneErrorOf(refusal);
   }
 
-  async readTable(skeleton: Skeleton): Promise<TableListing | undefined> {
-    const listing = await this.#attempts(() => readTable(this.#conversation, skeleton, new Turn(this.#clock)));
+  async readTable(skeleton: Skeleton, likely?: () => Promise<ElementList>): Promise<TableListing | undefined> {
+    const listing = await this.#attempts(() => readTable(this.#conversation, skeleton, new Turn(this.#clock), likely));
     if (listing === undefined || this.#flags === 0) return listing;
     const refusal = await this.#transact((batch) => writeTable(batch, skeleton.family, this.#flags));
     // Not supported: a kernel without ownership, or a table that was made without.

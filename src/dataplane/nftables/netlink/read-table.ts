@@ -3,12 +3,14 @@ import { listAttributes, readAttributes, readNumber, readText } from '../../../s
 import { NetlinkError } from '../../../system/netlink/error.ts';
 import { ElementList } from '../element-list.ts';
 import { allSets, revisionSet, tableName, type SetName } from '../layout.ts';
+import { maximumListedElements } from '../limits.ts';
 import type { TableListing } from '../listing.ts';
 import type { Skeleton } from '../skeleton.ts';
-import type { Turn } from '../turn.ts';
+import type { Turn } from '../../../system/turn.ts';
+import { askElements } from './ask-elements.ts';
 import { chainAttributes, elementListAttributes, messages, ruleAttributes, setAttributes, setFlags, tableAttributes } from './constants.ts';
 import type { Conversation } from './conversation.ts';
-import { entriesOf, isListedInHalves, readElements } from './entries.ts';
+import { entriesOf, isListedInHalves, readElements, type Entry } from './entries.ts';
 import { compileRule } from './rule-compiler.ts';
 import { anonymousSetsOf, hasAttributes } from './same-attributes.ts';
 import { chainContent, verdictContent } from './skeleton-messages.ts';
@@ -19,8 +21,13 @@ type Listed = ReadonlyMap<number, Uint8Array>;
  * Our table of a skeleton's family as the kernel has it; undefined: there is none. It is intact when every chain, rule and set and
  * every verdict is as the skeleton has it. Whatever is not understood makes it not intact.
  */
-export function readTable(conversation: Conversation, skeleton: Skeleton, turn: Turn): Promise<TableListing | undefined> {
-  return new TableReader(conversation, skeleton, turn).read();
+export function readTable(
+  conversation: Conversation,
+  skeleton: Skeleton,
+  turn: Turn,
+  likely?: () => Promise<ElementList>,
+): Promise<TableListing | undefined> {
+  return new TableReader(conversation, skeleton, turn, likely).read();
 }
 
 class TableReader {
@@ -28,12 +35,16 @@ class TableReader {
   readonly #skeleton: Skeleton;
   readonly #family: Family;
   readonly #turn: Turn;
+  readonly #likely: (() => Promise<ElementList>) | undefined;
+  /** By set, where the kernel tells: how many elements it has. */
+  readonly #counts = new Map<string, number>();
 
-  constructor(conversation: Conversation, skeleton: Skeleton, turn: Turn) {
+  constructor(conversation: Conversation, skeleton: Skeleton, turn: Turn, likely: (() => Promise<ElementList>) | undefined) {
     this.#conversation = conversation;
     this.#skeleton = skeleton;
     this.#family = skeleton.family;
     this.#turn = turn;
+    this.#likely = likely;
   }
 
   async read(): Promise<TableListing | undefined> {
@@ -96,6 +107,8 @@ class TableReader {
 
   async #hasSets(): Promise<boolean> {
     const listed = (await this.#inTable(messages.getSet, setAttributes.table)).map(readAttributes);
+    for (const set of listed)
+      if (set.has(setAttributes.count)) this.#counts.set(textOf(set, setAttributes.name), numberOf(set, setAttributes.count));
     const names = new Set(
       listed.filter((set) => (numberOf(set, setAttributes.flags) & setFlags.anonymous) === 0).map((set) => textOf(set, setAttributes.name)),
     );
@@ -124,6 +137,8 @@ class TableReader {
 
   /** False when an element is not as the set's are. */
   async #readSet(set: SetName, elements: ElementList): Promise<boolean> {
+    const asked = await this.#ask(set);
+    if (asked !== undefined) return readElements(this.#family, set, asked, elements);
     const payloads = await this.#payloads(set);
     if (isListedInHalves(set)) return readElements(this.#family, set, payloads.flatMap(entriesOf), elements);
     for (const payload of payloads) {
@@ -131,6 +146,15 @@ class TableReader {
       if (this.#turn.isOver) await this.#turn.end();
     }
     return true;
+  }
+
+  /** All elements of a large set, if they are among those that it is likely to have. */
+  async #ask(set: SetName): Promise<readonly Entry[] | undefined> {
+    const count = this.#counts.get(set) ?? 0;
+    if (count <= maximumListedElements || allSets.get(set)?.interval === true) return undefined;
+    const likely = (await this.#likely?.())?.packed(this.#family, set);
+    const found = likely === undefined ? undefined : await askElements(this.#conversation, likely);
+    return found?.length === count ? found : undefined;
   }
 
   async #inTable(type: number, attribute: number): Promise<Uint8Array[]> {

@@ -13,6 +13,7 @@ import {
   type Expression,
   type Verdict,
 } from './expressions.ts';
+import { addressTypes, ethernet, interfaceName, maximumSegmentSize, protocols, states, statuses, tcpFlags } from './rule-words.ts';
 
 /** A set without a name that a rule mentions: it belongs to the rule. */
 export interface AnonymousSet {
@@ -44,13 +45,8 @@ export function compileRule(rule: string, family: Family, nextId: () => number):
 /** What a term loads: its octets, and how a constant that it is compared with is written. */
 interface Term {
   readonly length: number;
-  readonly kind: 'address' | 'protocol' | 'port' | 'number' | 'class' | 'state' | 'status' | 'addressType' | 'interface';
+  readonly kind: 'address' | 'protocol' | 'port' | 'number' | 'class' | 'state' | 'status' | 'addressType' | 'interface' | 'link';
 }
-
-const protocols: Readonly<Record<string, number>> = { tcp: 6, udp: 17, sctp: 132 };
-const states: Readonly<Record<string, number>> = { invalid: 1, established: 2, related: 4, new: 8, untracked: 64 };
-const statuses: Readonly<Record<string, number>> = { snat: 16, dnat: 32 };
-const addressTypes: Readonly<Record<string, number>> = { unicast: 1, local: 2, broadcast: 3, multicast: 5 };
 
 const padded = (length: number): number => (length + 3) & ~3;
 const nextWhole = (octet: number): number => (octet + 15) & ~15;
@@ -97,6 +93,17 @@ class RuleCompiler implements CompiledRule {
       case 'reject':
         this.#reject();
         return;
+      case 'notrack':
+        this.#skip('notrack');
+        this.#emit(expressions.notrack());
+        return;
+      case 'tcp':
+        this.#tcp();
+        return;
+      case 'icmp':
+      case 'icmpv6':
+        this.#echoRequest(this.#next());
+        return;
       case 'dnat':
         this.#destinationNat();
         return;
@@ -125,10 +132,45 @@ class RuleCompiler implements CompiledRule {
     }
   }
 
-  /** dnat ip addr . port to KEY map @NAME */
+  /** tcp flags syn; tcp option maxseg size set 1410 */
+  #tcp(): void {
+    this.#skip('tcp');
+    if (this.#accept('flags')) {
+      const bit = this.#choose(tcpFlags);
+      this.#emit(expressions.metaLoad(metaKeys.l4proto, 0));
+      this.#emit(expressions.compare(true, Uint8Array.of(protocols['tcp'] ?? 0)));
+      this.#emit(expressions.payload(payloadBases.transport, 13, 1, 0));
+      this.#emit(expressions.bits(bit));
+      this.#emit(expressions.compare(false, Uint8Array.of(0)));
+      return;
+    }
+    this.#skip('option', 'maxseg', 'size', 'set');
+    const size = this.#number();
+    this.#emit(expressions.constant(Uint8Array.of(size >> 8, size & 0xff), 0));
+    this.#emit(expressions.setTcpOption(maximumSegmentSize.kind, maximumSegmentSize.offset, 0));
+  }
+
+  /** icmp type echo-request */
+  #echoRequest(protocol: string): void {
+    this.#skip('type', 'echo-request');
+    this.#emit(expressions.metaLoad(metaKeys.l4proto, 0));
+    this.#emit(expressions.compare(true, Uint8Array.of(protocol === 'icmp' ? 1 : 58)));
+    this.#emit(expressions.payload(payloadBases.transport, 0, 1, 0));
+    this.#emit(expressions.compare(true, Uint8Array.of(protocol === 'icmp' ? 8 : 128)));
+  }
+
+  /** dnat to KEY map @NAME; dnat ip addr . port to KEY map @NAME */
   #destinationNat(): void {
     const table = tableFamily(this.#family);
-    this.#skip('dnat', table, 'addr', '.', 'port', 'to');
+    this.#skip('dnat');
+    if (this.#accept('to')) {
+      this.#key(0);
+      this.#skip('map');
+      this.#emit(expressions.mapLookup(this.#setName(), 0, 0));
+      this.#emit(expressions.destinationNat(protocolFamily[table], 0));
+      return;
+    }
+    this.#skip(table, 'addr', '.', 'port', 'to');
     this.#key(0);
     this.#skip('map');
     this.#emit(expressions.mapLookup(this.#setName(), 0, 0));
@@ -210,6 +252,7 @@ class RuleCompiler implements CompiledRule {
         return;
       case 'address':
       case 'port':
+      case 'link':
       case 'number':
         this.#fail(`nothing is compared with ${word}`);
     }
@@ -244,6 +287,11 @@ class RuleCompiler implements CompiledRule {
       case 'th':
         this.#emit(expressions.payload(payloadBases.transport, this.#choose({ sport: 0, dport: 2 }), 2, octet));
         return { length: 2, kind: 'port' };
+      case 'ether':
+        this.#emit(expressions.metaLoad(metaKeys.iiftype, octet));
+        this.#emit(expressions.compare(true, ethernet));
+        this.#emit(expressions.payload(payloadBases.link, this.#choose({ daddr: 0, saddr: 6 }), 6, octet));
+        return { length: 6, kind: 'link' };
       case 'meta': {
         const key = this.#metaKey();
         this.#emit(expressions.metaLoad(key, octet));
@@ -346,10 +394,4 @@ class RuleCompiler implements CompiledRule {
   #fail(why: string): never {
     throw new Error(`the rule "${this.#rule}" has no translation, at word ${this.#at}: ${why}`);
   }
-}
-
-/** What the name of an interface, in quotes, is compared with: all sixteen octets (IFNAMSIZ), or with a "*" those before it. */
-function interfaceName(word: string): Uint8Array {
-  const name = word.slice(1, -1);
-  return name.endsWith('*') ? Buffer.from(name.slice(0, -1)) : Buffer.concat([Buffer.from(name)], 16);
 }

@@ -41,6 +41,11 @@ describe('the elements of a frontend', () => {
       { scope: 'internal' },
       ['cluster_ips 192.0.2.1', 'frontends 192.0.2.1 . tcp . 80 = 1:2', ...slots, hairpin],
     ],
+    [
+      'an address that answers echo',
+      { backends: [], echoFrom: address('10.0.0.9') },
+      ['echo 192.0.2.1 = 10.0.0.9', 'frontends 192.0.2.1 . tcp . 80 = 5:0'],
+    ],
     ['no backend: refused, whatever the policy', { backends: [], policy: 'Local' }, ['frontends 192.0.2.1 . tcp . 80 = 5:0']],
     ['Local without local backend: no local view', { policy: 'Local' }, ['frontends 192.0.2.1 . tcp . 80 = 4:2', ...slots, hairpin]],
     [
@@ -140,6 +145,7 @@ describe('the elements of a frontend', () => {
     ['slots of a ClusterIP', { ...slotsOf(251, 0), scope: 'internal' }],
     ['slots of a NodePort', { ...slotsOf(251, 0), match: { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_000 } }],
     ['slots beside session affinity', { ...slotsOf(251, 0), affinity }],
+    ['echo by the other family', { echoFrom: address('fd00::1') }],
     ['a backend of the other family', { backends: backends('fd00::1') }],
     ['port 0', { match: { kind: 'address', address: address('192.0.2.1'), protocol: 'TCP', port: 0 } }],
     ['an internal NodePort', { match: { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_000 }, scope: 'internal' }],

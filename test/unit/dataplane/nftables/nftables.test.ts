@@ -9,6 +9,7 @@ import { frontendKey, type Frontend, type NodeForwarding, type Protocol, type Se
 import { formatPrefix, prefix, type Prefix } from '../../../../src/net/prefix.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+import { FakeIngress, FakePaths } from '../direct-return/fake-paths.ts';
 import { FakeKernel } from './fake-kernel.ts';
 
 const node: NodeForwarding = {
@@ -37,11 +38,14 @@ const failed = (message = 'refused'): DataplaneError => new DataplaneError('fail
 
 function setup(kernel = new FakeKernel(), tracked: readonly Flow[] = []) {
   const clock = new VirtualClock();
+  const paths = new FakePaths();
   const deleted: StaleFlows[] = [];
   const routes: { present: Prefix[]; writes: string[] } = { present: [], writes: [] };
   const repairs: string[] = [];
   const dataplane = new NftablesDataplane({
     executor: kernel,
+    paths,
+    ingress: new FakeIngress(),
     clock,
     log: silentLog,
     conntrack: {
@@ -59,7 +63,7 @@ function setup(kernel = new FakeKernel(), tracked: readonly Flow[] = []) {
     },
   });
   dataplane.onRepair((what) => repairs.push(what));
-  return { kernel, clock, dataplane, deleted, routes, repairs };
+  return { kernel, clock, dataplane, deleted, routes, repairs, paths };
 }
 
 /** Lets everything that waits for promises only run to its end. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { directReturnNode, passingTo } from '../../../../src/decisions/direct-return/passing.ts';
+import { directReturnNode, passingTo, segmentThroughTunnels } from '../../../../src/decisions/direct-return/passing.ts';
 import { planDirectReturn } from '../../../../src/decisions/direct-return/plan.ts';
 import type { DirectReturnMode } from '../../../../src/model/configuration.ts';
 import type { DirectReturnReport, NodeState } from '../../../../src/model/node-state.ts';
@@ -88,6 +88,20 @@ describe('how a passes packets on to b, which is on its link, or to c, which is 
   });
 });
 
+describe('the largest segment through the tunnels to a', () => {
+  test.each<[string, Reports, DirectReturnMode, 4 | 6, number | undefined]>([
+    ['c sends through one', {}, 'auto', 4, 1410],
+    ['c has a link of jumbo frames', { c: { mtu: 9000 } }, 'auto', 4, 8910],
+    ['the narrowest counts', { b: { mtu: 1400 }, c: { mtu: 9000 } }, 'vxlan', 4, 1310],
+    ['nobody does', { c: undefined }, 'auto', 4, undefined],
+    ['nobody does in this mode', {}, 'l2', 4, undefined],
+    ['a does not receive there', { a: { receives: ['link'] } }, 'auto', 4, undefined],
+    ['a has no address of the family', {}, 'auto', 6, undefined],
+  ])('%s', (_, reports, mode, family, expected) => {
+    expect(segmentThroughTunnels(nodes(reports, mode), 'a', family)).toBe(expected);
+  });
+});
+
 describe('the frontends of a Service', () => {
   const vip = { kind: 'address', address: address('192.0.2.1'), protocol: 'TCP', port: 80 } as const;
   const backend = (last: number, node: string): Frontend['backends'][number] => ({
@@ -114,14 +128,14 @@ describe('the frontends of a Service', () => {
     const { frontends, reasons } = plan(nodes({}, 'auto', { slices }), [hashed, nodePort]);
     expect(reasons).toEqual([]);
     expect(frontends[1]).toBe(nodePort);
-    expect(frontends[0]?.directReturn).toBe(true);
+    expect(frontends[0]?.directReturn).toEqual({ segmentSize: 1410 });
     expect(frontends[0]?.backends.map(({ passing }) => passing)).toEqual([undefined, { ingress: true, routed: 'link' }]);
   });
 
   test('translate for a node that cannot receive, and say so', () => {
     const { frontends, reasons } = plan(nodes({ b: { receives: [] } }, 'auto', { slices }), [hashed]);
     expect(reasons).toMatchObject([{ code: 'DirectReturnNoWay', details: { node: 'b' } }]);
-    expect(frontends[0]?.directReturn).toBe(true);
+    expect(frontends[0]?.directReturn).toEqual({ segmentSize: 1410 });
     expect(frontends[0]?.backends.map(({ passing }) => passing)).toEqual([undefined, undefined]);
   });
 

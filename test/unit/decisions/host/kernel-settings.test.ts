@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { requiredSettings, sysctlName, type HostFacts } from '../../../../src/decisions/host/kernel-settings.ts';
+import { defaultConntrack } from '../../../../src/model/default-config.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
 
 const facts: HostFacts = {
@@ -8,6 +9,7 @@ const facts: HostFacts = {
   advertisedDefault: [],
   peerInterfaces: [],
   podPrefixes: [prefix('10.244.0.0/16')],
+  cores: 8,
 };
 const well: Readonly<Record<string, string>> = {
   'net/ipv4/ip_forward': '1',
@@ -114,5 +116,28 @@ describe('settings of the kernel', () => {
 
   test('are named as sysctl(8) does, also where an interface has a dot', () => {
     expect(sysctlName({ path: 'net/ipv4/conf/eth0.100/rp_filter' })).toBe('net.ipv4.conf.eth0/100.rp_filter');
+  });
+});
+
+describe('settings of connection tracking', () => {
+  const path = (name: string): string => `net/netfilter/nf_conntrack_${name}`;
+  const values = { [path('max')]: '262144', [path('tcp_timeout_established')]: '432000', [path('tcp_timeout_close_wait')]: '60' };
+
+  test("are kube-proxy's: so many connections for each core, but not fewer than a minimum, and times for TCP", () => {
+    const conntrack = defaultConntrack;
+    const times = [`${path('tcp_timeout_established')}=86400`, `${path('tcp_timeout_close_wait')}=3600`];
+    expect(wrong(values, { conntrack })).toEqual(times);
+    expect(wrong({ ...values, [path('max')]: '262143' }, { conntrack })).toEqual([`${path('max')}=262144`, ...times]);
+    expect(wrong({ ...values, [path('max')]: '1000' }, { conntrack, cores: 2 })).toEqual([`${path('max')}=131072`, ...times]);
+  });
+
+  test('are never lowered, and with 0 left as they are', () => {
+    const nothing = { ...defaultConntrack, maxPerCore: 0, tcpEstablishedSeconds: 0, tcpCloseWaitSeconds: 0 };
+    expect(wrong({ ...values, [path('max')]: '1' }, { conntrack: nothing })).toEqual([]);
+    expect(wrong({ ...values, [path('max')]: '9000000' }, { conntrack: { ...nothing, maxPerCore: 100 } })).toEqual([]);
+    const udp = { ...nothing, udpSeconds: 10, udpStreamSeconds: 180 };
+    expect(wrong({ [path('udp_timeout')]: '30', [path('udp_timeout_stream')]: '180' }, { conntrack: udp })).toEqual([
+      `${path('udp_timeout')}=10`,
+    ]);
   });
 });

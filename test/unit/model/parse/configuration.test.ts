@@ -56,10 +56,30 @@ describe('objects of herald.dev', () => {
     expect(problemsOf(ours('HeraldConfig', { nodePortAddresses: ['primary'] }, 'default'))).toHaveLength(1);
   });
 
-  test('HeraldConfig has interfaces of pods, by name or by how it begins, and masqueradeAll', () => {
-    const spec = { podInterfaces: ['cni0', 'cali*', 'eth0.100', 'abcdefghijklmno'], masqueradeAll: true };
+  test('HeraldConfig has interfaces of pods, by name or by how it begins, masqueradeAll and icmpEcho', () => {
+    const spec = { podInterfaces: ['cni0', 'cali*', 'eth0.100', 'abcdefghijklmno'], masqueradeAll: true, icmpEcho: true };
     expect(parseObject(ours('HeraldConfig', spec, 'default')).object).toMatchObject(spec);
-    expect(parseObject(ours('HeraldConfig', {}, 'default')).object).toMatchObject({ podInterfaces: [], masqueradeAll: false });
+    expect(parseObject(ours('HeraldConfig', {}, 'default')).object).toMatchObject({
+      podInterfaces: [],
+      masqueradeAll: false,
+      icmpEcho: false,
+    });
+  });
+
+  test('HeraldConfig has settings of connection tracking, those that are not written as kube-proxy has them', () => {
+    const read = (conntrack: unknown) => parseObject(ours('HeraldConfig', conntrack === undefined ? {} : { conntrack }, 'default')).object;
+    expect(read(undefined)).not.toHaveProperty('conntrack');
+    expect(read({ udpSeconds: 60, tcpCloseWaitSeconds: 0 })).toMatchObject({
+      conntrack: {
+        maxPerCore: 32_768,
+        min: 131_072,
+        tcpEstablishedSeconds: 86_400,
+        tcpCloseWaitSeconds: 0,
+        udpSeconds: 60,
+        udpStreamSeconds: 0,
+      },
+    });
+    expect(problemsOf(ours('HeraldConfig', { conntrack: { maxPerCore: -1, more: 1 } }, 'default'))).toHaveLength(2);
   });
 
   test.each(['*', 'abcdefghijklmnop', 'abcdefghijklmno*', 'a"b', 'a b', 'cali*x', ''])('HeraldConfig refuses the interface %j', (name) => {

@@ -45,6 +45,22 @@ describe('a Service', () => {
     expect(good(service(configured)).affinitySeconds).toBe(7);
   });
 
+  test.each(['icmp-echo', 'direct-return'])(
+    'may say herald.dev/%s: "true" or "false", and works on where it says something else',
+    (name) => {
+      const field = name === 'icmp-echo' ? 'icmpEcho' : 'directReturn';
+      const read = (value: string) => parseObject(service({}, { annotations: { [`herald.dev/${name}`]: value } }));
+      expect(read('true').object).toMatchObject({ [field]: true });
+      expect(read('false').object).toMatchObject({ [field]: false });
+      expect(read('yes')).toMatchObject({
+        object: { kind: 'Service' },
+        problems: [{ field: `metadata.annotations["herald.dev/${name}"]`, message: 'is "yes"', fix: 'write "true" or "false"' }],
+      });
+      expect(read('yes').object).not.toHaveProperty(field);
+      expect(good(service())).not.toHaveProperty(field);
+    },
+  );
+
   test('may be headless or an ExternalName without any address', () => {
     expect(good(service({ clusterIP: 'None' }))).toMatchObject({ headless: true, clusterIPs: [] });
     const alias = good(service({ type: 'ExternalName', externalName: 'example.org', clusterIP: undefined, ports: undefined }));

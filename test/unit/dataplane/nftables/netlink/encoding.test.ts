@@ -15,7 +15,7 @@ import { elementFromText, keyText } from '../../../../../src/dataplane/nftables/
 import type { Element } from '../../../../../src/dataplane/nftables/elements.ts';
 import type { TableChange } from '../../../../../src/dataplane/nftables/executor.ts';
 import { skeleton } from '../../../../../src/dataplane/nftables/skeleton.ts';
-import { Turn } from '../../../../../src/dataplane/nftables/turn.ts';
+import { Turn } from '../../../../../src/system/turn.ts';
 import { MalformedNetlink } from '../../../../../src/system/netlink/error.ts';
 import { messageHeaderBytes, readMessages, type Message } from '../../../../../src/system/netlink/message.ts';
 import { MessageWriter } from '../../../../../src/system/netlink/message-writer.ts';
@@ -170,6 +170,12 @@ describe('the skeleton', () => {
     expect(names('meta mark and 0x4000 != 0 meta mark set meta mark xor 0x4000 masquerade fully-random')).toBe(
       'meta bitwise cmp meta bitwise meta masq',
     );
+    expect(names('icmp type echo-request dnat to ip daddr map @echo')).toBe('meta cmp payload cmp payload lookup nat');
+    expect(names('meta l4proto tcp meta priority set ct original ip daddr . meta l4proto . ct original proto-dst map @ids')).toBe(
+      'meta cmp ct meta ct lookup meta',
+    );
+    expect(names('meta priority and 0xfc000000 vmap @timeouts')).toBe('meta bitwise lookup');
+    expect(names('iifname "cali*" return')).toBe('meta cmp immediate');
     expect(names('fib saddr type local goto x')).toBe('fib cmp immediate');
     expect(names('update @affinity { jhash ip6 saddr mod 7 seed 0x1 timeout 5s : meta priority } return', 6)).toBe(
       'payload hash meta dynset immediate',
@@ -212,7 +218,7 @@ describe('the skeleton', () => {
     const affinity = readDeclaration('type ipv4_addr . inet_proto : classid ; size 10 ; flags dynamic,timeout ; timeout 1d ;');
     expect(affinity).toEqual({ flags: 0x38, key: ['ipv4_addr', 'inet_proto'], value: ['classid'], size: 10, timeout: 86_400_000 });
     expect([typeNumber(affinity.key), typeLength(affinity.key)]).toEqual([(7 << 6) | 12, 8]);
-    expect(() => readDeclaration('type ether_addr ;')).toThrow('a set of ether_addr');
+    expect(() => readDeclaration('type ether_type ;')).toThrow('a set of ether_type');
     expect(() => readDeclaration('type mark ; counter ;')).toThrow('a set with counter');
     expect(affinityLadder.length).toBeGreaterThan(0);
   });

@@ -34,6 +34,10 @@ export function randomElements(family: Family, perSet: number, seed = 1): Elemen
         return String(1 + below(65_535));
       case 'class':
         return `${below(0x1_0000).toString(16)}:${below(0x1_0000).toString(16)}`;
+      case 'mark':
+        return `0x${below(0x1_0000_0000).toString(16).padStart(8, '0')}`;
+      case 'link':
+        return ['02', ...Array.from({ length: 5 }, () => below(256).toString(16).padStart(2, '0'))].join(':');
     }
   };
   const elements = new Map<string, Element>();

@@ -1,4 +1,4 @@
-import { sleep, type Clock } from '../../system/clock.ts';
+import { sleep, type Clock } from './clock.ts';
 import { turnMilliseconds } from './limits.ts';
 
 /** Long work goes in turns: the timers of BGP run in the same thread. `if (turn.isOver) await turn.end();` between its steps. */

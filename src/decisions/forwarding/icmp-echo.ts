@@ -1,0 +1,20 @@
+import type { Frontend } from '../../net/frontend.ts';
+import type { Service } from '../../model/service.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+
+/**
+ * The frontends, those whose address answers ICMP echo marked with the address of the node that does it in its place: its
+ * first of the family. An address answers where one of its ports has a backend that this node may use for clients from outside, so
+ * that "ping" says of this node what it says of a server.
+ */
+export function withIcmpEcho(snapshot: Snapshot, service: Service, nodeName: string, frontends: readonly Frontend[]): readonly Frontend[] {
+  if (!(service.icmpEcho ?? snapshot.config.icmpEcho)) return frontends;
+  const own = snapshot.nodes.get(nodeName)?.internalIPs ?? [];
+  return frontends.map((frontend) => {
+    const { match, scope, policy, backends, localBackends } = frontend;
+    if (match.kind !== 'address' || scope !== 'external') return frontend;
+    const usable = policy === 'Local' ? localBackends : backends;
+    const echoFrom = own.find(({ family }) => family === match.address.family);
+    return usable.length === 0 || echoFrom === undefined ? frontend : { ...frontend, echoFrom };
+  });
+}

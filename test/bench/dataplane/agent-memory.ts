@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { endedWithUs, foreground } from '../../conformance/foreground.ts';
+import { namespaceOf } from '../../lab/dataplane/one-node.ts';
+import { inNamespace } from '../../lab/namespace.ts';
+import { until } from '../../lab/until.ts';
+import { residentMemory } from '../bgp/process-figures.ts';
+import { nodeObject, serviceObject, sliceObject } from './services.ts';
+
+/** Resident memory of a whole agent, in megabytes of 10^6 octets. */
+export interface AgentMemory {
+  readonly services: number;
+  readonly endpoints: number;
+  /** When it has read its directory and loaded the kernel. */
+  readonly started: number;
+  /** When the garbage of that is collected, which V8 does after a few minutes of rest. */
+  readonly atRest: number;
+}
+
+const filesOf = 200;
+const restMilliseconds = 240_000;
+
+/** `herald agent --source DIR` over Services with ten endpoints each. */
+export async function measureAgent(services: number): Promise<AgentMemory> {
+  const directory = mkdtempSync(join(tmpdir(), 'herald-bench-'));
+  const items = Array.from({ length: services }, (_, index) => [serviceObject(index), sliceObject(index, 0, 10)]).flat();
+  writeFileSync(join(directory, 'node.json'), JSON.stringify(nodeObject));
+  for (let file = 0; file * filesOf < items.length; file++) {
+    const list = { apiVersion: 'v1', kind: 'List', items: items.slice(file * filesOf, (file + 1) * filesOf) };
+    writeFileSync(join(directory, `services-${file}.json`), JSON.stringify(list));
+  }
+  const herald = join(import.meta.dirname, '../../../bin/herald');
+  const command = [herald, 'agent', '--node', 'node1', '--source', directory, '--kernel-settings', 'report'];
+  const agent = foreground(inNamespace(namespaceOf('node'), endedWithUs(command)), join(directory, 'agent.log'));
+  try {
+    await until('the agent has started', () => agent.lines().some((line) => line.includes('agent started')), 300_000);
+    const started = residentMemory(agent.pid);
+    let atRest = started;
+    for (const end = performance.now() + restMilliseconds; performance.now() < end;) {
+      await new Promise((resolve) => setTimeout(resolve, 5_000));
+      atRest = Math.min(atRest, residentMemory(agent.pid));
+    }
+    return { services, endpoints: services * 10 - 9, started, atRest };
+  } finally {
+    agent.kill('SIGTERM');
+    await agent.exited;
+    rmSync(directory, { recursive: true });
+  }
+}

@@ -1,0 +1,92 @@
+import { loadavg } from 'node:os';
+import process from 'node:process';
+import { DataPlanes, type Wish } from '../../lab/direct-return/cluster.ts';
+import { ThreeNodes, vip, type Layout } from '../../lab/direct-return/three-nodes.ts';
+import type { Family } from '../../../src/net/address.ts';
+
+/**
+ * How fast connections are opened through the first of three nodes, each asked for one answer and reset, one after the other: with
+ * address translation and with direct server return, interleaved. Two of three go to a pod of another node.
+ */
+const quick = process.argv.includes('--quick');
+const rounds = quick ? 1 : 5;
+const milliseconds = quick ? 500 : 2_000;
+const families: readonly Family[] = [4, 6];
+
+const setups: readonly (readonly [Layout, readonly (readonly [string, Wish])[]])[] = [
+  [
+    'link',
+    [
+      ['translated', { mode: 'auto', direct: false }],
+      ['route', { mode: 'route' }],
+      ['l2', { mode: 'l2' }],
+    ],
+  ],
+  [
+    'routed',
+    [
+      ['translated', { mode: 'auto', direct: false }],
+      ['vxlan', { mode: 'vxlan' }],
+    ],
+  ],
+];
+
+interface Rate {
+  readonly connections: number;
+  /** Microseconds. */
+  readonly median: number;
+}
+
+interface Row {
+  readonly layout: Layout;
+  readonly by: string;
+  readonly family: Family;
+  /** Of the best round. */
+  readonly perSecond: number;
+  readonly medianMicroseconds: number;
+}
+
+const rows: Row[] = [];
+for (const [layout, wishes] of setups) {
+  const lab = await ThreeNodes.start(layout);
+  const planes = new DataPlanes(layout);
+  const seen = new Map<string, Rate[]>();
+  for (let round = 0; round < rounds; round++) {
+    for (const [by, wish] of wishes) {
+      await planes.set(wish);
+      for (const family of families) {
+        const rate = await lab.ask<Rate>({ op: 'rate', address: vip(family), port: 80, milliseconds });
+        const key = `${by} ${family}`;
+        seen.set(key, [...(seen.get(key) ?? []), rate]);
+      }
+    }
+  }
+  await planes.close();
+  lab.stop();
+  for (const [by] of wishes) {
+    for (const family of families) {
+      const rates = seen.get(`${by} ${family}`) ?? [];
+      rows.push({
+        layout,
+        by,
+        family,
+        perSecond: Math.max(...rates.map(({ connections }) => Math.round((connections * 1_000) / milliseconds))),
+        medianMicroseconds: Math.min(...rates.map(({ median }) => median)),
+      });
+    }
+  }
+}
+
+if (process.argv.includes('--json')) console.log(JSON.stringify({ rounds, milliseconds, load: loadavg(), rows }));
+else {
+  console.log(
+    `${rounds} rounds of ${milliseconds} ms, the best; load average ${loadavg()
+      .map((load) => load.toFixed(1))
+      .join(', ')}`,
+  );
+  console.log('| nodes | by | family | connections a second | median, µs |');
+  console.log('|---|---|---|---:|---:|');
+  for (const { layout, by, family, perSecond, medianMicroseconds } of rows)
+    console.log(`| ${layout === 'link' ? 'on a link' : 'behind a router'} | ${by} | IPv${family} | ${perSecond} | ${medianMicroseconds} |`);
+}
+process.exit(0);

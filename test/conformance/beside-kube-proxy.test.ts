@@ -1,0 +1,262 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Family } from '../../src/net/address.ts';
+import type { Protocol } from '../../src/net/frontend.ts';
+import { inside, nodeAddress, podAddress } from '../lab/dataplane/one-node.ts';
+import { until } from '../lab/until.ts';
+import { BesideLab, heraldOnNode } from './beside/beside-lab.ts';
+import { balancer, clusterIP, endpoints, service } from './beside/objects.ts';
+
+/** Herald and the real kube-proxy on one node. To tell who has translated, they are told of different endpoints. */
+const families: readonly Family[] = [4, 6];
+const cells = families.flatMap((family) => (['TCP', 'UDP'] as const).map((protocol): [Family, Protocol] => [family, protocol]));
+const client = (family: Family): string => (family === 4 ? '10.99.0.2' : 'fd99::2');
+const eventually = { timeout: 60_000, interval: 200 };
+
+let lab: BesideLab;
+
+beforeAll(async () => {
+  lab = await BesideLab.start();
+});
+
+afterAll(async () => {
+  await lab?.stop();
+});
+
+const nameOf = (answers: readonly string[]): string[] => [...new Set(answers.map((answer) => answer.split(' ')[0] ?? ''))];
+const host = (): string[] => (lab.states.at(-1)?.host ?? []).map(({ code }) => code);
+
+/** Until kube-proxy forwards what it was told last. */
+async function proxyHas(pod: string, to: (family: Family) => string): Promise<void> {
+  for (const [family, protocol] of cells) {
+    await until(
+      `kube-proxy sends ${protocol} to ${to(family)} to ${pod}`,
+      async () => nameOf(await lab.ask({ from: 'pod2', protocol, to: to(family), count: 2 })).join() === pod,
+      eventually.timeout,
+    );
+  }
+}
+
+describe.each(['nftables', 'iptables'] as const)('in scope external, beside kube-proxy in mode %s', (mode) => {
+  beforeAll(async () => {
+    lab.put(
+      service('both', { host: 1 }),
+      service('local', { host: 2, externalTrafficPolicy: 'Local' }),
+      service('ranged', { host: 3, sourceRanges: ['10.99.0.2/32', 'fd99::2/128'] }),
+      service('ahead', { host: 4 }),
+      service('behind', { host: 5 }),
+      service('empty', { host: 6 }),
+    );
+    // Told of different pods: pod1 means Herald, pod3 kube-proxy.
+    for (const name of ['both', 'ranged']) {
+      lab.putHerald(...endpoints(name, 1));
+      lab.putProxy(...endpoints(name, 3));
+    }
+    lab.putHerald(...endpoints('local', 1), ...endpoints('ahead', 1), ...endpoints('behind'), ...endpoints('empty'));
+    lab.putProxy(...endpoints('local', 1, 3), ...endpoints('ahead'), ...endpoints('behind', 3), ...endpoints('empty'));
+    lab.startProxy(mode);
+    await proxyHas('pod3', (family) => clusterIP(family, 1));
+    await lab.startAgent('external');
+  }, 240_000);
+
+  afterAll(() => lab.reset());
+
+  describe.each(cells)('IPv%i %s', (family, protocol) => {
+    const ask = (to: string, more: Partial<Parameters<BesideLab['ask']>[0]> = {}) => lab.ask({ protocol, to, ...more });
+
+    test('where both have a frontend Herald counts, and the packet is masqueraded once', async () => {
+      expect(await ask(balancer(family, 1))).toEqual([expect.stringMatching(/^pod1 /)]);
+      expect(await ask(balancer(family, 1))).not.toEqual([`pod1 ${client(family)}`]);
+      expect(nameOf(await ask(nodeAddress(family), { port: 30_001 }))).toEqual(['pod1']);
+      // From a pod too, and through itself.
+      expect(nameOf(await ask(balancer(family, 1), { from: 'pod2' }))).toEqual(['pod1']);
+      expect(nameOf(await ask(balancer(family, 1), { from: 'pod1' }))).toEqual(['pod1']);
+      expect(nameOf(await ask(balancer(family, 1), { from: 'node' }))).toEqual(['pod1']);
+    });
+
+    test("a ClusterIP is kube-proxy's alone, its unused ports and unallocated addresses too", async () => {
+      expect(nameOf(await ask(clusterIP(family, 1), { from: 'pod2' }))).toEqual(['pod3']);
+      expect(inside('node', `nft list set ${family === 4 ? 'ip' : 'ip6'} herald cluster_ips`)).not.toContain('elements');
+      expect(inside('node', `nft list set ${family === 4 ? 'ip' : 'ip6'} herald service_prefixes`)).not.toContain('elements');
+    });
+
+    test("policy Local keeps the client's address and the endpoint of the node", async () => {
+      expect(await ask(balancer(family, 2))).toEqual([`pod1 ${client(family)}`]);
+      expect(await ask(nodeAddress(family), { port: 30_002 })).toEqual([`pod1 ${client(family)}`]);
+      expect(await ask(balancer(family, 2), { from: 'pod2' })).toEqual([`pod1 ${podAddress(family, 2)}`]);
+    });
+
+    test('source ranges hold, whoever drops', async () => {
+      expect(nameOf(await ask(balancer(family, 3)))).toEqual(['pod1']);
+      expect(await ask(balancer(family, 3), { localAddress: family === 4 ? '10.99.0.6' : 'fd99::6', count: 1 })).toEqual(['TIMEOUT']);
+    });
+
+    test('an endpoint that kube-proxy does not know of yet is reached, although kube-proxy refuses', async () => {
+      expect(nameOf(await ask(clusterIP(family, 4), { from: 'pod2' }))).toEqual(['ECONNREFUSED']);
+      expect(nameOf(await ask(balancer(family, 4)))).toEqual(['pod1']);
+      expect(nameOf(await ask(nodeAddress(family), { port: 30_004 }))).toEqual(['pod1']);
+    });
+
+    test('what Herald has no endpoint for goes where kube-proxy sends it', async () => {
+      expect(nameOf(await ask(balancer(family, 5)))).toEqual(['pod3']);
+      expect(nameOf(await ask(nodeAddress(family), { port: 30_005 }))).toEqual(['pod3']);
+    });
+
+    test("without any endpoint it is refused, TCP by Herald's reset and not by kube-proxy's ICMP", async () => {
+      inside('client', 'nft add table inet seen', 'nft add chain inet seen arriving { type filter hook input priority 0 ; }');
+      const errors = family === 4 ? 'icmp type destination-unreachable' : 'icmpv6 type destination-unreachable';
+      inside('client', `nft add rule inet seen arriving ${errors} counter`);
+      expect(await ask(balancer(family, 6))).toEqual(['ECONNREFUSED']);
+      expect(await ask(nodeAddress(family), { port: 30_006 })).toEqual(['ECONNREFUSED']);
+      const [, packets] = /packets (\d+)/.exec(inside('client', 'nft list table inet seen')) ?? [];
+      inside('client', 'nft delete table inet seen');
+      expect(packets).toBe(protocol === 'TCP' ? '0' : '24');
+    });
+  });
+
+  test('routes of load balancer addresses do not wait for kube-proxy, those of ClusterIPs do', async () => {
+    const announced = (text: string): boolean => lab.routes.includes(`announce ${text} to tor1`);
+    expect([announced('192.0.2.4/32'), announced('fd09::4/128')]).toEqual([true, true]);
+    expect([announced('172.30.0.1/32'), announced('fd02::1/128')]).toEqual([true, true]);
+    expect([announced('172.30.0.4/32'), announced('fd02::4/128')]).toEqual([false, false]);
+    lab.putProxy(...endpoints('ahead', 3));
+    await expect.poll(() => [announced('172.30.0.4/32'), announced('fd02::4/128')], eventually).toEqual([true, true]);
+    expect(host()).not.toContain('MasqueradeBitShared');
+  });
+
+  test('also when kube-proxy starts after Herald, and makes its chains anew', async () => {
+    await lab.stopProxy();
+    // Herald's tables belong to Herald, and stay.
+    inside('node', 'nft flush ruleset');
+    for (const family of families) expect(nameOf(await lab.ask({ to: balancer(family, 1) }))).toEqual(['pod1']);
+    lab.startProxy(mode);
+    await proxyHas('pod3', (family) => clusterIP(family, 1));
+    for (const [family, protocol] of cells) expect(nameOf(await lab.ask({ protocol, to: balancer(family, 1) }))).toEqual(['pod1']);
+  });
+});
+
+describe.each(['nftables', 'iptables'] as const)('in scope none, with kube-proxy in mode %s', (mode) => {
+  afterAll(() => lab.reset());
+
+  test('routes wait for its rules, go with them, and Herald has none of its own', async () => {
+    const routes = (): string[] => lab.routes.filter((line) => / (?:192\.0\.2\.1|fd09::1)\//.test(line));
+    lab.put(service('both', { host: 1 }));
+    lab.putHerald(...endpoints('both', 1));
+    lab.putProxy(...endpoints('both'));
+    lab.startProxy(mode);
+    await expect.poll(() => rulesOfKubeProxy(mode), eventually).toBe(true);
+    await lab.startAgent('none');
+    expect(routes()).toEqual([]);
+    await expect
+      .poll(
+        () => lab.states.at(-1)?.differing.map(({ service, aspect, reason }) => `${service} ${aspect} ${reason.code}`) ?? [],
+        eventually,
+      )
+      .toContain('default/both Programmed AwaitsForwarding');
+    lab.putProxy(...endpoints('both', 3));
+    await expect.poll(() => routes().toSorted(), eventually).toEqual(['announce 192.0.2.1/32 to tor1', 'announce fd09::1/128 to tor1']);
+    // A route follows its rule: it works at once.
+    for (const [family, protocol] of cells) expect(nameOf(await lab.ask({ protocol, to: balancer(family, 1) }))).toEqual(['pod3']);
+    expect(inside('node', 'nft list tables')).not.toContain('herald');
+    // Its rules outlive it, and so do the routes.
+    await lab.stopProxy();
+    lab.routes.length = 0;
+    inside('node', 'nft flush ruleset');
+    await expect.poll(() => routes().toSorted(), eventually).toEqual(['withdraw 192.0.2.1/32 to tor1', 'withdraw fd09::1/128 to tor1']);
+    await expect.poll(host, eventually).toContain('ForwardingNotSeen');
+  });
+});
+
+test('source ranges that kube-proxy leaves behind in mode nftables still drop, until they are removed', async () => {
+  const blocked = (family: Family) =>
+    lab.ask({ to: balancer(family, 1), localAddress: family === 4 ? '10.99.0.6' : 'fd99::6', count: 1 }).then(nameOf);
+  lab.put(service('both', { host: 1, sourceRanges: ['10.99.0.2/32', 'fd99::2/128'] }), ...endpoints('both', 1));
+  lab.startProxy();
+  await proxyHas('pod1', (family) => clusterIP(family, 1));
+  await lab.startAgent('all');
+  await lab.stopProxy();
+  lab.put(service('both', { host: 1 }));
+  await lab.settled();
+  for (const family of families) expect(await blocked(family)).toEqual(['TIMEOUT']);
+  expect((await heraldOnNode('agent', '--cleanup-kube-proxy')).code).toBe(0);
+  for (const family of families) expect(await blocked(family)).toEqual(['pod1']);
+  await lab.reset();
+});
+
+function rulesOfKubeProxy(mode: 'nftables' | 'iptables'): boolean {
+  const listing = mode === 'nftables' ? inside('node', 'nft list tables') : inside('node', 'ip6tables-nft-save');
+  return listing.includes(mode === 'nftables' ? 'table ip6 kube-proxy' : ':KUBE-SERVICES');
+}
+
+describe.each(['nftables', 'iptables'] as const)('from one program to the other and back, kube-proxy in mode %s', (mode) => {
+  afterEach(() => lab.reset());
+
+  /** Connections that go on, and new ones again and again, while `during` happens. */
+  async function undisturbed(during: () => Promise<void>): Promise<void> {
+    const staying = await Promise.all(
+      families.flatMap((family) => [balancer(family, 1), clusterIP(family, 1)].map((to) => lab.lab.connection('client', to, 80))),
+    );
+    const over = new AbortController();
+    const asking = (async () => {
+      const wrong: string[] = [];
+      while (!over.signal.aborted) {
+        for (const [family, protocol] of cells) {
+          for (const to of [balancer(family, 1), clusterIP(family, 1)]) {
+            const answers = await lab.ask({ protocol, to, count: 20 });
+            wrong.push(...nameOf(answers).filter((name) => name !== 'pod1'));
+          }
+        }
+      }
+      return wrong;
+    })();
+    try {
+      await during();
+    } finally {
+      over.abort();
+    }
+    expect(await asking).toEqual([]);
+    const ends = await Promise.all(staying.map((one) => one.end()));
+    expect(ends.map(({ failure }) => failure)).toEqual(['', '', '', '']);
+  }
+
+  test('no connection is lost, and what kube-proxy leaves is removed', async () => {
+    lab.put(service('both', { host: 1 }), ...endpoints('both', 1));
+    lab.startProxy(mode);
+    await proxyHas('pod1', (family) => balancer(family, 1));
+    await lab.startAgent('none');
+    await undisturbed(async () => {
+      for (const services of ['external', 'all', 'external', 'none', 'all'] as const) {
+        lab.scope(services);
+        // The rules of what leaves drain for a second.
+        await new Promise((resolve) => setTimeout(resolve, 1_500));
+        await lab.settled();
+      }
+      expect(lab.routes.filter((line) => line.startsWith('withdraw'))).toEqual([]);
+      expect(host()).toContain('KubeProxyBeside');
+      const refused = await heraldOnNode('agent', '--cleanup-kube-proxy');
+      expect(refused).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('a kube-proxy runs on this node (process ') });
+      await lab.stopProxy();
+      const { code, stdout } = await heraldOnNode('agent', '--cleanup-kube-proxy');
+      expect({ code, stdout }).toEqual({
+        code: 0,
+        stdout: expect.stringMatching(mode === 'nftables' ? /^removed table ip kube-proxy\n/ : /chains.* in table nat of iptables-nft\n/),
+      });
+      await expect.poll(host, eventually).not.toContain('KubeProxyBeside');
+    });
+    expect(inside('node', 'nft list ruleset')).not.toMatch(/kube-proxy|KUBE-(?!FIREWALL)/);
+    expect(await heraldOnNode('agent', '--cleanup-kube-proxy')).toMatchObject({
+      code: 0,
+      stdout: 'nothing of kube-proxy is on this node\n',
+    });
+  });
+
+  test('rules of kube-proxy are not removed where Herald does not forward', async () => {
+    lab.put(service('both', { host: 1 }), ...endpoints('both', 1));
+    lab.startProxy(mode);
+    await proxyHas('pod1', (family) => balancer(family, 1));
+    await lab.startAgent('external');
+    await lab.stopProxy();
+    const { code, stderr } = await heraldOnNode('agent', '--cleanup-kube-proxy');
+    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('Herald forwards no ClusterIPs on this node') });
+    expect(rulesOfKubeProxy(mode)).toBe(true);
+  });
+});

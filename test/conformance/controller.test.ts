@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest';
+import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import type { LabProcess } from '../lab/lab-process.ts';
+import { until } from '../lab/until.ts';
+import { KubernetesCluster } from './cluster.ts';
+import { foreground } from './foreground.ts';
+import { apply, openDefinition, shipped } from './manifests.ts';
+
+const program = join(import.meta.dirname, '../../bin/herald');
+const ourClass = 'herald.dev/herald';
+
+let cluster: KubernetesCluster;
+let kubeconfig: string;
+let controller: LabProcess;
+let started = 0;
+
+beforeAll(async () => {
+  cluster = await KubernetesCluster.start();
+  for (const file of ['namespace', 'controller-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
+  await apply(cluster, openDefinition('IPAddressPool'));
+  const spec = { addresses: ['192.0.2.0/24', '2001:db8::/120'] };
+  await until('the pool is taken', async () => {
+    await apply(cluster, { apiVersion: 'herald.dev/v1alpha1', kind: 'IPAddressPool', metadata: { name: 'main' }, spec });
+    return true;
+  });
+  kubeconfig = join(cluster.directory, 'controller.kubeconfig');
+  await writeFile(kubeconfig, cluster.kubeconfig(await cluster.serviceAccountToken('herald-system', 'herald-controller')), { mode: 0o600 });
+});
+
+afterAll(async () => {
+  await cluster?.stop();
+});
+
+beforeEach(() => start());
+afterEach(() => kill());
+
+async function start(): Promise<void> {
+  controller = foreground([program, 'controller', '--kubeconfig', kubeconfig], join(cluster.directory, `controller-${++started}.log`));
+  await controller.waitForLine(/controller started/, 60_000);
+}
+
+async function kill(): Promise<void> {
+  controller.kill('SIGKILL');
+  await controller.exited;
+}
+
+const path = '/api/v1/namespaces/default/services';
+
+function service(name: string, spec: object = {}): object {
+  const whole = { type: 'LoadBalancer', loadBalancerClass: ourClass, ipFamilyPolicy: 'PreferDualStack', ports: [{ port: 80 }], ...spec };
+  return { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: 'default' }, spec: whole };
+}
+
+interface Status {
+  readonly loadBalancer: { readonly ingress?: readonly { readonly ip: string }[] };
+  readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[];
+}
+
+async function statusOf(name: string): Promise<Status> {
+  return ((await cluster.request({ path: `${path}/${name}` })) as { status: Status }).status;
+}
+
+async function addressesOf(name: string): Promise<readonly string[]> {
+  return ((await statusOf(name)).loadBalancer.ingress ?? []).map(({ ip }) => ip);
+}
+
+function untilAssigned(name: string, count = 2): Promise<readonly string[]> {
+  return until(
+    `${name} has ${count} addresses`,
+    async (note) => {
+      const addresses = note(await addressesOf(name));
+      return addresses.length === count && addresses;
+    },
+    60_000,
+  );
+}
+
+const patch = (name: string, body: object, subresource = ''): Promise<unknown> =>
+  cluster.request({ method: 'PATCH', path: `${path}/${name}${subresource}`, body, contentType: 'application/merge-patch+json' });
+
+test('an address stays, whatever is restarted', async () => {
+  await apply(cluster, service('stays'));
+  const addresses = await untilAssigned('stays');
+  await kill();
+  await start();
+  await apply(cluster, service('next'));
+  const others = await untilAssigned('next');
+  expect(await addressesOf('stays')).toEqual(addresses);
+  expect(addresses.some((address) => others.includes(address))).toBe(false);
+  await cluster.stopApiServer();
+  await cluster.startApiServer();
+  await apply(cluster, service('third'));
+  await untilAssigned('third');
+  expect(await addressesOf('stays')).toEqual(addresses);
+  expect(await addressesOf('next')).toEqual(others);
+});
+
+test('an address that was freed while no controller ran is given again, and one that is held is not', async () => {
+  await apply(cluster, service('held', { loadBalancerIP: '192.0.2.200', ipFamilyPolicy: 'SingleStack' }));
+  await apply(cluster, service('freed', { loadBalancerIP: '192.0.2.201', ipFamilyPolicy: 'SingleStack' }));
+  await untilAssigned('held', 1);
+  await untilAssigned('freed', 1);
+  await kill();
+  await cluster.request({ method: 'DELETE', path: `${path}/freed` });
+  await apply(cluster, service('wants-freed', { loadBalancerIP: '192.0.2.201', ipFamilyPolicy: 'SingleStack' }));
+  await apply(cluster, service('wants-held', { loadBalancerIP: '192.0.2.200', ipFamilyPolicy: 'SingleStack' }));
+  await start();
+  expect(await untilAssigned('wants-freed', 1)).toEqual(['192.0.2.201']);
+  const refused = await until('it says why not', async () => {
+    const { conditions = [] } = await statusOf('wants-held');
+    return conditions.find(({ type }) => type === 'herald.dev/AddressAssigned');
+  });
+  expect(refused).toMatchObject({ status: 'False', reason: 'AddressTaken' });
+  expect(await addressesOf('held')).toEqual(['192.0.2.200']);
+});
+
+test('what others gave stays theirs: another class, no class at all, and after a restart', async () => {
+  const status = { status: { loadBalancer: { ingress: [{ ip: '198.51.100.7' }] } } };
+  await apply(cluster, service('foreign', { loadBalancerClass: 'example.net/lb' }), service('classless', { loadBalancerClass: undefined }));
+  for (const name of ['foreign', 'classless']) await patch(name, status, '/status');
+  const untouched = async (): Promise<void> => {
+    // When a later one of ours has its address, whatever was to be done for these is done.
+    await apply(cluster, service(`after-${started}`));
+    await untilAssigned(`after-${started}`);
+    for (const name of ['foreign', 'classless']) {
+      expect(await addressesOf(name)).toEqual(['198.51.100.7']);
+      expect((await statusOf(name)).conditions).toBeUndefined();
+    }
+  };
+  await untouched();
+  await kill();
+  await start();
+  await untouched();
+});
+
+test('an address that somebody wrote over is written again', async () => {
+  await apply(cluster, service('contested'));
+  const addresses = await untilAssigned('contested');
+  await patch('contested', { status: { loadBalancer: { ingress: [{ ip: '203.0.113.9' }] } } }, '/status');
+  await until('it is ours again', async () => JSON.stringify(await addressesOf('contested')) === JSON.stringify(addresses), 30_000);
+});

@@ -1,0 +1,133 @@
+import { NftablesDataplane } from '../../../src/dataplane/nftables/nftables.ts';
+import { machinePorts, namespaceNamed } from '../../../src/dataplane/nftables/ports.ts';
+import { directReturnPreflight } from '../../../src/decisions/direct-return/preflight.ts';
+import { nodeForwarding } from '../../../src/decisions/forwarding/node.ts';
+import { decideForwarding } from '../../../src/decisions/forwarding/plan.ts';
+import type { DirectReturnMode } from '../../../src/model/configuration.ts';
+import type { NodeState } from '../../../src/model/node-state.ts';
+import type { Snapshot } from '../../../src/model/snapshot.ts';
+import { address, type Family } from '../../../src/net/address.ts';
+import { systemClock } from '../../../src/system/clock.ts';
+import { silentLog } from '../../../src/system/log.ts';
+import { cluster, metadata } from '../../unit/decisions/fixtures.ts';
+import { inside, namespaceOf, nodeAddress, nodes, podAddress, podPort, vip, type Layout, type Machine } from './three-nodes.ts';
+
+const families: readonly Family[] = [4, 6];
+
+export interface Wish {
+  readonly mode: DirectReturnMode;
+  /** false: consistent hashing and address translation, as without direct server return. */
+  readonly direct?: boolean;
+  /** Pods that serve; all unless said. */
+  readonly pods?: readonly number[];
+  /** Nodes that say that they receive nothing. */
+  readonly deaf?: readonly number[];
+}
+
+/** The objects that all nodes see, with what each has found out about itself. */
+export function objects(layout: Layout, { mode, direct = true, pods = nodes, deaf = [] }: Wish): Snapshot {
+  const snapshot = cluster({
+    nodes: nodes.map((n) => ({
+      name: `node${n}`,
+      internalIPs: families.map((family) => nodeAddress(layout, family, n)),
+      podCIDRs: [`10.244.${n}.0/24`, `fd44:${n}::/64`],
+    })),
+    services: [
+      {
+        name: 'web',
+        clusterIPs: ['10.96.0.1', 'fd96::1'],
+        ports: ['80/TCP', '80/UDP'].map((text, index) => `${['tcp', 'udp'][index]}:${text}`),
+        assigned: families.map(vip),
+        loadBalancing: 'consistent',
+      },
+    ],
+    slices: families.map((family) => ({
+      service: 'web',
+      name: `web-${family}`,
+      family,
+      ports: [`tcp:${podPort}/TCP`, `udp:${podPort}/UDP`],
+      endpoints: pods.map((n) => `${podAddress(family, n)}@node${n}`),
+    })),
+    config: { directReturn: direct, directReturnMode: mode },
+  });
+  return { ...snapshot, nodeStates: new Map(nodes.map((n) => [`node${n}`, report(layout, mode, n, !deaf.includes(n))])) };
+}
+
+/** What the agent of a node would report: the namespace is as it should be. */
+function report(layout: Layout, mode: DirectReturnMode, n: number, receives: boolean): NodeState {
+  const machine: Machine = `node${n}`;
+  const linkAddress = inside(machine, 'cat /sys/class/net/eth0/address').trim();
+  const { report: directReturn } = directReturnPreflight(mode, {
+    addresses: families.map((family) => address(nodeAddress(layout, family, n))),
+    interfaces: families.map((family) => ({
+      name: 'eth0',
+      address: nodeAddress(layout, family, n),
+      length: family === 4 ? 24 : 64,
+      linkAddress,
+    })),
+    strict: new Set(),
+    mtu: new Map([['eth0', 1500]]),
+    filters: [],
+    lacks: {},
+    picksUp: true,
+  });
+  return {
+    kind: 'NodeState',
+    metadata: metadata(machine),
+    updated: '2026-01-01T00:00:00Z',
+    consumed: {},
+    sessions: [],
+    differing: [],
+    directReturn: receives ? directReturn : { ...directReturn, receives: [] },
+  };
+}
+
+/** The data planes of the three nodes: decisions and kernel, without agents. */
+export class DataPlanes {
+  readonly #layout: Layout;
+  readonly #planes = new Map<number, NftablesDataplane>();
+
+  constructor(layout: Layout) {
+    this.#layout = layout;
+  }
+
+  /** Some of the nodes are brought to what they would decide. */
+  async set(wish: Wish, only: readonly number[] = nodes): Promise<void> {
+    const snapshot = objects(this.#layout, wish);
+    await Promise.all(only.map((n) => this.setNode(n, snapshot)));
+  }
+
+  async setNode(n: number, snapshot: Snapshot): Promise<void> {
+    const name = `node${n}`;
+    const web = snapshot.services.get('default/web');
+    const forwarding = web === undefined ? undefined : decideForwarding(snapshot, web, name).forwarding;
+    const services = new Map(forwarding === undefined ? [] : [['default/web', forwarding] as const]);
+    let plane = this.#planes.get(n);
+    if (plane === undefined) {
+      plane = new NftablesDataplane(
+        machinePorts(systemClock, silentLog, { own: false, namespace: namespaceNamed(namespaceOf(`node${n}`)) }),
+      );
+      this.#planes.set(n, plane);
+      await plane.replace(nodeForwarding(snapshot, name), services);
+    } else {
+      await plane.setNode(nodeForwarding(snapshot, name));
+      await plane.apply(services);
+    }
+  }
+
+  async restart(n: number, wish: Wish): Promise<void> {
+    await this.#planes.get(n)?.close();
+    this.#planes.delete(n);
+    await this.set(wish, [n]);
+  }
+
+  async cleanup(n: number): Promise<void> {
+    await this.#planes.get(n)?.cleanup();
+    this.#planes.delete(n);
+  }
+
+  async close(): Promise<void> {
+    for (const plane of this.#planes.values()) await plane.close();
+    this.#planes.clear();
+  }
+}

@@ -1,0 +1,111 @@
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../until.ts';
+import { nodeAddresses, TwoNodes, type Place } from './two-nodes.ts';
+
+/** A host network pod on node1, and its NodePort and health check on both nodes while the traffic policy changes. */
+const families = [4, 6] as const;
+type Family = (typeof families)[number];
+const [nodePort, healthPort] = [30_080, 32_200];
+const peer = fileURLToPath(new URL('../dataplane/peer.mjs', import.meta.url));
+let lab: TwoNodes;
+
+const clientAddresses = { node1: { 4: '10.71.1.2', 6: 'fd71:1::2' }, node2: { 4: '10.71.2.2', 6: 'fd71:2::2' } } as const;
+
+const objects = `apiVersion: v1
+kind: Node
+metadata: { name: node1 }
+status: { addresses: [{ type: InternalIP, address: 10.71.1.1 }, { type: InternalIP, address: "fd71:1::1" }] }
+---
+apiVersion: v1
+kind: Node
+metadata: { name: node2 }
+status: { addresses: [{ type: InternalIP, address: 10.71.2.1 }, { type: InternalIP, address: "fd71:2::1" }] }
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { namespace: shop, name: till-v4, labels: { kubernetes.io/service-name: till } }
+addressType: IPv4
+ports: [{ name: http, port: 8080 }]
+endpoints: [{ addresses: [10.71.1.1], nodeName: node1, conditions: { ready: true } }]
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { namespace: shop, name: till-v6, labels: { kubernetes.io/service-name: till } }
+addressType: IPv6
+ports: [{ name: http, port: 8080 }]
+endpoints: [{ addresses: ["fd71:1::1"], nodeName: node1, conditions: { ready: true } }]
+`;
+
+const till = (policy: 'Cluster' | 'Local'): string => `apiVersion: v1
+kind: Service
+metadata: { namespace: shop, name: till }
+spec:
+  type: LoadBalancer
+  externalTrafficPolicy: ${policy}
+${policy === 'Local' ? `  healthCheckNodePort: ${healthPort}\n` : ''}  ipFamilyPolicy: RequireDualStack
+  ipFamilies: [IPv4, IPv6]
+  clusterIPs: [10.96.0.30, "fd00:96::30"]
+  ports: [{ name: http, port: 80, targetPort: 8080, nodePort: ${nodePort} }]
+`;
+
+beforeAll(async () => {
+  lab = await TwoNodes.build();
+  await lab.exec('client', ['sysctl', '-qw', 'net.ipv4.ip_forward=1', 'net.ipv6.conf.all.forwarding=1']);
+  for (const node of ['node1', 'node2'] as const)
+    for (const family of families) await lab.exec(node, ['ip', 'route', 'add', 'default', 'via', clientAddresses[node][family]]);
+  const pod = lab.spawn('node1', [process.execPath, peer, 'server', 'pod', '8080', '9090']);
+  if (pod.stdout !== null) await once(pod.stdout, 'data');
+  await lab.write('10-objects.yaml', objects);
+  await lab.write('20-till.yaml', till('Local'));
+  await Promise.all([lab.startAgent('node1'), lab.startAgent('node2')]);
+});
+
+afterAll(async () => {
+  await lab?.stop();
+});
+
+/** "pod 10.71.1.2": who answered, and whom it saw; "TIMEOUT" and the like. */
+async function ask(from: Place, node: 'node1' | 'node2', family: Family): Promise<string> {
+  const request = { protocol: 'TCP', address: nodeAddresses[node][family], port: nodePort, timeout: 1_500 };
+  const { stdout } = await lab.exec(from, [process.execPath, peer, 'client', JSON.stringify([request])]);
+  return (JSON.parse(stdout) as { answers: string[] }[])[0]?.answers[0] ?? '';
+}
+
+async function health(node: 'node1' | 'node2', family: Family): Promise<number | undefined> {
+  const address = nodeAddresses[node][family];
+  return (await lab.get(`http://${family === 6 ? `[${address}]` : address}:${healthPort}/`))?.status;
+}
+
+async function untilLocal(family: Family): Promise<void> {
+  await until('both nodes tell of their endpoints', async (note) => {
+    const statuses = [await health('node1', family), await health('node2', family)];
+    return note(statuses).join() === '200,503';
+  });
+  expect(await ask('client', 'node1', family)).toBe(`pod ${clientAddresses.node1[family]}`);
+  expect(await ask('client', 'node2', family)).toBe('TIMEOUT');
+  // A process of another node, or a host network pod there, keeps its address.
+  expect(await ask('node2', 'node1', family)).toBe(`pod ${nodeAddresses.node2[family]}`);
+  // On the node itself a NodePort leads to every endpoint.
+  expect(await ask('node2', 'node2', family)).toMatch(/^pod /);
+  expect(await ask('node1', 'node1', family)).toMatch(/^pod /);
+}
+
+describe.each(families)('IPv%i', (family) => {
+  test('externalTrafficPolicy from Local to Cluster and back: NodePorts and health checks follow', async () => {
+    await lab.write('20-till.yaml', till('Local'));
+    await untilLocal(family);
+    await lab.write('20-till.yaml', till('Cluster'));
+    await until('nobody tells of endpoints any more', async (note) => {
+      const statuses = [await health('node1', family), await health('node2', family)];
+      return note(statuses).every((status) => status === undefined);
+    });
+    expect(await ask('client', 'node1', family)).toMatch(/^pod /);
+    expect(await ask('client', 'node2', family)).toBe(`pod ${nodeAddresses.node2[family]}`);
+    expect(await ask('node2', 'node1', family)).toMatch(/^pod /);
+    await lab.write('20-till.yaml', till('Local'));
+    await untilLocal(family);
+  });
+});

@@ -1,0 +1,137 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
+import { commandPorts, machinePorts, namespaceNamed } from '../../src/dataplane/nftables/ports.ts';
+import { nodeForwarding } from '../../src/decisions/forwarding/node.ts';
+import { decideForwarding } from '../../src/decisions/forwarding/plan.ts';
+import type { Family } from '../../src/net/address.ts';
+import type { ServiceForwarding } from '../../src/net/frontend.ts';
+import type { Snapshot } from '../../src/model/snapshot.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { silentLog } from '../../src/system/log.ts';
+import { cluster, type ServiceLiteral } from '../unit/decisions/fixtures.ts';
+import { clientAddress, inside, namespaceOf, nodeAddress, OneNode, podAddress, type Machine } from './dataplane/one-node.ts';
+
+const families = [4, 6] as const;
+const program = fileURLToPath(new URL('dataplane/ping.mjs', import.meta.url));
+const vips = { 4: ['192.0.2.1', '192.0.2.2', '192.0.2.3'], 6: ['fd09::1', 'fd09::2', 'fd09::3'] } as const;
+const clusterIPs = { 4: '172.30.0.1', 6: 'fd02::1' } as const;
+
+let lab: OneNode;
+let dataplane: NftablesDataplane;
+let present: string[] = [];
+
+beforeAll(async () => {
+  lab = await OneNode.start();
+});
+
+afterAll(() => lab?.stop());
+
+/** A Service in both families, with endpoints: "1@here", "3@there draining". */
+interface LabService {
+  readonly service: Omit<ServiceLiteral, 'clusterIPs'>;
+  readonly endpoints: readonly string[];
+}
+
+function snapshotOf(services: readonly LabService[], icmpEcho: boolean): Snapshot {
+  return cluster({
+    nodes: [{ name: 'here', internalIPs: [nodeAddress(4), nodeAddress(6)], podCIDRs: ['10.244.0.0/16', 'fd01::/64'] }],
+    services: services.map(({ service }) => ({ ...service, clusterIPs: [clusterIPs[4], clusterIPs[6]] })),
+    slices: services.flatMap(({ service: { name }, endpoints }) =>
+      families.map((family) => ({
+        service: name,
+        name: `${name}-${family}`,
+        family,
+        ports: ['8080'],
+        endpoints: endpoints.map((text) => text.replace(/^\d/, (pod) => podAddress(family, Number(pod)))),
+      })),
+    ),
+    config: { icmpEcho },
+  });
+}
+
+async function use(services: readonly LabService[], icmpEcho = true): Promise<void> {
+  const snapshot = snapshotOf(services, icmpEcho);
+  const changes = new Map<string, ServiceForwarding | undefined>(present.map((key) => [key, undefined]));
+  for (const [key, service] of snapshot.services) changes.set(key, decideForwarding(snapshot, service, 'here').forwarding);
+  present = [...snapshot.services.keys()];
+  await dataplane.setNode(nodeForwarding(snapshot, 'here'));
+  const { quarantined } = await dataplane.apply(changes);
+  expect([...quarantined]).toEqual([]);
+}
+
+/** Of each address itself, or null: it answered or it did not. */
+function ping(machine: Machine, source: string, addresses: readonly string[]): unknown {
+  return JSON.parse(inside(machine, `${process.execPath} ${program} ${source} ${addresses.join(' ')}`));
+}
+
+const senders = (family: Family): readonly (readonly [Machine, string])[] => [
+  ['client', clientAddress(family)],
+  ['pod3', podAddress(family, 3)],
+  ['node', nodeAddress(family)],
+];
+
+const make = {
+  netlink: () =>
+    new NftablesDataplane(machinePorts(systemClock, silentLog, { own: false, namespace: namespaceNamed(namespaceOf('node')) })),
+  command: () => new NftablesDataplane(commandPorts(systemClock, silentLog, ['ip', 'netns', 'exec', namespaceOf('node')])),
+};
+
+async function begin(transport: keyof typeof make): Promise<void> {
+  dataplane = make[transport]();
+  present = [];
+  await dataplane.replace({ nodePortAddresses: [], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14 }, new Map());
+}
+
+async function end(): Promise<void> {
+  await dataplane.cleanup();
+  await dataplane.close();
+}
+
+test('by the nft command addresses answer as well', async () => {
+  await begin('command');
+  await use([{ service: { name: 'web', assigned: [vips[4][0], vips[6][0]] }, endpoints: ['1@here'] }]);
+  for (const family of families) {
+    expect(ping('client', clientAddress(family), vips[family].slice(0, 2))).toEqual([vips[family][0], null]);
+  }
+  await end();
+});
+
+describe('ICMP echo', () => {
+  beforeAll(() => begin('netlink'));
+  afterAll(end);
+
+  test.each(families)('IPv%i: external addresses answer while they have a backend, and are no addresses of the node', async (family) => {
+    const [first, second, other] = vips[family];
+    const assigned = [vips[4][0], vips[4][1], vips[6][0], vips[6][1]];
+    await use([{ service: { name: 'web', assigned, ports: ['80', '81'] }, endpoints: ['1@here', '3@there'] }]);
+    for (const [machine, source] of senders(family))
+      expect([machine, ping(machine, source, [first, second, other])]).toEqual([machine, [first, second, null]]);
+    expect(inside('node', `ip -o addr show to ${first}`)).toBe('');
+    expect((await lab.request('client', { protocol: 'TCP', address: first, port: 8080, count: 1 })).counts).not.toHaveProperty('node');
+    await use([{ service: { name: 'web', assigned }, endpoints: ['1@here notready'] }]);
+    for (const [machine, source] of senders(family)) expect([machine, ping(machine, source, [first])]).toEqual([machine, [null]]);
+  });
+
+  test.each(families)('IPv%i: under policy Local the node answers for backends of its own', async (family) => {
+    const [first] = vips[family];
+    const service = { name: 'web', assigned: [vips[4][0], vips[6][0]], externalTrafficPolicy: 'Local' } as const;
+    await use([{ service, endpoints: ['1@here', '3@there'] }]);
+    expect(ping('client', clientAddress(family), [first])).toEqual([first]);
+    await use([{ service, endpoints: ['3@there'] }]);
+    expect(ping('client', clientAddress(family), [first])).toEqual([null]);
+  });
+
+  test.each(families)('IPv%i: nobody answers without being asked to, and a Service may say otherwise', async (family) => {
+    const [first, second] = vips[family];
+    const web = { service: { name: 'web', assigned: [vips[4][0], vips[6][0]] }, endpoints: ['1@here'] };
+    const other = (icmpEcho: boolean): LabService => ({
+      service: { name: 'other', assigned: [vips[4][1], vips[6][1]], ports: ['90'], icmpEcho },
+      endpoints: ['1@here'],
+    });
+    await use([web, other(true)], false);
+    expect(ping('client', clientAddress(family), [first, second])).toEqual([null, second]);
+    await use([web, other(false)], true);
+    expect(ping('client', clientAddress(family), [first, second, clusterIPs[family]])).toEqual([first, null, null]);
+  });
+});

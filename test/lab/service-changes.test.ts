@@ -1,0 +1,231 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
+import { machinePorts, namespaceNamed } from '../../src/dataplane/nftables/ports.ts';
+import type { Family } from '../../src/net/address.ts';
+import type { Frontend, Protocol } from '../../src/net/frontend.ts';
+import { prefix } from '../../src/net/prefix.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { silentLog } from '../../src/system/log.ts';
+import { backends, frontend, frontendKinds, node, target, type FrontendKind, type Pod } from './dataplane/any-frontend.ts';
+import { clientAddress, inside, namespaceOf, OneNode, podAddress, podPort, type Machine } from './dataplane/one-node.ts';
+
+/** What Kubernetes' end-to-end tests of Services change while clients come, and what those clients must see then. */
+const families: readonly Family[] = [4, 6];
+const raw = fileURLToPath(new URL('dataplane/raw.mjs', import.meta.url));
+
+let lab: OneNode;
+let dataplane: NftablesDataplane;
+
+beforeAll(async () => {
+  lab = await OneNode.start();
+  for (const machine of ['client', 'pod1'] as const) {
+    inside(machine, 'nft add table inet seen', 'nft add chain inet seen arriving { type filter hook prerouting priority -400 ; }');
+    inside(machine, 'nft add chain inet seen leaving { type filter hook output priority -400 ; }');
+    for (const [chain, rule] of [
+      ['arriving', 'tcp flags & rst == rst'],
+      ['arriving', 'meta l4proto icmp'],
+      ['arriving', 'meta l4proto ipv6-icmp icmpv6 type destination-unreachable'],
+    ] as const)
+      inside(machine, `nft add rule inet seen ${chain} ${rule} counter`);
+  }
+  dataplane = new NftablesDataplane(machinePorts(systemClock, silentLog, { own: true, namespace: namespaceNamed(namespaceOf('node')) }));
+  await dataplane.replace(node, new Map());
+});
+
+afterEach(async () => {
+  await dataplane.apply(
+    new Map([
+      ['web', undefined],
+      ['other', undefined],
+    ]),
+  );
+  inside('node', 'conntrack -F');
+});
+
+afterAll(async () => {
+  await dataplane?.close();
+  lab?.stop();
+});
+
+const serve = async (...frontends: readonly Frontend[]): Promise<void> => {
+  const { quarantined } = await dataplane.apply(new Map([['web', { frontends }]]));
+  expect([...quarantined]).toEqual([]);
+};
+
+/** The answers, each once: "pod1", "pod1:9090", "ECONNREFUSED", "TIMEOUT". */
+async function ask(
+  from: Machine,
+  kind: FrontendKind,
+  family: Family,
+  protocol: Protocol,
+  count: number,
+  localPort?: number,
+): Promise<string> {
+  const more = localPort === undefined ? {} : { localPort };
+  const { counts } = await lab.request(from, { protocol, ...target(kind, family), count, ...more });
+  return Object.keys(counts).toSorted().join();
+}
+
+/** Packets that a rule of `beforeAll` has counted. */
+function seen(machine: Machine, chain: 'arriving' | 'leaving', rule: string): number {
+  const lines = inside(machine, `nft list chain inet seen ${chain}`).split('\n');
+  return Number(/packets (\d+)/.exec(lines.find((line) => line.includes(rule)) ?? '')?.[1]);
+}
+
+describe.each(families)('IPv%i', (family) => {
+  describe.each(frontendKinds)('a UDP client of a %s that keeps its port', (kind) => {
+    const askers: readonly Machine[] = kind === 'ClusterIP' ? ['client', 'pod2', 'node'] : ['client', 'node'];
+    const refused = /^(ECONNREFUSED|EPERM)$/;
+
+    test.each(askers)('from the %s: pods are replaced, the target port changes, nobody is left, somebody comes', async (from) => {
+      const web = (...pods: readonly Pod[]): Promise<void> => serve(frontend(kind, family, 'UDP', pods));
+      const meets = async (what: RegExp): Promise<void> => {
+        await expect.poll(() => ask(from, kind, family, 'UDP', 1, 54_321), { timeout: 20_000 }).toMatch(what);
+      };
+      await web(1);
+      await meets(/^pod1$/);
+      await web(3);
+      await meets(/^pod3$/);
+      await web(13);
+      await meets(/^pod3:9090$/);
+      await web();
+      await meets(refused);
+      await web(1);
+      await meets(/^pod1$/);
+    });
+  });
+
+  test('a UDP client under internalTrafficPolicy Local moves with the pod of the node', async () => {
+    const web = (...pods: readonly Pod[]): Promise<void> =>
+      serve(frontend('ClusterIP', family, 'UDP', [3, ...pods], { policy: 'Local', localBackends: backends(family, ...pods) }));
+    await web(1);
+    expect(await ask('pod2', 'ClusterIP', family, 'UDP', 1, 54_322)).toBe('pod1');
+    await web(2);
+    await expect.poll(() => ask('pod1', 'ClusterIP', family, 'UDP', 1, 54_322), { timeout: 20_000 }).toBe('pod2');
+    await expect.poll(() => ask('pod2', 'ClusterIP', family, 'UDP', 1, 54_322), { timeout: 20_000 }).toBe('pod2');
+  });
+
+  test.each(frontendKinds)('twenty connections in a row to a %s without endpoints are twenty resets and no ICMP', async (kind) => {
+    await serve(frontend(kind, family, 'TCP', []));
+    for (const from of ['client', 'pod1'] as const) {
+      const counts = (): number[] => [
+        seen(from, 'arriving', 'tcp flags'),
+        seen(from, 'arriving', family === 4 ? 'meta l4proto icmp' : 'destination-unreachable'),
+      ];
+      const [resets = 0, errors = 0] = counts();
+      expect((await lab.request(from, { protocol: 'TCP', ...target(kind, family), count: 20 })).counts).toEqual({ ECONNREFUSED: 20 });
+      expect([from, ...counts()]).toEqual([from, resets + 20, errors]);
+    }
+  });
+
+  test('a connection that began before its Service was there is answered when it is', async () => {
+    const { address, port } = target('LoadBalancer', family);
+    // The kernel sends a first packet again after 1, 3 and 7 seconds; the first ones are lost.
+    const early = lab.request('client', { protocol: 'TCP', address, port, timeout: 60_000 });
+    const flow = (): string => inside('node', `conntrack -L -f ipv${family} -p tcp --orig-dst ${address}`);
+    await expect.poll(flow, { timeout: 20_000 }).toContain('[UNREPLIED]');
+    await serve(frontend('LoadBalancer', family, 'TCP', [1]));
+    expect((await early).counts).toEqual({ pod1: 1 });
+  });
+
+  test('ports come and go, and the others stay', async () => {
+    const [tcp, udp] = (['TCP', 'UDP'] as const).map((protocol) => frontend('LoadBalancer', family, protocol, [1]));
+    if (tcp === undefined || udp === undefined) throw new Error('no frontend');
+    const meets = async (overTcp: string, overUdp: RegExp): Promise<void> => {
+      await expect.poll(() => ask('client', 'LoadBalancer', family, 'UDP', 1), { timeout: 20_000 }).toMatch(overUdp);
+      expect(await ask('client', 'LoadBalancer', family, 'TCP', 4)).toMatch(new RegExp(`^${overTcp}$`));
+    };
+    await serve(tcp, udp);
+    await meets('pod1', /^pod1$/);
+    await serve(tcp);
+    await meets('pod1', /^(TIMEOUT|EHOSTUNREACH)$/);
+    await serve(udp);
+    await meets('(TIMEOUT|EHOSTUNREACH)', /^pod1$/);
+  });
+
+  test('Services come and go beside each other, and one comes again with another address', async () => {
+    const web = frontend('LoadBalancer', family, 'TCP', [1]);
+    const other = frontend('NodePort', family, 'TCP', [2]);
+    const again = frontend('ClusterIP', family, 'TCP', [1]);
+    const meets = async (...expected: readonly [FrontendKind, string][]): Promise<void> => {
+      for (const [kind, answer] of expected) expect([kind, await ask('client', kind, family, 'TCP', 2)]).toEqual([kind, answer]);
+    };
+    await dataplane.apply(
+      new Map([
+        ['web', { frontends: [web] }],
+        ['other', { frontends: [other] }],
+      ]),
+    );
+    await meets(['LoadBalancer', 'pod1'], ['NodePort', 'pod2']);
+    await dataplane.apply(new Map([['web', undefined]]));
+    await meets(['NodePort', 'pod2']);
+    expect(await ask('client', 'LoadBalancer', family, 'TCP', 1)).not.toContain('pod');
+    await dataplane.apply(new Map([['web', { frontends: [again] }]]));
+    await meets(['ClusterIP', 'pod1'], ['NodePort', 'pod2']);
+    await dataplane.apply(new Map([['other', undefined]]));
+    await meets(['ClusterIP', 'pod1'], ['NodePort', 'ECONNREFUSED']);
+  });
+
+  test('no endpoint, one, none: refused, reached, refused', async () => {
+    for (const pods of [[], [3], [], [1, 2]] as const) {
+      await serve(...frontendKinds.map((kind) => frontend(kind, family, 'TCP', pods)));
+      for (const kind of frontendKinds)
+        expect(await ask('client', kind, family, 'TCP', 20)).toBe(pods.map((pod) => `pod${pod}`).join() || 'ECONNREFUSED');
+    }
+  });
+
+  test.each(frontendKinds)('session affinity of a %s is switched on, off and on: one pod, several, one', async (kind) => {
+    for (const affinity of [{ seconds: 10_800, servicePort: 'web' }, undefined, { seconds: 10_800, servicePort: 'web' }]) {
+      await serve(frontend(kind, family, 'TCP', [1, 2, 3], affinity === undefined ? {} : { affinity }));
+      const { counts } = await lab.request('client', { protocol: 'TCP', ...target(kind, family), count: 30 });
+      expect(Object.keys(counts).every((who) => who.startsWith('pod'))).toBe(true);
+      expect(Object.keys(counts).length > 1).toBe(affinity === undefined);
+    }
+  });
+
+  test('source ranges: two halves are everyone, an address that nobody has is nobody, none is everyone', async () => {
+    const ranges =
+      family === 4
+        ? { halves: ['0.0.0.0/1', '128.0.0.0/1'], nobody: ['255.0.0.0/32'] }
+        : { halves: ['::/1', '8000::/1'], nobody: ['ff00::/128'] };
+    const allows = async (sourceRanges: readonly string[] | undefined, answer: string): Promise<void> => {
+      const guarded = sourceRanges === undefined ? {} : { sourceRanges: sourceRanges.map(prefix) };
+      await serve(frontend('LoadBalancer', family, 'TCP', [1], guarded));
+      for (const from of ['client', 'pod2', 'node'] as const)
+        expect([from, await ask(from, 'LoadBalancer', family, 'TCP', 1)]).toEqual([from, answer]);
+    };
+    await allows(ranges.halves, 'pod1');
+    await allows(ranges.nobody, 'TIMEOUT');
+    await allows(undefined, 'pod1');
+  });
+
+  test.each([0, 1])(
+    'a packet outside of the window of a running connection does not end it (nf_conntrack_tcp_be_liberal=%i, kubernetes/kubernetes#74839)',
+    async (liberal) => {
+      inside('node', `sysctl -qw net.netfilter.nf_conntrack_tcp_be_liberal=${liberal}`);
+      await serve(frontend('LoadBalancer', family, 'TCP', [1], { policy: 'Local', localBackends: backends(family, 1) }));
+      const { address, port } = target('LoadBalancer', family);
+      const connection = await lab.connection('client', address, port);
+      const flow = inside('node', `conntrack -L -f ipv${family} -p tcp --orig-dst ${address} --state ESTABLISHED`);
+      const clientPort = Number(/sport=(\d+) dport=80/.exec(flow)?.[1]);
+      inside('client', `nft add rule inet seen arriving tcp dport ${clientPort} tcp flags & rst == rst counter`);
+      inside('client', `nft add rule inet seen leaving tcp sport ${clientPort} tcp flags & rst == rst counter`);
+      const packet = {
+        kind: 'TCP out of window',
+        source: podAddress(family, 1),
+        destination: clientAddress(family),
+        sourcePorts: [podPort, podPort, podPort],
+        port: clientPort,
+      };
+      execFileSync('ip', ['netns', 'exec', namespaceOf('pod1'), process.execPath, raw, JSON.stringify(packet)]);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      // A client that sees the pod's own address answers with a reset.
+      expect([seen('client', 'arriving', `tcp dport ${clientPort}`), seen('client', 'leaving', `tcp sport ${clientPort}`)]).toEqual([0, 0]);
+      const { answers, failure } = await connection.end();
+      expect(failure).toBe('');
+      expect(answers).toBeGreaterThan(5);
+    },
+  );
+});

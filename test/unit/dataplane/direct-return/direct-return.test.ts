@@ -1,0 +1,268 @@
+import { describe, expect, test } from 'vitest';
+import { DirectReturn } from '../../../../src/dataplane/direct-return/direct-return.ts';
+import { markOf, preferences, tunnelNextHop } from '../../../../src/dataplane/direct-return/identity.ts';
+import { pathCheckInterval } from '../../../../src/dataplane/direct-return/limits.ts';
+import { itemKey, pathDifference, planPaths } from '../../../../src/dataplane/direct-return/paths.ts';
+import { address } from '../../../../src/net/address.ts';
+import type { DirectReturnNode, PassingTarget } from '../../../../src/net/direct-return.ts';
+import { frontendKey, type Frontend } from '../../../../src/net/frontend.ts';
+import { silentLog } from '../../../../src/system/log.ts';
+import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+import { FakeIngress, FakePaths } from './fake-paths.ts';
+
+const target = (node: string, routed?: 'link' | 'vxlan', ingress = false): PassingTarget => ({
+  node: address(node),
+  ingress,
+  ...(routed === undefined ? {} : { routed }),
+});
+
+const node = (...targets: PassingTarget[]): DirectReturnNode => ({
+  addresses: [address('10.0.0.1'), address('fd00::1')],
+  interfaces: ['eth0'],
+  targets,
+  linkAddresses: ['02:00:00:00:00:02'],
+  tunnels: targets.some(({ routed }) => routed === 'vxlan'),
+});
+
+const backend = (last: number, at: string, passing?: Frontend['backends'][number]['passing']): Frontend['backends'][number] => ({
+  address: address(`10.244.0.${last}`),
+  port: 8080,
+  local: at === '10.0.0.1',
+  node: address(at),
+  ...(passing === undefined ? {} : { passing }),
+});
+
+const frontend = (...backends: Frontend['backends'][number][]): Frontend => ({
+  match: { kind: 'address', address: address('192.0.2.1'), protocol: 'TCP', port: 80 },
+  scope: 'external',
+  policy: 'Cluster',
+  backends,
+  localBackends: [],
+  slots: { hashed: 'connection', backendOf: Uint16Array.from({ length: 251 }, (_, slot) => slot % backends.length) },
+  directReturn: {},
+});
+
+function setup(): {
+  direct: DirectReturn;
+  paths: FakePaths;
+  ingress: FakeIngress;
+  clock: VirtualClock;
+  repaired: string[];
+  changes: () => number;
+  /** Lets time pass, and what it starts come to its end. */
+  pass: (milliseconds: number) => Promise<void>;
+} {
+  const [paths, ingress, clock] = [new FakePaths(), new FakeIngress(), new VirtualClock()];
+  const repaired: string[] = [];
+  let changed = 0;
+  const direct = new DirectReturn(
+    { paths, ingress, clock, log: silentLog },
+    { repaired: (what) => repaired.push(what), changed: () => changed++ },
+  );
+  const pass = async (milliseconds: number): Promise<void> => {
+    clock.advance(milliseconds);
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { direct, paths, ingress, clock, repaired, changes: () => changed, pass };
+}
+
+describe('paths', () => {
+  test('a link needs a rule and a route, a tunnel the link address of its end as well', () => {
+    const { items, byTarget } = planPaths(node(target('10.0.0.2', 'link'), target('fd00::3', 'vxlan')));
+    const mark = (text: string): string => `0x${markOf(address(text)).toString(16)}`;
+    const texts = items.map(itemKey);
+    expect(texts).toContain(
+      `rule 4 pref ${preferences.node} fwmark ${mark('10.0.0.2')} lookup ${markOf(address('10.0.0.2'))} protocol 152`,
+    );
+    expect(texts).toContain(`route 4 default via 10.0.0.2 table ${markOf(address('10.0.0.2'))} protocol 152`);
+    const hop = tunnelNextHop(address('fd00::3'));
+    expect(hop).toMatch(/^fe80::98:/);
+    expect(texts).toContain(`route 6 default via ${hop} dev herald-vx6 table ${markOf(address('fd00::3'))} protocol 152`);
+    expect(byTarget.get('fd00::3')?.map(({ kind }) => kind)).toEqual([
+      'tunnel',
+      'rule',
+      'rule',
+      'rule',
+      'rule',
+      'fdb',
+      'neigh',
+      'route',
+      'rule',
+    ]);
+  });
+
+  test('are made from the ends of tunnels to the rules, those that catch what is lost first, and taken away in reverse', () => {
+    const { items } = planPaths(node(target('10.0.0.2', 'link'), target('10.0.0.3', 'vxlan')));
+    const { missing } = pathDifference([], items);
+    const { extra } = pathDifference(items, []);
+    const kinds = missing.map(({ kind, text }) => (kind === 'rule' ? Number(text.split(' ')[1]) : kind));
+    expect(kinds).toEqual([
+      'tunnel',
+      'tunnel',
+      'fdb',
+      'neigh',
+      'route',
+      'route',
+      preferences.end,
+      preferences.lost,
+      preferences.node,
+      preferences.node,
+      preferences.skip,
+      preferences.own,
+    ]);
+    expect(extra.map(({ kind }) => kind)).toEqual(missing.map(({ kind }) => kind).toReversed());
+    expect(pathDifference(items, items)).toEqual({ missing: [], extra: [] });
+  });
+
+  test('every node has a number of its own in a family, and one without is not reached', () => {
+    const targets = Array.from({ length: 3_000 }, (_, index) => target(`10.${index >> 8}.${index & 255}.7`, 'link'));
+    const { byTarget, items } = planPaths(node(...targets));
+    expect(byTarget.size).toBeLessThanOrEqual(1_000);
+    const marks = items.flatMap(({ text }) => /fwmark (0x[0-9a-f]+) lookup/.exec(text)?.[1] ?? []);
+    expect(new Set(marks).size).toBe(byTarget.size);
+    for (const { node } of targets) expect(markOf(node) >>> 24).toBe(0x68);
+  });
+});
+
+describe('what is passed on', () => {
+  const far = frontend(
+    backend(1, '10.0.0.1'),
+    backend(2, '10.0.0.2', { ingress: true, routed: 'link' }),
+    backend(3, '10.0.0.3', { ingress: false, routed: 'vxlan' }),
+  );
+  const nodes = node(target('10.0.0.2', 'link', true), target('10.0.0.3', 'vxlan'));
+
+  test('has its path before its elements', async () => {
+    const { direct, paths } = setup();
+    expect(direct.adapted(far).backends.map(({ passing }) => passing)).toEqual([undefined, { ingress: true }, undefined]);
+    await direct.setNode(nodes);
+    expect(paths.items.size).toBe(planPaths(nodes).items.length);
+    expect(direct.adapted(far)).toEqual(far);
+  });
+
+  test('is translated where there is no path, and again passed on when there is', async () => {
+    const { direct, paths, changes, pass } = setup();
+    paths.refused.add('herald-vx4');
+    await direct.setNode(nodes);
+    expect(direct.adapted(far).backends.map(({ passing }) => passing?.routed)).toEqual([undefined, 'link', undefined]);
+    const before = changes();
+    paths.refused.clear();
+    await pass(pathCheckInterval);
+    expect(direct.adapted(far)).toEqual(far);
+    expect(changes()).toBe(before + 1);
+  });
+
+  test('keeps its path while its elements go, and loses it later', async () => {
+    const { direct, paths, pass } = setup();
+    await direct.setNode(nodes);
+    await direct.setNode(node(target('10.0.0.2', 'link')));
+    expect(paths.items.size).toBe(planPaths(nodes).items.length);
+    await pass(pathCheckInterval);
+    expect([...paths.items.keys()].toSorted()).toEqual(
+      planPaths(node(target('10.0.0.2', 'link')))
+        .items.map(itemKey)
+        .toSorted(),
+    );
+  });
+
+  test('has its path again when somebody took it away', async () => {
+    const { direct, paths, repaired, pass } = setup();
+    await direct.setNode(nodes);
+    const all = [...paths.items.keys()].toSorted();
+    paths.items.clear();
+    await pass(pathCheckInterval);
+    expect([...paths.items.keys()].toSorted()).toEqual(all);
+    expect(repaired).toEqual(['paths to other nodes']);
+  });
+
+  test('leaves nothing', async () => {
+    const { direct, paths, ingress } = setup();
+    await direct.setNode(nodes);
+    await direct.committed([[frontendKey(far.match), far]]);
+    await direct.close();
+    expect(ingress.present).toBe(true);
+    await direct.remove();
+    expect(paths.items.size).toBe(0);
+    expect(ingress.present).toBe(false);
+  });
+
+  test('without any other node nothing is asked of the host, but what an earlier process has left goes', async () => {
+    const { direct, paths, ingress, pass } = setup();
+    for (const item of planPaths(nodes).items) paths.items.set(itemKey(item), item);
+    ingress.present = true;
+    await direct.setNode(undefined);
+    expect(paths.log).toEqual([]);
+    await direct.committed([]);
+    await pass(pathCheckInterval);
+    expect(paths.items.size).toBe(0);
+    expect(ingress.present).toBe(false);
+  });
+});
+
+describe('the table of ingress', () => {
+  const key = frontendKey(frontend().match);
+  const near = frontend(backend(1, '10.0.0.1'), backend(2, '10.0.0.2', { ingress: true, routed: 'link' }));
+  const nodes = node(target('10.0.0.2', 'link', true));
+
+  test('has the slots of other nodes, and a change sends those that moved', async () => {
+    const { direct, ingress, pass } = setup();
+    await direct.setNode(nodes);
+    await direct.committed([[key, near]]);
+    await pass(0);
+    const made = ingress.scripts.at(-1)?.join('\n') ?? '';
+    expect(made).toContain('type filter hook ingress device "eth0"');
+    expect(made).toContain('node_links { 02:00:00:00:00:02 }');
+    expect(made.match(/192\.0\.2\.1 \. tcp \. 80 \. 0:[0-9a-f]+ : 10\.0\.0\.2/g)).toHaveLength(125);
+    const backendOf = Uint16Array.from(near.slots?.backendOf ?? []);
+    backendOf[1] = 0;
+    await direct.committed([[key, { ...near, slots: { hashed: 'connection', backendOf } }]]);
+    await pass(0);
+    expect(ingress.scripts.at(-1)).toEqual(['delete element netdev herald_direct nodes4 { 192.0.2.1 . tcp . 80 . 0:1 }']);
+    await direct.committed([[key, undefined]]);
+    await pass(0);
+    expect(
+      ingress.scripts
+        .at(-1)
+        ?.join(' ')
+        .match(/delete element/g),
+    ).toHaveLength(2);
+  });
+
+  test('is made anew when somebody removed it, and when other nodes come', async () => {
+    const { direct, ingress, repaired, pass } = setup();
+    await direct.setNode(nodes);
+    await direct.committed([[key, near]]);
+    await pass(0);
+    const first = ingress.scripts.at(-1);
+    ingress.present = false;
+    await pass(pathCheckInterval);
+    expect(ingress.scripts.at(-1)).toEqual(first);
+    expect(repaired).toEqual(['the table of ingress']);
+    await direct.setNode({ ...nodes, linkAddresses: ['02:00:00:00:00:02', '02:00:00:00:00:03'] });
+    await direct.committed([]);
+    await pass(0);
+    expect(ingress.scripts.at(-1)?.join('\n')).toContain('{ 02:00:00:00:00:02 , 02:00:00:00:00:03 }');
+  });
+
+  test('that the kernel refuses is tried again', async () => {
+    const { direct, ingress, pass } = setup();
+    ingress.refuses = 'no';
+    await direct.setNode(nodes);
+    await direct.committed([[key, near]]);
+    await pass(0);
+    expect(await direct.probe(['eth0'], [])).toEqual({ l2: 'no' });
+    ingress.refuses = undefined;
+    await pass(pathCheckInterval);
+    expect(ingress.present).toBe(true);
+    expect(await direct.probe(['eth0'], [])).toEqual({});
+  });
+});
+
+test('a tunnel that the kernel does not make is told', async () => {
+  const { direct, paths } = setup();
+  paths.refused.add('tunnel 6');
+  expect(await direct.probe([], [address('10.0.0.1'), address('fd00::1')])).toEqual({
+    vxlan: expect.stringContaining('herald-vx6') as string,
+  });
+  expect([...paths.items.values()].map(({ family }) => family)).toEqual([4]);
+});
