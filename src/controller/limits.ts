@@ -5,4 +5,6 @@ export const limits = {
   retryMaximumMilliseconds: 60_000,
   /** How often the ages of the agents' reports are looked at, and what was kept for a while is ended. */
   reportWatchMilliseconds: 10_000,
+  /** Pools whose code the condition of a Service lists. */
+  detailsInCondition: 10,
 } as const;
