@@ -29,7 +29,8 @@ import { concerned, nothing, passBarrier, planService, removedRouted, routesOfPl
 import { Sessions, type SessionsOptions } from './sessions.ts';
 import { WorkToDo } from './work-to-do.ts';
 
-export interface AgentComponents extends Pick<HostCheckComponents, 'host' | 'hostFilters'>, Pick<ElsewhereComponents, 'foreign'> {
+export interface AgentComponents
+  extends Pick<HostCheckComponents, 'host' | 'hostFilters' | 'unservedLocalhost'>, Pick<ElsewhereComponents, 'foreign'> {
   readonly source: Source;
   readonly dataplane: Dataplane;
   readonly speaker: Speaker;
