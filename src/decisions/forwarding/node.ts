@@ -6,7 +6,7 @@ import { directReturnNode } from '../direct-return/passing.ts';
 
 /** What a node's forwarding needs to know beside the Services. Without a Node object and without nodePortAddresses it takes no NodePort traffic. */
 export function nodeForwarding(snapshot: Snapshot, nodeName: string): NodeForwarding {
-  const { services, podCIDRs, podInterfaces, masqueradeAll, nodePortAddresses, masqueradeBit } = snapshot.config;
+  const { services, podCIDRs, podInterfaces, masqueradeAll, localhostNodePorts, nodePortAddresses, masqueradeBit } = snapshot.config;
   const configured = podCIDRs.length > 0 || podInterfaces.length > 0;
   const direct = directReturnNode(snapshot, nodeName);
   return {
@@ -14,6 +14,7 @@ export function nodeForwarding(snapshot: Snapshot, nodeName: string): NodeForwar
     podPrefixes: sortedSet(configured ? podCIDRs : [...snapshot.nodes.values()].flatMap((node) => node.podCIDRs)),
     ...(podInterfaces.length === 0 ? {} : { podInterfaces: [...new Set(podInterfaces)].toSorted() }),
     ...(masqueradeAll ? { masqueradeAll } : {}),
+    ...(localhostNodePorts ? { localhostNodePorts } : {}),
     // Whoever forwards ClusterIPs answers for those that no Service has.
     servicePrefixes: services === 'all' ? serviceRanges(snapshot) : [],
     masqueradeBit,
