@@ -13,6 +13,7 @@ import type { Clock } from '../system/clock.ts';
 import type { HttpPlace, ListenHttp } from '../system/http-listener.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
+import { Turn } from '../system/turn.ts';
 import { Aggregates } from './aggregates.ts';
 import { BackOff } from './back-off.ts';
 import { Drain } from './drain.ts';
@@ -28,7 +29,8 @@ import { concerned, nothing, passBarrier, planService, removedRouted, routesOfPl
 import { Sessions, type SessionsOptions } from './sessions.ts';
 import { WorkToDo } from './work-to-do.ts';
 
-export interface AgentComponents extends Pick<HostCheckComponents, 'host' | 'hostFilters'>, Pick<ElsewhereComponents, 'foreign'> {
+export interface AgentComponents
+  extends Pick<HostCheckComponents, 'host' | 'hostFilters' | 'unservedLocalhost'>, Pick<ElsewhereComponents, 'foreign'> {
   readonly source: Source;
   readonly dataplane: Dataplane;
   readonly speaker: Speaker;
@@ -242,10 +244,14 @@ export class Agent {
       this.#host.follow(snapshot.config.services);
     }
     const forwarding = new Map<string, ServiceForwarding | undefined>();
+    const turn = new Turn(this.#components.clock);
     for (const key of services) {
       forwarding.set(key, this.#plan(snapshot, key));
       this.#toAnnounce.add(key);
+      // What changes meanwhile is the next pass.
+      if (turn.isOver) await turn.end();
     }
+    if (this.#stopped) return;
     for (const key of new Set([...services, ...this.#waitingFor(services)])) {
       const plan = this.#plans.get(key);
       if (plan === undefined) continue;

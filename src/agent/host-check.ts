@@ -5,6 +5,7 @@ import { defaultConntrack } from '../model/default-config.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { ServicesScope } from '../model/configuration.ts';
 import type { Snapshot } from '../model/snapshot.ts';
+import type { Family } from '../net/address.ts';
 import type { HostFilter } from '../net/host-filter.ts';
 import type { Cancel, Clock } from '../system/clock.ts';
 import type { Host } from '../system/host.ts';
@@ -16,6 +17,8 @@ export interface HostCheckComponents {
   readonly host: Host;
   /** Rejects where it cannot be told. */
   readonly hostFilters: () => Promise<readonly HostFilter[]>;
+  /** NodePorts that should be served on localhost and are not. Default: none. */
+  readonly unservedLocalhost?: () => readonly { readonly port: number; readonly family: Family; readonly why: string }[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -57,7 +60,9 @@ export class HostCheck {
   }
 
   problems(): Reason[] {
-    return [...this.#settings, ...this.#filters];
+    const unserved = this.#components.unservedLocalhost?.() ?? [];
+    const localhost = unserved.map(({ family, port, why }) => reason('LocalhostNodePortNotServed', { port, family: `IPv${family}`, why }));
+    return [...this.#settings, ...this.#filters, ...localhost];
   }
 
   /** Before anything is forwarded or announced. */

@@ -104,6 +104,8 @@ export interface ServiceForwarding {
 export interface NodeForwarding {
   /** Those of the node's own addresses that are inside take NodePort traffic; never a loopback address. */
   readonly nodePortAddresses: readonly Prefix[];
+  /** NodePorts of TCP are answered on 127.0.0.1 and ::1 as well, for programs of the node itself. */
+  readonly localhostNodePorts?: boolean;
   /**
    * Sources inside are pods (the local detector): their ClusterIP traffic is not masqueraded. Of a family without any, and without
    * `podInterfaces`, nothing is a pod, and no ClusterIP traffic is masqueraded.

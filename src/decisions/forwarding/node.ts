@@ -9,7 +9,7 @@ const frontendScopes: readonly FrontendScope[] = ['internal', 'external'];
 
 /** What a node's forwarding needs to know beside the Services. Without a Node object and without nodePortAddresses it takes no NodePort traffic. */
 export function nodeForwarding(snapshot: Snapshot, nodeName: string): NodeForwarding {
-  const { services, podCIDRs, podInterfaces, masqueradeAll, nodePortAddresses, masqueradeBit } = snapshot.config;
+  const { services, podCIDRs, podInterfaces, masqueradeAll, localhostNodePorts, nodePortAddresses, masqueradeBit } = snapshot.config;
   const configured = podCIDRs.length > 0 || podInterfaces.length > 0;
   const direct = directReturnNode(snapshot, nodeName);
   const elsewhere = frontendScopes.filter((scope) => !isInScope(services, { scope }));
@@ -18,6 +18,7 @@ export function nodeForwarding(snapshot: Snapshot, nodeName: string): NodeForwar
     podPrefixes: sortedSet(configured ? podCIDRs : [...snapshot.nodes.values()].flatMap((node) => node.podCIDRs)),
     ...(podInterfaces.length === 0 ? {} : { podInterfaces: [...new Set(podInterfaces)].toSorted() }),
     ...(masqueradeAll ? { masqueradeAll } : {}),
+    ...(localhostNodePorts ? { localhostNodePorts } : {}),
     // Whoever forwards ClusterIPs answers for those that no Service has.
     servicePrefixes: services === 'all' ? serviceRanges(snapshot) : [],
     masqueradeBit,

@@ -13,6 +13,12 @@ export const hostReasons = {
     says: (d: { readonly address: string; readonly why: string }) => `/healthz is not served at ${d.address}: ${d.why}`,
     fix: () => 'stop kube-proxy where it still runs; or give another --healthz-bind-address, or none',
   }),
+  LocalhostNodePortNotServed: entry({
+    brief: 'A NodePort is not served on localhost',
+    says: (d: { readonly port: number; readonly family: string; readonly why: string }) =>
+      `NodePort ${d.port} is not served on the ${d.family} loopback address: ${d.why}`,
+    fix: (d) => `free the port (ss -ltnp "sport = :${d.port}" tells who has it), or set localhostNodePorts: false in HeraldConfig`,
+  }),
   KernelSettingWrong: entry({
     brief: 'A setting of the kernel is wrong for forwarding',
     says: (d: {

@@ -1,3 +1,4 @@
+import type { UnservedPort } from '../../../src/dataplane/localhost/node-ports.ts';
 import type { HostFilter } from '../../../src/net/host-filter.ts';
 import type { Host, HostInterface } from '../../../src/system/host.ts';
 
@@ -26,6 +27,7 @@ export class FakeHost implements Host {
   list: HostInterface[] = [{ name: 'eth0', address: '10.0.0.1', length: 24 }];
   advertised: string[] = [];
   filters: readonly HostFilter[] = [];
+  unserved: readonly UnservedPort[] = [];
 
   uptime = 3_600_000;
 

@@ -132,6 +132,11 @@ describe('the families that a node may have to forward', () => {
   });
 });
 
+test('a NodePort that is not served on localhost is reported', async () => {
+  const bed = await started(({ host }) => (host.unserved = [{ family: 6, port: 30_080, why: 'the port is in use' }]));
+  expect(reported(bed)).toEqual([['LocalhostNodePortNotServed', { port: 30_080, family: 'IPv6', why: 'the port is in use' }]]);
+});
+
 describe('filters of other programs', () => {
   const dropping: HostFilter = {
     hook: 'forward',
