@@ -22,6 +22,7 @@ import { limits } from './limits.ts';
 import { DirectReturnCheck } from './direct-return-check.ts';
 import { HostCheck, hostFacts, type HostCheckComponents } from './host-check.ts';
 import { NodeHealth } from './node-health.ts';
+import { nodePortsOf } from './node-ports.ts';
 import { NodeReport, type ReportContent } from './node-report.ts';
 import { RouteTable, type RoutesByPeer } from './route-table.ts';
 import { concerned, nothing, passBarrier, planService, removedRouted, routesOfPlan, type ServicePlan } from './service-plan.ts';
@@ -106,6 +107,7 @@ export class Agent {
       facts: () => hostFacts(components.source.snapshot, options.node),
       services: () => components.source.snapshot.config.services,
       servedPorts: () => new Map([...this.#health.ports(), ...this.#sessions.passivePorts()]),
+      nodePorts: () => nodePortsOf(this.#plans, components.source.snapshot, options.node),
       looked: () => this.#health.nodeChanged(),
       news: () => this.#report.news(),
     });

@@ -1,5 +1,6 @@
 import { nodeForwarding } from '../decisions/forwarding/node.ts';
 import { judgeFilters, type ServedPorts } from '../decisions/host/filters.ts';
+import { judgeListeners, type NodePorts } from '../decisions/host/node-port-listeners.ts';
 import { requiredSettings, sysctlName, type HostFacts, type KernelSetting } from '../decisions/host/kernel-settings.ts';
 import { defaultConntrack } from '../model/default-config.ts';
 import { reason, type Reason } from '../model/reasons.ts';
@@ -33,6 +34,8 @@ export interface HostCheckOptions {
   /** Where Herald forwards nothing, the host is as the program that forwards wants it. */
   readonly services: () => ServicesScope;
   readonly servedPorts: () => ServedPorts;
+  /** Of this node, and where they are answered. */
+  readonly nodePorts: () => NodePorts;
   /** Called at every look after the start: addresses come and go as well. */
   readonly looked: () => void;
   /** Called when `problems` say something else. */
@@ -48,6 +51,7 @@ export class HostCheck {
   readonly #options: HostCheckOptions;
   #settings: readonly Reason[] = [];
   #filters: readonly Reason[] = [];
+  #listeners: readonly Reason[] = [];
   #cancel: Cancel | undefined;
   #looking: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -62,7 +66,7 @@ export class HostCheck {
   problems(): Reason[] {
     const unserved = this.#components.unservedLocalhost?.() ?? [];
     const localhost = unserved.map(({ family, port, why }) => reason('LocalhostNodePortNotServed', { port, family: `IPv${family}`, why }));
-    return [...this.#settings, ...this.#filters, ...localhost];
+    return [...this.#settings, ...this.#filters, ...this.#listeners, ...localhost];
   }
 
   /** Before anything is forwarded or announced. */
@@ -113,10 +117,21 @@ export class HostCheck {
     const { clock, random } = this.#components;
     await this.checkSettings();
     await this.#checkFilters();
+    await this.#checkListeners();
     if (this.#stopped) return;
     this.#options.looked();
     this.#cancel?.();
     this.#cancel = clock.after(limits.hostCheckMilliseconds * (0.75 + 0.25 * random()), () => this.start());
+  }
+
+  async #checkListeners(): Promise<void> {
+    const { host, log } = this.#components;
+    try {
+      const reasons = judgeListeners(await host.listening(), this.#options.nodePorts());
+      this.#say(() => (this.#listeners = reasons));
+    } catch (error) {
+      log.debug({ error }, 'the listening sockets of the host cannot be listed');
+    }
   }
 
   async #checkFilters(): Promise<void> {
