@@ -1,3 +1,4 @@
+import { inOrderOfCreation } from '../../src/controller/order.ts';
 import type { Claim, Provider, Reconciliation, Released, ReservedAddresses } from '../../src/controller/provider.ts';
 import { createAllocator, type Allocation, type Allocator } from '../../src/decisions/allocation/allocator.ts';
 import { decideAllocationClaim } from '../../src/decisions/allocation/claim.ts';
@@ -46,44 +47,52 @@ export class BareMetalProvider implements Provider {
   async reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation> {
     const key = serviceKey(service.metadata);
     const request = allocationRequest(service, snapshot);
-    const { addresses, reason, freed } = this.#withholds(request) ?? this.#allocator.allocate(request);
+    const { addresses, reason, pools, freed } = this.#withholds(request) ?? this.#allocator.allocate(request);
     if (reason === undefined) this.#waiting.delete(key);
     else this.#waiting.set(key, { request, since: this.#waiting.get(key)?.since ?? this.#arrivals++ });
     return {
       ingress: addresses.map((address) => ({ address, ipMode: 'VIP' })),
-      ...(reason === undefined ? {} : { reason }),
+      ...(reason === undefined ? {} : { reason, details: pools.map(({ pool, reason: { code } }) => ({ of: pool, code })) }),
       retry: servicesToRetry(this.#waiting.values(), freed, this.#allocator).filter((other) => other !== key),
     };
   }
 
   // oxlint-disable-next-line typescript/require-await -- as above
-  async release(key: ServiceKey): Promise<Released> {
+  async release(key: ServiceKey, now: number): Promise<Released> {
     this.#waiting.delete(key);
-    const freed = this.#allocator.release(key);
-    return { addresses: freed, retry: servicesToRetry(this.#waiting.values(), freed, this.#allocator) };
+    const addresses = this.#allocator.release(key, now);
+    return { addresses, retry: servicesToRetry(this.#waiting.values(), addresses, this.#allocator) };
+  }
+
+  expire(now: number): readonly ServiceKey[] {
+    return servicesToRetry(this.#waiting.values(), this.#allocator.expire(now), this.#allocator);
   }
 
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey> {
-    if (changes.some(({ kind }) => kind === 'HeraldConfig')) return snapshot.services.keys();
+    const everything = changes.some(({ kind }) => kind === 'HeraldConfig');
     const namespaces = new Set(changes.filter(({ kind }) => kind === 'Namespace').map(({ key }) => key));
     const pools = changes.some(({ kind }) => kind === 'IPAddressPool');
     if (pools) this.#setPools(snapshot);
-    if (!pools && namespaces.size === 0) return [];
-    // Those that wait come first, in the order in which they began to: what became free is theirs.
+    if (!everything && !pools && namespaces.size === 0) return [];
+    // What became free belongs to those that wait, in the order in which they began to.
     const waiting = [...this.#waiting].toSorted(([, a], [, b]) => a.since - b.since).map(([key]) => key);
-    const ours = [...snapshot.services].filter(
-      ([, service]) => service.type === 'LoadBalancer' && (pools || namespaces.has(service.metadata.namespace)),
+    const concerned = [...snapshot.services].filter(
+      ([, { type, metadata }]) => everything || (type === 'LoadBalancer' && (pools || namespaces.has(metadata.namespace))),
     );
-    return new Set([...waiting, ...ours.map(([key]) => key)]);
+    const others = inOrderOfCreation(
+      concerned.map(([key]) => key),
+      snapshot,
+    );
+    return new Set([...waiting, ...others]);
   }
 
   /** What the Service is left with while nothing is given; undefined: it asks for nothing that it does not hold. */
-  #withholds(request: AllocationRequest): Pick<Allocation, 'addresses' | 'reason' | 'freed'> | undefined {
+  #withholds(request: AllocationRequest): Allocation | undefined {
     if (this.#withheld === undefined) return undefined;
     const held = this.#allocator.assignmentOf(request.service)?.addresses ?? [];
     const { addresses } = this.#allocator.decide(request);
     if (addresses.every((address) => held.some((own) => sameAddress(own, address))) && addresses.length > 0) return undefined;
-    return { addresses: held, reason: this.#withheld, freed: [] };
+    return { addresses: held, reason: this.#withheld, pools: [], freed: [] };
   }
 
   #setPools(snapshot: Snapshot): void {
@@ -103,6 +112,7 @@ function reservation(service: ServiceKey, addresses: readonly Address[]): Alloca
     policy: 'PreferDualStack',
     requestedAddresses: addresses,
     sharingNamespaces: [],
+    keepsAddresses: false,
     ports: [],
     externalTrafficPolicy: 'Cluster',
     selectorText: '',

@@ -13,6 +13,7 @@ import type { Clock } from '../system/clock.ts';
 import type { HttpPlace, ListenHttp } from '../system/http-listener.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
+import { Turn } from '../system/turn.ts';
 import { Aggregates } from './aggregates.ts';
 import { BackOff } from './back-off.ts';
 import { Drain } from './drain.ts';
@@ -22,7 +23,6 @@ import { limits } from './limits.ts';
 import { DirectReturnCheck } from './direct-return-check.ts';
 import { HostCheck, hostFacts, type HostCheckComponents } from './host-check.ts';
 import { NodeHealth } from './node-health.ts';
-import { nodePortsOf } from './node-ports.ts';
 import { NodeReport, type ReportContent } from './node-report.ts';
 import { RouteTable, type RoutesByPeer } from './route-table.ts';
 import { concerned, nothing, passBarrier, planService, removedRouted, routesOfPlan, type ServicePlan } from './service-plan.ts';
@@ -104,10 +104,9 @@ export class Agent {
     });
     this.#host = new HostCheck(components, {
       kernelSettings: options.kernelSettings ?? 'set',
-      facts: () => hostFacts(components.source.snapshot, options.node),
+      facts: () => hostFacts(components.source.snapshot, options.node, this.#plans),
       services: () => components.source.snapshot.config.services,
       servedPorts: () => new Map([...this.#health.ports(), ...this.#sessions.passivePorts()]),
-      nodePorts: () => nodePortsOf(this.#plans, components.source.snapshot, options.node),
       looked: () => this.#health.nodeChanged(),
       news: () => this.#report.news(),
     });
@@ -245,10 +244,14 @@ export class Agent {
       this.#host.follow(snapshot.config.services);
     }
     const forwarding = new Map<string, ServiceForwarding | undefined>();
+    const turn = new Turn(this.#components.clock);
     for (const key of services) {
       forwarding.set(key, this.#plan(snapshot, key));
       this.#toAnnounce.add(key);
+      // What changes meanwhile is the next pass.
+      if (turn.isOver) await turn.end();
     }
+    if (this.#stopped) return;
     for (const key of new Set([...services, ...this.#waitingFor(services)])) {
       const plan = this.#plans.get(key);
       if (plan === undefined) continue;

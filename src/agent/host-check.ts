@@ -5,6 +5,7 @@ import { requiredSettings, sysctlName, type HostFacts, type KernelSetting } from
 import { defaultConntrack } from '../model/default-config.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { ServicesScope } from '../model/configuration.ts';
+import type { ServiceKey } from '../model/metadata.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import type { Family } from '../net/address.ts';
 import type { HostFilter } from '../net/host-filter.ts';
@@ -13,6 +14,8 @@ import type { Host } from '../system/host.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import { limits } from './limits.ts';
+import { nodePortsOf } from './node-ports.ts';
+import type { ServicePlan } from './service-plan.ts';
 
 export interface HostCheckComponents {
   readonly host: Host;
@@ -25,7 +28,9 @@ export interface HostCheckComponents {
   readonly log: Log;
 }
 
-type SharedFacts = Pick<HostFacts, 'families' | 'peerInterfaces' | 'podPrefixes' | 'podInterfaces' | 'conntrack'>;
+type SharedFacts = Pick<HostFacts, 'families' | 'peerInterfaces' | 'podPrefixes' | 'podInterfaces' | 'conntrack'> & {
+  readonly nodePorts: () => NodePorts;
+};
 
 export interface HostCheckOptions {
   /** report: nothing is set, what is wrong is only said. */
@@ -34,8 +39,6 @@ export interface HostCheckOptions {
   /** Where Herald forwards nothing, the host is as the program that forwards wants it. */
   readonly services: () => ServicesScope;
   readonly servedPorts: () => ServedPorts;
-  /** Of this node, and where they are answered. */
-  readonly nodePorts: () => NodePorts;
   /** Called at every look after the start: addresses come and go as well. */
   readonly looked: () => void;
   /** Called when `problems` say something else. */
@@ -127,7 +130,7 @@ export class HostCheck {
   async #checkListeners(): Promise<void> {
     const { host, log } = this.#components;
     try {
-      const reasons = judgeListeners(await host.listening(), this.#options.nodePorts());
+      const reasons = judgeListeners(await host.listening(), this.#options.facts().nodePorts());
       this.#say(() => (this.#listeners = reasons));
     } catch (error) {
       log.debug({ error }, 'the listening sockets of the host cannot be listed');
@@ -187,8 +190,8 @@ export class HostCheck {
   }
 }
 
-/** What the objects say of a node's network. */
-export function hostFacts(snapshot: Snapshot, node: string): SharedFacts {
+/** What the objects say of a node's network; `plans` are those of the node, for its NodePorts. */
+export function hostFacts(snapshot: Snapshot, node: string, plans: ReadonlyMap<ServiceKey, ServicePlan> = new Map()): SharedFacts {
   const peerInterfaces = [...snapshot.peers.values()].flatMap((peer) => peer.interface ?? []);
   const { podPrefixes, podInterfaces = [] } = nodeForwarding(snapshot, node);
   const addresses = [...(snapshot.nodes.get(node)?.internalIPs ?? []), ...podPrefixes.map(({ address }) => address)];
@@ -198,5 +201,13 @@ export function hostFacts(snapshot: Snapshot, node: string): SharedFacts {
     for (const family of ipFamilies) families.add(family);
   }
   const { services, conntrack = services === 'all' ? defaultConntrack : undefined } = snapshot.config;
-  return { ...(conntrack === undefined ? {} : { conntrack }), peerInterfaces, podPrefixes, podInterfaces, families: [...families] };
+  const nodePorts = (): NodePorts => nodePortsOf(plans, snapshot, node);
+  return {
+    ...(conntrack === undefined ? {} : { conntrack }),
+    nodePorts,
+    peerInterfaces,
+    podPrefixes,
+    podInterfaces,
+    families: [...families],
+  };
 }

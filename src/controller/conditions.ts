@@ -1,25 +1,34 @@
 import { decideAnnouncement } from '../decisions/announcement/decision.ts';
+import { conditionTypes } from '../model/condition-types.ts';
 import { currentReport, type NodeState } from '../model/node-state.ts';
 import { serviceKey } from '../model/metadata.ts';
 import { briefly, reason, type Reason } from '../model/reasons.ts';
 import type { Service } from '../model/service.ts';
 import type { Snapshot } from '../model/snapshot.ts';
+import { limits } from './limits.ts';
+import type { Reconciliation } from './provider.ts';
 import type { Condition } from './status-writer.ts';
 
-export const conditionTypes = {
-  addressAssigned: 'herald.dev/AddressAssigned',
-  programmed: 'herald.dev/Programmed',
-  announced: 'herald.dev/Announced',
-} as const;
+export interface Unmet {
+  readonly reason: Reason | undefined;
+  readonly details: NonNullable<Reconciliation['details']>;
+}
 
 /** The conditions of a Service that has an address or asks for one. Pure; `unmet` is the allocation's "no", `now` milliseconds since the epoch. */
-export function serviceConditions(snapshot: Snapshot, service: Service, unmet: Reason | undefined, now: number): Condition[] {
-  const assigned: Condition =
-    unmet === undefined
-      ? { type: conditionTypes.addressAssigned, status: 'True', reason: 'Assigned', message: 'The Service has the addresses it asks for' }
-      : refusal(conditionTypes.addressAssigned, unmet);
+export function serviceConditions(snapshot: Snapshot, service: Service, unmet: Unmet, now: number): Condition[] {
+  const assigned = addressAssigned(unmet);
   if (service.ingress.length === 0) return [assigned];
   return [assigned, programmed(snapshot, service, now), announced(snapshot, service, now)];
+}
+
+/** Where several pools were asked, the code of each: the numbers, which change while it waits, are for explain. */
+function addressAssigned({ reason, details }: Unmet): Condition {
+  const type = conditionTypes.addressAssigned;
+  if (reason === undefined) return { type, status: 'True', reason: 'Assigned', message: 'The Service has the addresses it asks for' };
+  if (details.length < 2) return refusal(type, reason);
+  const each = details.slice(0, limits.detailsInCondition).map(({ of, code }) => `${of} ${code}`);
+  if (details.length > each.length) each.push('and others');
+  return { ...refusal(type, reason), message: `${briefly(reason)}: ${each.join(', ')}` };
 }
 
 /** The condition of a configuration object: accepted, or left out for a reason. */

@@ -12,7 +12,8 @@ import type { Random } from '../system/random.ts';
 import { ConditionWatch } from './affected.ts';
 import { limits } from './limits.ts';
 import { acceptedCondition, agentsBehind, serviceConditions } from './conditions.ts';
-import type { Provider, ReservedAddresses } from './provider.ts';
+import { inOrderOfCreation, inOrderOfService } from './order.ts';
+import type { Provider, Reconciliation, ReservedAddresses } from './provider.ts';
 import type { StatusWriter } from './status-writer.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -73,11 +74,10 @@ export class Controller {
       source.onProblem(() => this.#releaseMended()),
     );
     this.#takeOver(recorded.addresses);
-    // What holds an address goes first: it must not lose it to one that waits.
-    const keys = [...snapshot.services].toSorted(([, a], [, b]) => b.ingress.length - a.ingress.length).map(([key]) => key);
+    const keys = inOrderOfService(snapshot, recorded.waitingSince ?? new Map());
     for (const key of new Set([...keys, ...recorded.addresses.keys(), ...recorded.unreadable.keys()])) this.#queue.add(key);
     this.#queue.start();
-    this.#watchReports();
+    this.#passTime();
     await this.#acceptConfiguration();
     log.info({ services: snapshot.services.size, pools: snapshot.pools.size }, 'controller started');
   }
@@ -94,17 +94,21 @@ export class Controller {
     await this.#queue.stop();
   }
 
-  /** Silence is no change that a source could tell of: it is looked for. */
-  #watchReports(): void {
-    const { source, clock } = this.#components;
-    for (const key of this.#conditions.silenced(source.snapshot, clock.date().getTime())) this.#queue.add(key);
-    this.#cancelWatch = clock.after(limits.reportWatchMilliseconds, () => this.#watchReports());
+  /** Silence is no change that a source could tell of, nor is the end of a time: both are looked for. */
+  #passTime(): void {
+    const { source, clock, providers } = this.#components;
+    const now = clock.date().getTime();
+    for (const provider of providers) for (const key of provider.expire(now)) this.#queue.addFirst(key);
+    for (const key of this.#conditions.silenced(source.snapshot, now)) this.#queue.add(key);
+    this.#cancelWatch = clock.after(limits.reportWatchMilliseconds, () => this.#passTime());
   }
 
   #changed(changes: readonly Change[]): void {
     const { source, providers } = this.#components;
-    for (const { kind, key } of changes) if (kind === 'Service') this.#queue.add(key as ServiceKey);
-    for (const provider of providers) for (const key of provider.affected(changes, source.snapshot)) this.#queue.add(key);
+    // Those that wait come before those that came just now, in whatever order the source tells of a Service and of a pool for it.
+    for (const provider of providers) for (const key of provider.affected(changes, source.snapshot)) this.#queue.addFirst(key);
+    const told = changes.flatMap(({ kind, key }) => (kind === 'Service' ? [key as ServiceKey] : []));
+    for (const key of inOrderOfCreation(told, source.snapshot)) this.#queue.add(key);
     for (const key of this.#conditions.affected(changes, source.snapshot, this.#behind)) this.#queue.add(key);
     if (this.#reserved.size > 0 || this.#unreadable.size > 0) this.#releaseMended();
     if (changes.some(({ kind }) => kind === 'IPAddressPool')) {
@@ -134,17 +138,17 @@ export class Controller {
     }
     if (before !== undefined && before.provider !== provider)
       await this.#release(key, before, `provider ${provider.name} serves the Service`);
-    const { ingress, reason, retry } = await provider.reconcile(service, snapshot);
-    for (const other of retry) this.#queue.add(other);
+    const { ingress, reason, details, retry } = await provider.reconcile(service, snapshot);
+    for (const other of retry) this.#queue.addFirst(other);
     const gone =
       before?.provider === provider ? before.ingress.filter(({ address }) => !ingress.some((now) => same(now.address, address))) : [];
     this.#sayReleased(key, addressesIn(gone), 'the Service asks for something else');
     this.#owned.set(key, { provider, service, ingress });
-    await this.#write(key, { ...service, ingress }, reason);
+    await this.#write(key, { ...service, ingress }, reason, details);
   }
 
   /** `assigned` has the addresses that the Service holds. */
-  async #write(key: ServiceKey, assigned: Service, reason: Reason | undefined): Promise<void> {
+  async #write(key: ServiceKey, assigned: Service, reason: Reason | undefined, details: Reconciliation['details'] = []): Promise<void> {
     const { source, writer, clock } = this.#components;
     const { ingress } = assigned;
     const now = clock.date().getTime();
@@ -153,7 +157,7 @@ export class Controller {
     this.#say(key, assigned, reason);
     // Writing would destroy what people may still read in a broken record.
     if (this.#unreadable.has(key)) return;
-    await writer.writeService(key, { ingress, conditions: serviceConditions(source.snapshot, assigned, reason, now) });
+    await writer.writeService(key, { ingress, conditions: serviceConditions(source.snapshot, assigned, { reason, details }, now) });
   }
 
   async #forget(key: ServiceKey, why: string): Promise<void> {
@@ -167,9 +171,9 @@ export class Controller {
 
   async #release(key: ServiceKey, { provider }: Owned, why: string): Promise<void> {
     this.#owned.delete(key);
-    const { addresses, retry } = await provider.release(key);
+    const { addresses, retry } = await provider.release(key, this.#components.clock.date().getTime());
     this.#sayReleased(key, addresses, why);
-    for (const other of retry) this.#queue.add(other);
+    for (const other of retry) this.#queue.addFirst(other);
   }
 
   /** What is on record is held from the beginning, also where HeraldConfig says by now that the Service is not ours. */
@@ -219,7 +223,7 @@ export class Controller {
 
   /** Reservations end when the Service can be read again, or when nothing unreadable is left that it could be in. */
   #releaseMended(): void {
-    const { source, providers, log } = this.#components;
+    const { source, providers, log, clock } = this.#components;
     if (this.#unreadable.size > 0) {
       for (const key of this.#unreadable.keys()) if (!source.snapshot.services.has(key)) this.#queue.add(key);
       this.#readAgain().catch((error: unknown) => log.error({ error }, 'the records cannot be read'));
@@ -233,10 +237,10 @@ export class Controller {
       if (readable) continue;
       for (const provider of providers) {
         provider
-          .release(key)
+          .release(key, clock.date().getTime())
           .then(({ addresses, retry }) => {
             this.#sayReleased(key, addresses, 'the Service, which could not be read, is gone');
-            return retry.forEach((other) => this.#queue.add(other));
+            return retry.forEach((other) => this.#queue.addFirst(other));
           })
           .catch((error: unknown) => log.error({ error, service: key }, 'release failed'));
       }

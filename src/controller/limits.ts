@@ -3,6 +3,8 @@ export const limits = {
   /** First and longest wait before a Service whose reconciliation failed is tried again. */
   retryMinimumMilliseconds: 100,
   retryMaximumMilliseconds: 60_000,
-  /** How often the ages of the agents' reports are looked at. */
+  /** How often the ages of the agents' reports are looked at, and what was kept for a while is ended. */
   reportWatchMilliseconds: 10_000,
+  /** Pools whose code the condition of a Service lists. */
+  detailsInCondition: 10,
 } as const;

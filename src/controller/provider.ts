@@ -1,5 +1,5 @@
 import type { ServiceKey } from '../model/metadata.ts';
-import type { Reason } from '../model/reasons.ts';
+import type { Reason, ReasonCode } from '../model/reasons.ts';
 import type { Ingress, Service } from '../model/service.ts';
 import type { Change, Snapshot } from '../model/snapshot.ts';
 import type { Address } from '../net/address.ts';
@@ -29,9 +29,14 @@ export interface Provider {
   withhold(reason: Reason | undefined): void;
   /** Makes the Service what it should be. Idempotent. Rejects only for operating errors, which are retried with back-off. */
   reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation>;
-  /** Lets go of what a Service held: it is gone, or no longer the provider's. Releasing nothing succeeds. */
-  release(key: ServiceKey): Promise<Released>;
-  /** Services to look at again because something other than themselves changed. */
+  /**
+   * Lets go of what a Service held: it is gone, or no longer the provider's. Releasing nothing succeeds. `now`: milliseconds since
+   * the epoch.
+   */
+  release(key: ServiceKey, now: number): Promise<Released>;
+  /** Called every now and then: ends what was only for a while. Returns the Services to look at again. */
+  expire(now: number): readonly ServiceKey[];
+  /** Services to look at again because something other than themselves changed, those that wait first, in their order. */
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey>;
 }
 
@@ -40,6 +45,8 @@ export interface Reconciliation {
   readonly ingress: readonly Ingress[];
   /** Why the Service does not have what it asks for; absent when it has. */
   readonly reason?: Reason;
+  /** Where that is the sum of several reasons: what they are about, and their codes. */
+  readonly details?: readonly { readonly of: string; readonly code: ReasonCode }[];
   /** Services to look at again, for example because an address became free, in the order in which they wait. */
   readonly retry: readonly ServiceKey[];
 }

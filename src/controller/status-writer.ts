@@ -22,6 +22,8 @@ export interface Recorded {
   readonly addresses: ReadonlyMap<ServiceKey, readonly Address[]>;
   /** Services whose record cannot be read, with the name of the file. They are not among the others. */
   readonly unreadable: ReadonlyMap<ServiceKey, string>;
+  /** Since when Services lack what they ask for, RFC 3339 in UTC; absent where the records do not tell. */
+  readonly waitingSince?: ReadonlyMap<ServiceKey, string>;
 }
 
 /** The one place from which status of Services is written. Writing what is already there costs nothing and writes nothing. */

@@ -12,6 +12,7 @@ export class WorkQueue<K extends string> {
   readonly #random: Random;
   readonly #log: Log;
   readonly #work: (key: K) => Promise<void>;
+  readonly #first = new Set<K>();
   readonly #keys = new Set<K>();
   readonly #failures = new Map<K, number>();
   readonly #retries = new Map<K, () => void>();
@@ -26,7 +27,14 @@ export class WorkQueue<K extends string> {
   }
 
   add(key: K): void {
-    this.#keys.add(key);
+    if (!this.#first.has(key)) this.#keys.add(key);
+    this.#run();
+  }
+
+  /** Ahead of all that were added otherwise, in the order of the calls. */
+  addFirst(key: K): void {
+    this.#keys.delete(key);
+    this.#first.add(key);
     this.#run();
   }
 
@@ -46,20 +54,29 @@ export class WorkQueue<K extends string> {
     for (const cancel of this.#retries.values()) cancel();
     this.#retries.clear();
     this.#keys.clear();
+    this.#first.clear();
     await this.#running;
   }
 
   #run(): void {
-    if (!this.#started || this.#running !== undefined || this.#keys.size === 0) return;
+    if (!this.#started || this.#running !== undefined || this.#next() === undefined) return;
     this.#running = this.#drain().finally(() => {
       this.#running = undefined;
       this.#run();
     });
   }
 
+  #next(): K | undefined {
+    const [first] = this.#first;
+    const [next] = this.#keys;
+    return first ?? next;
+  }
+
   async #drain(): Promise<void> {
-    for (const key of this.#keys) {
-      if (!this.#started) return;
+    // Work that adds a key at once must find that one is at work already.
+    await Promise.resolve();
+    for (let key = this.#next(); key !== undefined && this.#started; key = this.#next()) {
+      this.#first.delete(key);
       this.#keys.delete(key);
       this.#retries.get(key)?.();
       this.#retries.delete(key);

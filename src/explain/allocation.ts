@@ -59,7 +59,7 @@ export function expectedAddresses(current: Snapshot, proposed: Snapshot): Expect
     expected.set(key, { addresses: assignedAddresses(service).map(formatAddress), reason: claim.reason });
     kept.add(key);
   }
-  for (const service of expected.keys()) if (!kept.has(service)) allocator.release(service);
+  for (const service of expected.keys()) if (!kept.has(service)) allocator.release(service, 0);
   const { pools, refused } = effectivePools(proposed.pools);
   allocator.setPools(pools, [...refused.values()]);
   for (const request of wanted) {

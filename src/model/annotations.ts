@@ -8,6 +8,8 @@ export const annotations = {
   allowSharedIP: 'herald.dev/allow-shared-ip',
   /** Other namespaces, separated by commas, whose Services may share as well; "*": all. Both Services must admit the other's. */
   allowSharedIPNamespaces: 'herald.dev/allow-shared-ip-namespaces',
+  /** "true": what the Service holds stays beside what it asks for, and is announced, until the annotation goes. */
+  keepAddresses: 'herald.dev/keep-addresses',
   /** consistent: every node gives a connection to the same backend; random. Without it HeraldConfig decides. */
   loadBalancing: 'herald.dev/load-balancing',
   /** How many slots consistent hashing divides among the backends, at least. */

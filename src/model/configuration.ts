@@ -3,7 +3,7 @@ import type { SlotTableSize } from '../net/frontend.ts';
 import { passingWays } from '../net/direct-return.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { AddressRange } from '../net/range.ts';
-import type { Metadata, NamespacedName } from './metadata.ts';
+import type { Metadata, NamespacedName, ServiceKey } from './metadata.ts';
 import type { LabelSelector } from './selector.ts';
 
 /** Herald's own kinds, herald.dev/v1alpha1, validated and with defaults. Field names are MetalLB's where it has them. */
@@ -16,6 +16,26 @@ export interface IPAddressPool {
   readonly autoAssign: boolean;
   readonly avoidBuggyIPs: boolean;
   readonly serviceAllocation?: ServiceAllocation;
+  /** It gives nothing new; what was given stays. */
+  readonly draining: boolean;
+  /** Addresses of the pool that only the named Services get. No address twice. */
+  readonly reservations: readonly Reservation[];
+  /** How long what a Service held is kept for it after it let go. 0: not at all. */
+  readonly keepReleasedSeconds: number;
+  /** A namespace that several select may hold the least of what they say. */
+  readonly quota: readonly Quota[];
+}
+
+export interface Reservation {
+  /** Need not exist. */
+  readonly service: ServiceKey;
+  readonly address: Address;
+}
+
+export interface Quota {
+  readonly namespaceSelector: LabelSelector;
+  /** Of the pool, that each of these namespaces may hold, both families together. */
+  readonly addresses: number;
 }
 
 export interface ServiceAllocation {

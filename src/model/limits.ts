@@ -26,6 +26,9 @@ export const limits = {
   subsets: 100,
   nodeAddresses: 100,
   poolRanges: 1000,
+  reservations: 1000,
+  /** A week. */
+  keepReleasedSeconds: 604_800,
   selectors: 100,
   selectorValues: 1000,
   names: 1000,

@@ -32,6 +32,8 @@ export interface Service {
   readonly sharingKey?: string;
   /** Annotation herald.dev/allow-shared-ip-namespaces: names, or "*". Its own namespace need not be there. */
   readonly sharingNamespaces: readonly string[];
+  /** Annotation herald.dev/keep-addresses: while it is renumbered, both addresses are its own. */
+  readonly keepsAddresses: boolean;
   /** Annotation herald.dev/load-balancing. Absent: as HeraldConfig says. */
   readonly loadBalancing?: LoadBalancing;
   /** Annotation herald.dev/hash-slots. Absent: as HeraldConfig says. */

@@ -47,7 +47,7 @@ export async function listeningSockets(root: string): Promise<ListeningSocket[]>
 /** "0100007F:1F90": words in the byte order of the machine, and a number. */
 function socketOf(protocol: ListeningSocket['protocol'], local: string): ListeningSocket {
   const [hex = '', port = ''] = local.split(':');
-  const octets = (hex.match(/.{8}/g) ?? []).flatMap((word) => Array.from(Buffer.from(word, 'hex')).reverse());
+  const octets = (hex.match(/.{8}/g) ?? []).flatMap((word) => Array.from(Buffer.from(word, 'hex')).toReversed());
   return { protocol, address: textOf(octets), port: Number.parseInt(port, 16) };
 }
 

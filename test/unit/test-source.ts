@@ -9,6 +9,7 @@ export class TestSource implements Source {
   readonly store = new Store();
   readonly #listeners = new Set<(changes: readonly Change[]) => void>();
   readonly #problemListeners = new Set<(problems: readonly SourceProblem[]) => void>();
+  #batch: Change[] | undefined;
   #problems: readonly SourceProblem[] = [];
 
   constructor(...objects: readonly HeraldObject[]) {
@@ -21,6 +22,14 @@ export class TestSource implements Source {
 
   put(...objects: readonly HeraldObject[]): void {
     this.#tell(objects.flatMap((object) => this.store.upsert(object)));
+  }
+
+  /** What `change` does is told in one batch. */
+  atOnce(change: () => void): void {
+    const batch = (this.#batch = [] as Change[]);
+    change();
+    this.#batch = undefined;
+    this.#tell(batch);
   }
 
   remove(object: HeraldObject): void {
@@ -60,6 +69,7 @@ export class TestSource implements Source {
   }
 
   #tell(changes: readonly Change[]): void {
-    if (changes.length > 0) for (const listener of this.#listeners) listener(changes);
+    if (this.#batch !== undefined) this.#batch.push(...changes);
+    else if (changes.length > 0) for (const listener of this.#listeners) listener(changes);
   }
 }

@@ -346,7 +346,7 @@ export class NftablesDataplane implements Dataplane {
 
   /** Events of one foreign transaction, and those of a quarrel, make one repair. */
   #scheduleRepair(what: string, delay: number): void {
-    if (this.#closed || this.#cancelRepair !== undefined) return;
+    if (this.#closed || this.#cleared || this.#cancelRepair !== undefined) return;
     const { clock, log } = this.#ports;
     const wait = Math.max(delay, this.#repairedAt + repairInterval - clock.now());
     this.#cancelRepair = clock.after(wait, () => {
@@ -361,7 +361,7 @@ export class NftablesDataplane implements Dataplane {
   }
 
   async #repair(what: string): Promise<void> {
-    if (this.#closed) return;
+    if (this.#closed || this.#cleared) return;
     this.#repairedAt = this.#ports.clock.now();
     const result = await this.#synchronise();
     if (result.transactions === 0) return;

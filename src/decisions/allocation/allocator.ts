@@ -3,13 +3,14 @@ import type { IPAddressPool } from '../../model/configuration.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { createAddressSpace, type AddressSpace } from './address-space.ts';
-import type { RefusedPool } from './pools.ts';
 import { createHoldings, type Holding } from './holdings.ts';
+import type { Ledger } from './ledger.ts';
+import type { PoolRefusal, RefusedPool } from './pools.ts';
+import { createNamespaceUse } from './quota.ts';
 import { firstConflict, reconsider, termsDiffer, whyOutOfPlace } from './reconsider.ts';
 import type { AllocationRequest } from './request.ts';
-import { findAddresses, surveyPools, type Ledger, type PoolRefusal } from './search.ts';
-
-export type { PoolRefusal } from './search.ts';
+import { createReservations } from './reservations.ts';
+import { findAddresses, surveyPools } from './search.ts';
 
 /** What a Service holds after a decision, and why that is not what it asks for. */
 export interface Allocation {
@@ -52,8 +53,13 @@ export interface Allocator {
   decide(request: AllocationRequest): Allocation;
   /** Pool by pool in the order they would be tried, why each would not give an address, or that it would; changes nothing. */
   survey(request: AllocationRequest): readonly { readonly pool: string; readonly reason?: Reason }[];
-  /** Lets go of everything the Service holds; returns the addresses on which something became free. */
-  release(service: ServiceKey): readonly Address[];
+  /**
+   * Lets go of everything the Service holds, at `now` in milliseconds; returns the addresses. Where their pool says so
+   * (keepReleasedSeconds), they wait for a Service of its name.
+   */
+  release(service: ServiceKey, now: number): readonly Address[];
+  /** Ends the waiting of those that were kept until now; returns the addresses. */
+  expire(now: number): readonly Address[];
   /** Replaces the pools that give, which must be disjoint, and those that do not (`effectivePools`); what is assigned stays. */
   setPools(pools: readonly IPAddressPool[], refused?: readonly RefusedPool[]): void;
   assignmentOf(service: ServiceKey): Assignment | undefined;
@@ -67,8 +73,10 @@ export interface Allocator {
 
 export function createAllocator(pools: readonly IPAddressPool[], refused: readonly RefusedPool[] = []): Allocator {
   const holdings = createHoldings();
-  let space = createAddressSpace(pools, refused);
-  const ledger = (): Ledger => ({ space, holdings });
+  const reservations = createReservations();
+  let space = createAddressSpace([], []);
+  let use = createNamespaceUse(() => undefined);
+  const ledger = (): Ledger => ({ space, holdings, reservations, use });
 
   const answer = (
     addresses: readonly Address[],
@@ -80,11 +88,35 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     return { addresses, ...(pool === undefined ? {} : { pool }), ...(reason === undefined ? {} : { reason }), pools, freed };
   };
   const record = (service: ServiceKey, holding: Holding | undefined): void => {
-    const old = holdings.get(service)?.addresses ?? [];
+    const old = holdings.get(service);
     holdings.set(service, holding);
-    for (const address of old) if (holdings.holdersOf(address).length === 0) space.give(address);
-    for (const address of holding?.addresses ?? []) space.take(address);
+    for (const address of old?.addresses ?? []) {
+      use.remove(old?.request.namespace ?? '', address);
+      giveBack(address);
+    }
+    for (const address of holding?.addresses ?? []) {
+      use.add(holding?.request.namespace ?? '', address);
+      space.take(address);
+      reservations.endKeeping(address);
+    }
   };
+  /** Unless somebody holds it, or it waits for somebody. */
+  const giveBack = (address: Address): void => {
+    if (holdings.holdersOf(address).length === 0 && reservations.ownerOf(address) === undefined) space.give(address);
+  };
+  const setPools = (pools: readonly IPAddressPool[], refused: readonly RefusedPool[]): void => {
+    space = createAddressSpace(pools, refused);
+    reservations.setPools(pools);
+    use = createNamespaceUse((address) => space.poolOf(address)?.metadata.name);
+    for (const address of reservations.all()) space.take(address);
+    for (const { request, addresses } of holdings.all()) {
+      for (const address of addresses) {
+        space.take(address);
+        use.add(request.namespace, address);
+      }
+    }
+  };
+  setPools(pools, refused);
   const consider = (request: AllocationRequest): { holding?: Holding; allocation: Allocation } => {
     const held = holdings.get(request.service);
     if (held === undefined) {
@@ -112,15 +144,22 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     },
     decide: (request) => consider(request).allocation,
     survey: (request) => surveyPools(ledger(), request),
-    release(service) {
+    release(service, now) {
       const freed = holdings.get(service)?.addresses ?? [];
+      for (const address of freed) {
+        const { draining, keepReleasedSeconds } = space.poolOf(address) ?? { draining: false, keepReleasedSeconds: 0 };
+        if (draining || keepReleasedSeconds === 0 || holdings.holdersOf(address).length > 1) continue;
+        for (const other of reservations.keep(service, address, now + keepReleasedSeconds * 1000)) giveBack(other);
+      }
       record(service, undefined);
       return freed;
     },
-    setPools(pools, refused = []) {
-      space = createAddressSpace(pools, refused);
-      for (const { addresses } of holdings.all()) for (const address of addresses) space.take(address);
+    expire(now) {
+      const ended = reservations.expire(now);
+      for (const address of ended) giveBack(address);
+      return ended;
     },
+    setPools: (pools, refused = []) => setPools(pools, refused),
     assignmentOf(service) {
       const held = holdings.get(service);
       return held === undefined ? undefined : { service, addresses: held.addresses };

@@ -13,6 +13,11 @@ export function whyPoolRefuses(pool: IPAddressPool, request: AllocationRequest):
   return undefined;
 }
 
+/** Why a pool gives nobody anything new, while what was given from it stays; undefined: it gives. */
+export function whyPoolGivesNoMore({ draining, metadata: { name } }: IPAddressPool): Reason | undefined {
+  return draining ? reason('PoolDraining', { pool: name }) : undefined;
+}
+
 /**
  * The pools in the order in which they are tried for a Service that asks for none: first those with serviceAllocation, by
  * priority (lower is better, 0 is worst), then the others; by name within each.

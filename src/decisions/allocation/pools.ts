@@ -1,7 +1,8 @@
 import { compareAddresses, type Address } from '../../net/address.ts';
 import { formatRange, rangeContains, rangesOverlap, type AddressRange } from '../../net/range.ts';
+import type { AddressSpace } from './address-space.ts';
 import type { IPAddressPool } from '../../model/configuration.ts';
-import { reason, type Reason } from '../../model/reasons.ts';
+import { reason, says, type Reason } from '../../model/reasons.ts';
 
 export interface EffectivePools {
   /** The pools that give addresses, the oldest first. They are disjoint. */
@@ -13,6 +14,24 @@ export interface EffectivePools {
 export interface RefusedPool {
   readonly pool: IPAddressPool;
   readonly reason: Reason;
+}
+
+/** Why one pool does not give a Service an address. */
+export interface PoolRefusal {
+  readonly pool: string;
+  readonly reason: Reason;
+}
+
+export function refusalOf({ pool, reason: because }: RefusedPool): PoolRefusal {
+  const { name } = pool.metadata;
+  return { pool: name, reason: reason('PoolRefused', { pool: name, because: says(because) }) };
+}
+
+/** Why nothing can be had from the pool of this name whatever is asked: there is none, or it gives nothing; undefined: it gives. */
+export function whyNotThere(space: AddressSpace, pool: string): Reason | undefined {
+  if (space.pools.some(({ metadata }) => metadata.name === pool)) return undefined;
+  const refused = space.refused.find(({ pool: { metadata } }) => metadata.name === pool);
+  return refused === undefined ? reason('PoolNotFound', { pool }) : refusalOf(refused).reason;
 }
 
 /**

@@ -1,11 +1,15 @@
 import { formatAddress, sameAddress, type Address } from '../../net/address.ts';
+import { limits } from '../../model/limits.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { IPAddressPool } from '../../model/configuration.ts';
 import type { AddressSpace } from './address-space.ts';
 import type { Holding } from './holdings.ts';
-import { whyPoolRefuses } from './pool-eligibility.ts';
+import type { Ledger } from './ledger.ts';
+import { whyPoolGivesNoMore, whyPoolRefuses } from './pool-eligibility.ts';
+import { whyNotThere, type PoolRefusal } from './pools.ts';
 import type { AllocationRequest } from './request.ts';
-import { findAddresses, pick, whyInvalid, whyNotThere, type Ledger, type PoolRefusal } from './search.ts';
+import { whyInvalid } from './requested.ts';
+import { findAddresses, pick } from './search.ts';
 
 /** What a Service should hold: what it has, more, less, or something else, and why not what it asks for. */
 export interface Reconsidered {
@@ -24,15 +28,16 @@ export function reconsider(ledger: Ledger, request: AllocationRequest, held: Hol
   if (invalid !== undefined) return keep(held, request, held.addresses, invalid, { seeking: held.seeking });
   const asked = held.seeking || differs(held.request, request);
   if (asksForOthers(ledger, request, held, asked)) return replace(ledger, request, held);
-  const { addresses, lacking } = inFamilies(ledger, request, held);
-  if (addresses.length === 0) return replace(ledger, request, held);
+  const { addresses: wanted, lacking } = inFamilies(ledger, request, held);
+  if (wanted.length === 0) return replace(ledger, request, held);
+  const addresses = withKept(request, wanted, held.addresses);
   const conflict = firstConflict(ledger, request, addresses);
   if (conflict !== undefined && isOwnDoing(ledger, request, held, addresses)) {
     const replaced = replace(ledger, request, held);
     return replaced.reason === undefined ? replaced : { ...replaced, reason: conflict };
   }
   const disputed = held.disputed && conflict !== undefined;
-  const why = lacking ?? (disputed ? conflict : undefined) ?? whyOutOfPlace(ledger, request, addresses);
+  const why = lacking ?? (disputed ? conflict : undefined) ?? whyOutOfPlace(ledger, request, wanted);
   return keep(held, request, addresses, why, { seeking: false, disputed });
 }
 
@@ -70,6 +75,7 @@ export function differs(a: AllocationRequest, b: AllocationRequest): boolean {
   return (
     a.requestedPool !== b.requestedPool ||
     a.policy !== b.policy ||
+    a.keepsAddresses !== b.keepsAddresses ||
     a.families.join() !== b.families.join() ||
     !sameSet(a.requestedAddresses, b.requestedAddresses) ||
     termsDiffer(a, b)
@@ -100,8 +106,11 @@ function isOwnDoing(ledger: Ledger, request: AllocationRequest, held: Holding, a
 }
 
 function asksForOthers({ space }: Ledger, request: AllocationRequest, held: Holding, asked: boolean): boolean {
-  const { requestedAddresses, requestedPool } = request;
-  if (requestedAddresses.length > 0) return !sameSet(requestedAddresses, held.addresses);
+  const { requestedAddresses, requestedPool, keepsAddresses } = request;
+  if (requestedAddresses.length > 0) {
+    const has = (address: Address): boolean => held.addresses.some((own) => sameAddress(own, address));
+    return !requestedAddresses.every(has) || (!keepsAddresses && requestedAddresses.length < held.addresses.length);
+  }
   // The record does not say which pool was asked for when the address was given. That it is in another one than the Service
   // names may be the work of whoever cut the pools anew, so only a request that was seen to change counts.
   if (!asked || requestedPool === undefined) return false;
@@ -112,7 +121,7 @@ function asksForOthers({ space }: Ledger, request: AllocationRequest, held: Hold
 /** What remains of the held addresses under spec.ipFamilies, completed from the same pool. Empty: none of them fits. */
 function inFamilies(ledger: Ledger, request: AllocationRequest, held: Holding): { addresses: readonly Address[]; lacking?: Reason } {
   const { families, policy, requestedAddresses } = request;
-  if (requestedAddresses.length > 0) return { addresses: held.addresses };
+  if (requestedAddresses.length > 0) return { addresses: requestedAddresses };
   const wanted = policy === 'SingleStack' ? families.slice(0, 1) : families;
   const kept = wanted.flatMap((family) => held.addresses.find((address) => address.family === family) ?? []);
   const [first] = kept;
@@ -121,7 +130,7 @@ function inFamilies(ledger: Ledger, request: AllocationRequest, held: Holding): 
   const [pool] = ledger.space.poolsOf(first);
   const refused =
     pool === undefined ? reason('HeldOutsidePools', { address: formatAddress(first) }) : whyNotFrom(ledger.space, pool, request);
-  const picked = pool === undefined || refused !== undefined ? undefined : pick(ledger, pool, missing, request);
+  const picked = pool === undefined || refused !== undefined ? undefined : pick(ledger, pool, missing, request, held.addresses);
   if (picked !== undefined && 'addresses' in picked) {
     const all = [...kept, ...picked.addresses];
     return { addresses: wanted.flatMap((family) => all.find((address) => address.family === family) ?? []) };
@@ -131,13 +140,24 @@ function inFamilies(ledger: Ledger, request: AllocationRequest, held: Holding): 
 }
 
 function whyNotFrom(space: AddressSpace, pool: IPAddressPool, request: AllocationRequest): Reason | undefined {
-  return whyNotThere(space, pool.metadata.name) ?? whyPoolRefuses(pool, request);
+  return whyNotThere(space, pool.metadata.name) ?? whyPoolRefuses(pool, request) ?? whyPoolGivesNoMore(pool);
+}
+
+/** Those that it asks for come first: by them the others are known as soon as they need not be kept. */
+function withKept({ keepsAddresses }: AllocationRequest, wanted: readonly Address[], held: readonly Address[]): readonly Address[] {
+  if (!keepsAddresses) return wanted;
+  return [...wanted, ...held.filter((own) => !wanted.some((address) => sameAddress(own, address)))];
 }
 
 function replace(ledger: Ledger, request: AllocationRequest, held: Holding): Reconsidered {
   const found = findAddresses(ledger, request);
   if ('addresses' in found) {
-    return { holding: { request, addresses: found.addresses, seeking: false, disputed: false }, pools: [] };
+    // What it may share no longer by a change of its own cannot stay, whatever it would like to keep.
+    const keepable = held.addresses.filter((address) => ledger.holdings.conflict(request, address) === undefined);
+    const addresses = withKept(request, found.addresses, keepable);
+    if (addresses.length > limits.ingress)
+      return keep(held, request, held.addresses, reason('TooManyAddresses', { most: limits.ingress }), { seeking: true });
+    return { holding: { request, addresses, seeking: false, disputed: false }, pools: [] };
   }
   return keep(held, request, held.addresses, found.reason, { seeking: true }, found.pools);
 }

@@ -24,6 +24,8 @@ export interface AllocationRequest {
   readonly requestedPool?: string;
   readonly sharingKey?: string;
   readonly sharingNamespaces: readonly string[];
+  /** What the Service holds stays beside what it asks for. */
+  readonly keepsAddresses: boolean;
   /** The request cannot be understood; see Service.invalidRequest. */
   readonly invalidRequest?: Service['invalidRequest'];
   readonly ports: readonly PortUse[];
@@ -44,6 +46,7 @@ export function allocationRequest(service: Service, snapshot: Snapshot): Allocat
     ...(service.requestedPool === undefined ? {} : { requestedPool: service.requestedPool }),
     ...(service.sharingKey === undefined ? {} : { sharingKey: service.sharingKey }),
     sharingNamespaces: service.sharingNamespaces,
+    keepsAddresses: service.keepsAddresses,
     ...(service.invalidRequest === undefined ? {} : { invalidRequest: service.invalidRequest }),
     ports: service.ports.map(({ protocol, port }) => ({ protocol, port })),
     externalTrafficPolicy: service.externalTrafficPolicy,

@@ -4,11 +4,12 @@ import type { IPAddressPool, ServiceAllocation } from '../configuration.ts';
 import { limits } from '../limits.ts';
 import { readMetadata } from './metadata.ts';
 import type { Fields } from './fields.ts';
+import { readPromises } from './pool-promises.ts';
 import type { ParseOptions, Read } from './result.ts';
 import { readSelectors } from './selector.ts';
 import { unusableIn } from './special-address.ts';
 
-/** Fields and defaults are MetalLB's (v1beta1). */
+/** Fields and defaults are MetalLB's (v1beta1), and some of ours. */
 export function readIPAddressPool(fields: Fields, options: ParseOptions): Read<IPAddressPool> {
   const metadata = readMetadata(fields, 'IPAddressPool', 'cluster', options);
   const spec = fields.object('spec');
@@ -24,11 +25,11 @@ export function readIPAddressPool(fields: Fields, options: ParseOptions): Read<I
   const autoAssign = spec.boolean('autoAssign') ?? true;
   const avoidBuggyIPs = spec.boolean('avoidBuggyIPs') ?? false;
   const serviceAllocation = readAllocation(spec.object('serviceAllocation'));
-  spec.unsupported('draining', 'reservations', 'keepReleasedSeconds', 'quota');
+  const promises = readPromises(spec, addresses);
   fields.raw('status');
   if (metadata === undefined) return {};
   const allocation = spec.has('serviceAllocation') ? { serviceAllocation } : {};
-  return { object: { kind: 'IPAddressPool', metadata, addresses, autoAssign, avoidBuggyIPs, ...allocation } };
+  return { object: { kind: 'IPAddressPool', metadata, addresses, autoAssign, avoidBuggyIPs, ...promises, ...allocation } };
 }
 
 function parseUsableRange(text: string): Parsed<AddressRange> {

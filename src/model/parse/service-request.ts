@@ -8,7 +8,10 @@ import { nearest } from './nearest.ts';
 import type { FieldPath } from './problem.ts';
 import type { Fields } from './fields.ts';
 
-type Request = Pick<Service, 'requestedAddresses' | 'requestedPool' | 'sharingKey' | 'sharingNamespaces' | 'invalidRequest'>;
+type Request = Pick<
+  Service,
+  'requestedAddresses' | 'requestedPool' | 'sharingKey' | 'sharingNamespaces' | 'keepsAddresses' | 'invalidRequest'
+>;
 
 /**
  * What a Service asks of the allocator. The API server checks none of it, so a mistake here must not take the Service's
@@ -60,12 +63,18 @@ export function readRequest(fields: Fields, spec: Fields, values: Labels): Reque
   const sharingNamespaces = readSharingNamespaces(values, (problem, fix) =>
     refuse(annotation(annotations.allowSharedIPNamespaces), annotations.allowSharedIPNamespaces, problem, fix),
   );
+  const keeps = values[annotations.keepAddresses] ?? '';
+  if (!['', 'true', 'false'].includes(keeps)) {
+    const shown = JSON.stringify(keeps.slice(0, limits.shownValue));
+    refuse(annotation(annotations.keepAddresses), annotations.keepAddresses, `is ${shown}`, 'write "true" or "false"');
+  }
   warnOfUnknown(fields, values);
   return {
     requestedAddresses: invalid === undefined ? requested : [],
     ...(pool === '' ? {} : { requestedPool: pool }),
     ...(sharingKey === '' ? {} : { sharingKey }),
     sharingNamespaces,
+    keepsAddresses: keeps === 'true',
     ...(invalid === undefined ? {} : { invalidRequest: invalid }),
   };
 }

@@ -68,6 +68,28 @@ export const allocationReasons = {
       `pool "${d.pool}" is full (0 of ${d.total} ${d.family} addresses free)`,
     fix: (d) => `add addresses to IPAddressPool "${d.pool}", or delete a Service that holds one`,
   }),
+  PoolDraining: entry({
+    brief: 'The pool is draining',
+    says: (d: OfPool) => `pool "${d.pool}" is draining: what was given from it stays, and it gives nothing more`,
+    fix: (d) => `use another pool, or set draining: false on IPAddressPool "${d.pool}"`,
+  }),
+  QuotaReached: entry({
+    brief: 'The namespace has as many addresses of the pool as it may have',
+    says: (d: OfPool & { readonly namespace: string; readonly used: number; readonly allowed: number }) =>
+      `namespace "${d.namespace}" holds ${d.used} of the ${d.allowed} addresses that the quota of pool "${d.pool}" allows it`,
+    fix: (d) => `raise quota of IPAddressPool "${d.pool}", or delete a Service of namespace "${d.namespace}" that holds one`,
+  }),
+  AddressReserved: entry({
+    brief: 'The requested address is kept for another Service',
+    says: (d: OfPool & { readonly address: string; readonly owner: string }) =>
+      `requested address ${d.address} is kept for Service ${d.owner} (reservations or keepReleasedSeconds of pool "${d.pool}")`,
+    fix: (d) => `request another address, or change reservations of IPAddressPool "${d.pool}"`,
+  }),
+  TooManyAddresses: entry({
+    brief: 'The Service keeps too many addresses beside the one that it asks for',
+    says: (d: { readonly most: number }) => `with herald.dev/keep-addresses the Service would hold more than ${d.most} addresses`,
+    fix: () => 'remove the annotation herald.dev/keep-addresses: what the Service asks for no more is let go',
+  }),
   AddressNotInPools: entry({
     brief: 'The requested address is in no pool',
     says: (d: { readonly address: string }) => `requested address ${d.address} is in no valid IPAddressPool`,

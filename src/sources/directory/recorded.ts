@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
 import { isRecord } from '../../model/parse/fields.ts';
-import { readServiceRecord } from '../../model/parse/service-record.ts';
+import { readServiceRecord, type ServiceRecord } from '../../model/parse/service-record.ts';
 import type { Address } from '../../net/address.ts';
 import { SourceError } from '../source.ts';
 import { decodeDocuments } from './documents.ts';
@@ -13,12 +13,15 @@ export interface RecordedAddresses {
   readonly addresses: ReadonlyMap<ServiceKey, readonly Address[]>;
   /** The Services of records that say nothing certain, with their files, relative to the directory. */
   readonly unreadable: ReadonlyMap<ServiceKey, string>;
+  /** Since when Services lack what they ask for, RFC 3339 in UTC. */
+  readonly waitingSince?: ReadonlyMap<ServiceKey, string>;
 }
 
 /** The addresses on record under a directory. A record with any mistake counts as unreadable as a whole, as the source sees it. */
 export async function readRecordedAddresses(root: string): Promise<RecordedAddresses> {
   const recorded = new Map<ServiceKey, readonly Address[]>();
   const unreadable = new Map<ServiceKey, string>();
+  const waitingSince = new Map<ServiceKey, string>();
   for (const namespace of await namesIn(join(root, statusFolder))) {
     for (const file of await namesIn(join(root, statusFolder, namespace))) {
       const path = `${statusFolder}/${namespace}/${file}`;
@@ -26,19 +29,28 @@ export async function readRecordedAddresses(root: string): Promise<RecordedAddre
       if (role?.kind !== 'record') continue;
       const content = await readBounded(join(root, path));
       if (content.kind === 'gone') continue;
-      const addresses = content.kind === 'unreadable' ? undefined : addressesIn(content.text);
-      if (addresses === undefined) unreadable.set(serviceKey(role), path);
-      else recorded.set(serviceKey(role), addresses);
+      const record = content.kind === 'unreadable' ? undefined : recordIn(content.text);
+      const key = serviceKey(role);
+      if (record?.ingress === undefined) {
+        unreadable.set(key, path);
+        continue;
+      }
+      recorded.set(
+        key,
+        record.ingress.flatMap(({ address }) => address ?? []),
+      );
+      if (record.waitingSince !== undefined) waitingSince.set(key, record.waitingSince);
     }
   }
-  return { addresses: recorded, unreadable };
+  return { addresses: recorded, unreadable, waitingSince };
 }
 
-function addressesIn(text: string): readonly Address[] | undefined {
+/** Undefined where there is any mistake. */
+function recordIn(text: string): ServiceRecord | undefined {
   const [document] = decodeDocuments(text, false);
   if (document === undefined || document.errors.length > 0 || !isRecord(document.raw)) return undefined;
-  const { ingress = [], problems } = readServiceRecord(document.raw);
-  return problems.length > 0 ? undefined : ingress.flatMap(({ address }) => address ?? []);
+  const record = readServiceRecord(document.raw);
+  return record.problems.length > 0 ? undefined : record;
 }
 
 async function namesIn(folder: string): Promise<string[]> {

@@ -55,7 +55,8 @@ function load(executor: string, services: number): Figures {
   try {
     const program = join(import.meta.dirname, 'measure.ts');
     const changes = executor === 'netlink' ? '300' : '20';
-    const output = execFileSync(process.execPath, [program, executor, namespace, String(services), changes], { encoding: 'utf8' });
+    const words = ['netns', 'exec', namespace, process.execPath, program, executor, String(services), changes];
+    const output = execFileSync('ip', words, { encoding: 'utf8' });
     return JSON.parse(output) as Figures;
   } finally {
     execFileSync('ip', ['netns', 'del', namespace]);

@@ -100,10 +100,14 @@ describe.each<[Layout, string]>([
     agents.set(n, agent);
     let text = '';
     agent.stdout.on('data', (data) => (text += String(data)));
-    await until(`the agent of node ${n} has started`, (note) => {
-      note(text.slice(-1_000));
-      return text.includes('agent started');
-    });
+    await until(
+      `the agent of node ${n} has started`,
+      (note) => {
+        note(text.slice(-1_000));
+        return text.includes('agent started');
+      },
+      60_000,
+    );
   }
 
   async function endAgent(n: number): Promise<void> {
@@ -169,6 +173,8 @@ describe.each<[Layout, string]>([
     const node1 = formatAddress(address(nodeAddress(layout, 4, 1)));
     await untilSeen('node 1 translates for node 2', 4, [`pod1 ${clientAddress(4)}`, `pod2 ${node1}`, `pod3 ${clientAddress(4)}`]);
     const { stdout } = await run([program, 'explain', 'service', 'default/web', '--source', directory]);
+    expect(stdout).toContain('direct server return: passes packets on by');
+    expect(stdout).toMatch(/receives by nothing/);
     expect(stdout).toContain('host: the reverse-path filter of');
     expect(stdout).toContain('packets for node "node2" are not passed on but translated');
   });

@@ -17,6 +17,7 @@ class TestWriter implements StatusWriter {
   readonly unreadable = new Map<ServiceKey, string>();
   readonly objects = new Map<string, readonly Condition[]>();
   readonly #source: TestSource;
+  readonly waitingSince = new Map<ServiceKey, string>();
   failing = false;
   writes = 0;
 
@@ -26,7 +27,11 @@ class TestWriter implements StatusWriter {
 
   async recorded(): Promise<Recorded> {
     const addresses = [...this.services].map(([key, { ingress }]) => [key, ingress.flatMap((entry) => entry.address ?? [])] as const);
-    return { addresses: new Map(addresses.filter(([key]) => !this.unreadable.has(key))), unreadable: new Map(this.unreadable) };
+    return {
+      addresses: new Map(addresses.filter(([key]) => !this.unreadable.has(key))),
+      unreadable: new Map(this.unreadable),
+      waitingSince: this.waitingSince,
+    };
   }
 
   async writeService(key: ServiceKey, status: ServiceStatus): Promise<void> {
@@ -49,6 +54,10 @@ class TestWriter implements StatusWriter {
     return (this.services.get(key)?.ingress ?? []).map(({ address }) => (address === undefined ? '' : formatAddress(address)));
   }
 
+  message(key: ServiceKey): string | undefined {
+    return this.services.get(key)?.conditions[0]?.message;
+  }
+
   condition(key: ServiceKey, type: string): string {
     const found = this.services.get(key)?.conditions.find((condition) => condition.type === `herald.dev/${type}`);
     return found === undefined ? 'absent' : `${found.status} ${found.reason}`;
@@ -59,8 +68,7 @@ let source: TestSource;
 let logged: [string, object][];
 let writer: TestWriter;
 
-async function startController(): Promise<Controller> {
-  const clock = new VirtualClock();
+async function startController(clock = new VirtualClock()): Promise<Controller> {
   const log = { ...silentLog, info: (fields: object, message: string) => void logged.push([message, fields]) };
   const controller = new Controller({ source, providers: [new BareMetalProvider()], writer, clock, random: () => 0, log });
   await controller.start();
@@ -123,6 +131,64 @@ describe('the controller', () => {
     expect(writer.services.has('shop/one')).toBe(false);
   });
 
+  test('that is true also where the source tells at once of the one that goes and of newcomers, or of a pool that comes', async () => {
+    const controller = await startController();
+    for (const name of ['shop/one', 'shop/two', 'shop/waiting', 'shop/second']) {
+      source.put(service({ name }));
+      await controller.settled();
+    }
+
+    source.atOnce(() => {
+      source.put(service({ name: 'shop/a-new' }));
+      source.remove(service({ name: 'shop/one' }));
+    });
+    await controller.settled();
+    expect(writer.addresses('shop/waiting')).toEqual(['192.0.2.1']);
+    source.put(service({ name: 'shop/a-newer' }));
+    source.put(pool({ name: 'more', addresses: ['198.51.100.1-198.51.100.1'] }));
+    await controller.settled();
+    expect(writer.addresses('shop/second')).toEqual(['198.51.100.1']);
+    expect([...writer.addresses('shop/a-new'), ...writer.addresses('shop/a-newer')]).toEqual([]);
+  });
+
+  test.each([
+    ['one order', (names: ServiceKey[]) => names],
+    ['the other', (names: ServiceKey[]) => names.toReversed()],
+  ])(
+    'a start gives to those that have waited longest, then to the oldest, in whatever order the source lists them: %s',
+    async (_, order) => {
+      const created = { 'shop/young': '2026-01-03T00:00:00Z', 'shop/old': '2026-01-01T00:00:00Z', 'shop/b': '', 'shop/waits': '' } as const;
+      writer.waitingSince.set('shop/waits', '2026-01-02T00:00:00Z');
+      for (const name of order(['shop/young', 'shop/old', 'shop/b', 'shop/waits'])) {
+        const made = service({ name });
+        source.put({ ...made, metadata: { ...made.metadata, creationTimestamp: created[name as keyof typeof created] } });
+      }
+      await startController();
+      expect([writer.addresses('shop/waits'), writer.addresses('shop/old')]).toEqual([['192.0.2.1'], ['192.0.2.2']]);
+      expect([...writer.addresses('shop/young'), ...writer.addresses('shop/b')]).toEqual([]);
+    },
+  );
+
+  test('the condition of one that waits has the reason of every pool by its code, without numbers, and a bound', async () => {
+    source.put(
+      pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.1'] }),
+      pool({ name: 'six', addresses: ['2001:db8::/64'] }),
+      pool({ name: 'team', addresses: ['198.51.100.0/24'], serviceAllocation: { namespaces: ['team'] } }),
+      pool({ name: 'zz-old', addresses: ['203.0.113.0/24'], draining: true }),
+    );
+    source.put(service({ name: 'shop/one' }));
+    const controller = await startController();
+    source.put(service({ name: 'shop/two' }));
+    await controller.settled();
+    expect(writer.message('shop/two')).toBe(
+      'No IPAddressPool can give this Service an address: team PoolNamespaceNotSelected, main PoolFull, six PoolHasNoFamily, zz-old PoolDraining',
+    );
+    source.put(...Array.from({ length: 12 }, (_, index) => pool({ name: `p${index}`, addresses: [`2001:db8:${index + 1}::/64`] })));
+    await controller.settled();
+    expect(writer.message('shop/two')).toMatch(/ PoolHasNoFamily, and others$/);
+    expect(writer.message('shop/two')?.split(',')).toHaveLength(11);
+  });
+
   test('a Service that stops being of type LoadBalancer gives its address back, and its record goes', async () => {
     source.put(service({ name: 'shop/web' }));
     const controller = await startController();
@@ -130,6 +196,28 @@ describe('the controller', () => {
     await controller.settled();
     expect(writer.services.has('shop/web')).toBe(false);
     source.put(service({ name: 'shop/other' }));
+    await controller.settled();
+    expect(writer.addresses('shop/other')).toEqual(['192.0.2.1']);
+  });
+
+  test('what a deleted Service held waits for it as long as its pool says, then goes to the one that waits', async () => {
+    source.put(pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.1'], keepReleasedSeconds: 60 }));
+    source.put(service({ name: 'shop/web' }));
+    const clock = new VirtualClock();
+    const controller = await startController(clock);
+    source.remove(service({ name: 'shop/web' }));
+    source.put(service({ name: 'shop/other' }));
+    await controller.settled();
+    expect(writer.condition('shop/other', 'AddressAssigned')).toBe('False PoolFull');
+    source.put(service({ name: 'shop/web' }));
+    await controller.settled();
+    expect(writer.addresses('shop/web')).toEqual(['192.0.2.1']);
+    source.remove(service({ name: 'shop/web' }));
+    await controller.settled();
+    clock.advance(59_000);
+    await controller.settled();
+    expect(writer.addresses('shop/other')).toEqual([]);
+    clock.advance(11_000);
     await controller.settled();
     expect(writer.addresses('shop/other')).toEqual(['192.0.2.1']);
   });

@@ -20,6 +20,19 @@ describe('the work queue', () => {
     expect(done).toEqual(['a', 'b', 'c']);
   });
 
+  test('works first on what goes first, in order', async () => {
+    const done: string[] = [];
+    const { queue } = makeQueue(async (key) => {
+      done.push(key);
+      if (key === 'a') for (const first of ['z', 'c', 'z']) queue.addFirst(first);
+      if (key === 'z') queue.add('c');
+    });
+    for (const key of ['a', 'b', 'c']) queue.add(key);
+    queue.start();
+    await queue.idle();
+    expect(done).toEqual(['a', 'z', 'c', 'b']);
+  });
+
   test('works again on a key that was added while it was being worked on', async () => {
     const done: string[] = [];
     const { queue } = makeQueue(async (key) => {

@@ -73,6 +73,7 @@ export function service(literal: ServiceLiteral): Service {
     externalTrafficPolicy: 'Cluster',
     internalTrafficPolicy: 'Cluster',
     sharingNamespaces: [],
+    keepsAddresses: false,
     requestedAddresses: (requested ?? []).map(address),
     loadBalancerSourceRanges: (sourceRanges ?? []).map(prefix),
     allocateLoadBalancerNodePorts: true,
@@ -137,14 +138,16 @@ export function slice(literal: SliceLiteral): EndpointSlice {
   };
 }
 
-export interface PoolLiteral extends Overrides<Omit<IPAddressPool, 'addresses' | 'serviceAllocation'>> {
+export interface PoolLiteral extends Overrides<Omit<IPAddressPool, 'addresses' | 'serviceAllocation' | 'reservations'>> {
   readonly name: string;
   readonly addresses: readonly string[];
   readonly labels?: Labels;
   readonly serviceAllocation?: Partial<NonNullable<IPAddressPool['serviceAllocation']>>;
+  /** Address to Service. */
+  readonly reserved?: Readonly<Record<string, ServiceKey>>;
 }
 
-export function pool({ name, addresses, labels, serviceAllocation, ...rest }: PoolLiteral): IPAddressPool {
+export function pool({ name, addresses, labels, serviceAllocation, reserved = {}, ...rest }: PoolLiteral): IPAddressPool {
   return {
     kind: 'IPAddressPool',
     metadata: metadata(name, '', labels),
@@ -155,6 +158,10 @@ export function pool({ name, addresses, labels, serviceAllocation, ...rest }: Po
     }),
     autoAssign: true,
     avoidBuggyIPs: false,
+    draining: false,
+    reservations: Object.entries(reserved).map(([at, service]) => ({ address: address(at), service })),
+    keepReleasedSeconds: 0,
+    quota: [],
     ...(serviceAllocation === undefined
       ? {}
       : { serviceAllocation: { priority: 0, namespaces: [], namespaceSelectors: [], serviceSelectors: [], ...serviceAllocation } }),

@@ -409,6 +409,33 @@ describe('the watch', () => {
     expect(kernel.contents()).toEqual(before);
   });
 
+  test('cleared, the tables are gone and nobody brings them back, until they are wanted again', async () => {
+    const { kernel, clock, dataplane, repairs } = await started();
+    const before = kernel.contents();
+    await dataplane.clear();
+    expect(kernel.tables.size).toBe(0);
+    const { length } = kernel.transactions;
+    kernel.foreign(() => undefined, 'delete table ip herald');
+    await settleRepair(clock);
+    await dataplane.clear();
+    expect({ repairs, transactions: kernel.transactions.length }).toEqual({ repairs: [], transactions: length });
+    await dataplane.replace(node, new Map());
+    expect(kernel.tables.size).toBe(2);
+    expect(kernel.contents().length).toBeLessThan(before.length);
+    // It watches again.
+    kernel.foreign((tables) => tables.clear(), 'delete table ip herald');
+    await settleRepair(clock);
+    expect(repairs).toEqual(['delete table ip herald']);
+  });
+
+  test('tables of an earlier run are cleared', async () => {
+    const { kernel } = await started();
+    const { dataplane } = setup(kernel);
+    await dataplane.clear();
+    expect(kernel.tables.size).toBe(0);
+    await dataplane.close();
+  });
+
   test('a foreign element is removed and the rest left as it is', async () => {
     const { kernel, clock, repairs } = await started();
     kernel.foreign(

@@ -48,8 +48,20 @@ const terms = fc.record(
     ),
     labels: fc.constantFrom({}, { app: 'x' }),
     sharingNamespaces: fc.constantFrom([], ['*'], ['m'], ['n']),
+    keepsAddresses: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.constant(true)),
   },
-  { requiredKeys: ['requestedAddresses', 'ports', 'externalTrafficPolicy', 'selectorText', 'stack', 'labels', 'sharingNamespaces'] },
+  {
+    requiredKeys: [
+      'requestedAddresses',
+      'ports',
+      'externalTrafficPolicy',
+      'selectorText',
+      'stack',
+      'labels',
+      'sharingNamespaces',
+      'keepsAddresses',
+    ],
+  },
 );
 
 const operation = fc.oneof(
@@ -112,7 +124,7 @@ class World {
   }
 
   release(service: ServiceKey): void {
-    this.allocator.release(service);
+    this.allocator.release(service, 0);
     this.known.delete(service);
     assert.deepEqual(this.held(service), []);
   }
@@ -187,7 +199,7 @@ describe('whatever happens, in whatever order', () => {
           }
           world.expectNobodyShares();
         }
-        for (const service of services) world.allocator.release(service);
+        for (const service of services) world.allocator.release(service, 0);
         expect(world.allocator.usage().filter(({ total, free }) => total !== free)).toEqual([]);
         expect([...world.allocator.assignments()]).toEqual([]);
       }),
@@ -209,6 +221,7 @@ describe('the work of one allocation', () => {
     externalTrafficPolicy: 'Cluster',
     selectorText: '',
     sharingNamespaces: [],
+    keepsAddresses: false,
     ...rest,
   });
 
@@ -234,7 +247,7 @@ describe('the work of one allocation', () => {
   test('with many gaps it grows as their logarithm', () => {
     const allocator = createAllocator([pool({ name: 'p', addresses: ['10.0.0.0/8'] })]);
     for (let index = 0; index < 8192; index++) allocator.allocate(simple(`s${index}`));
-    for (let index = 1; index < 8192; index += 2) allocator.release(`n/s${index}`);
+    for (let index = 1; index < 8192; index += 2) allocator.release(`n/s${index}`, 0);
     const before = allocator.steps();
     expect(allocator.allocate(simple('gap')).addresses.map(formatAddress)).toEqual(['10.0.0.1']);
     expect(allocator.steps() - before).toBeLessThanOrEqual(2 + 14);

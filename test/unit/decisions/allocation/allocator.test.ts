@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import { createAllocator, type Allocation, type Allocator } from '../../../../src/decisions/allocation/allocator.ts';
+import { limits } from '../../../../src/decisions/allocation/limits.ts';
 import { effectivePools } from '../../../../src/decisions/allocation/pools.ts';
 import { allocationRequest, type AllocationRequest } from '../../../../src/decisions/allocation/request.ts';
 import { servicesToRetry } from '../../../../src/decisions/allocation/waiting.ts';
@@ -165,7 +166,7 @@ describe('address families', () => {
     const allocator = withPools(both);
     allocator.allocate(request({ name: 'six', clusterIPs: ['fd96::2'] }));
     expect(ask(allocator, { name: 'web', ...prefer })).toBe('192.0.2.1');
-    allocator.release('default/six');
+    allocator.release('default/six', 0);
     expect(ask(allocator, { name: 'web', ...prefer })).toBe('192.0.2.1, 2001:db8::1');
   });
 
@@ -203,7 +204,7 @@ describe('a change of what is asked for', () => {
     expect(ask(allocator, wish)).toBe('192.0.2.1 (PoolFull)');
     expect(ask(allocator, wish)).toBe('192.0.2.1 (PoolFull)');
     expect(ask(allocator, { name: 'web', requested: ['198.51.100.1'] })).toBe('192.0.2.1 (AddressTaken)');
-    allocator.release('default/first');
+    allocator.release('default/first', 0);
     expect(ask(allocator, wish)).toBe('198.51.100.1');
   });
 
@@ -215,7 +216,7 @@ describe('a change of what is asked for', () => {
   });
 
   test('renumbering by name: the new address comes beside the old one, which goes when it is no longer asked for', () => {
-    const allocator = withPools(small, { name: 'new', addresses: ['198.51.100.1-198.51.100.9'] });
+    const allocator = withPools({ ...small, draining: true }, { name: 'new', addresses: ['198.51.100.1-198.51.100.9'] });
     allocator.adopt(request('web'), [address('192.0.2.1')]);
     expect(ask(allocator, { name: 'web', requested: ['192.0.2.1', '198.51.100.5'] })).toBe('192.0.2.1, 198.51.100.5');
     const done = allocator.allocate(request({ name: 'web', requested: ['198.51.100.5'] }));
@@ -261,7 +262,7 @@ describe('pools that change under a Service', () => {
     expect(ask(allocator, { name: 'two', requestedPool: 'small' })).toBe('192.0.2.2');
     expect(ask(allocator, { name: 'three', requestedPool: 'small' })).toBe('(PoolRefused)');
     expect(allocator.survey(request('four')).find(({ pool }) => pool === 'small')?.reason?.code).toBe('PoolRefused');
-    allocator.release('default/two');
+    allocator.release('default/two', 0);
     allocator.setPools([pool(small)]);
     expect(ask(allocator, 'five')).toBe('192.0.2.2');
   });
@@ -289,7 +290,7 @@ describe('pools that change under a Service', () => {
     expect(show(allocator.adopt(request('web'), [address('192.0.2.255')]))).toBe('192.0.2.255');
     expect(ask(allocator, 'web')).toBe('192.0.2.255');
     expect(allocator.usage()).toEqual([{ pool: 'p', family: 4, total: 1n, free: 1n }]);
-    allocator.release('default/web');
+    allocator.release('default/web', 0);
     expect(allocator.usage()).toEqual([{ pool: 'p', family: 4, total: 1n, free: 1n }]);
     expect([ask(allocator, 'web'), ask(allocator, 'db')]).toEqual(['192.0.3.1', '(PoolFull)']);
   });
@@ -357,7 +358,7 @@ describe('sharing', () => {
     const allocator = withPools(small);
     ask(allocator, { name: 'x' });
     ask(allocator, { name: 'a', ...key, ports: ['80'] });
-    allocator.release('default/x');
+    allocator.release('default/x', 0);
     expect(ask(allocator, { name: 'b', ...key, ports: ['443'] })).toBe('192.0.2.2');
   });
 
@@ -365,9 +366,9 @@ describe('sharing', () => {
     const allocator = withPools(one);
     ask(allocator, { name: 'a', ...key, ports: ['80'] });
     ask(allocator, { name: 'b', ...key, ports: ['443'] });
-    allocator.release('default/a');
+    allocator.release('default/a', 0);
     expect(ask(allocator, 'c')).toBe('(PoolFull)');
-    allocator.release('default/b');
+    allocator.release('default/b', 0);
     expect(ask(allocator, 'c')).toBe('192.0.2.1');
   });
 
@@ -383,7 +384,7 @@ describe('sharing', () => {
     const alone = { name: 'b', ports: ['443'] };
     expect(ask(allocator, alone)).toBe('192.0.2.1 (AddressTaken)');
     expect(ask(allocator, a)).toBe('192.0.2.1');
-    allocator.release('default/c');
+    allocator.release('default/c', 0);
     expect(ask(allocator, a)).toBe('192.0.2.1');
     expect(ask(allocator, alone)).toBe('192.0.2.2');
   });
@@ -394,6 +395,243 @@ describe('sharing', () => {
     expect(show(allocator.adopt(request('b'), [address('192.0.2.1')]))).toBe('192.0.2.1 (AddressTaken)');
     expect([ask(allocator, 'a'), ask(allocator, 'b')]).toEqual(['192.0.2.1', '192.0.2.1 (AddressTaken)']);
     expect(ask(allocator, { name: 'b', requested: ['192.0.2.2'] })).toBe('192.0.2.2');
+  });
+});
+
+describe('renumbering to another pool', () => {
+  const fresh: PoolLiteral = { name: 'fresh', addresses: ['198.51.100.1-198.51.100.9', '2001:db8::1-2001:db8::9'] };
+  const moving = { name: 'web', requestedPool: 'fresh', keepsAddresses: true };
+
+  test('with herald.dev/keep-addresses the new address comes beside the old one, which goes with the annotation', () => {
+    const allocator = withPools({ ...small, draining: true }, fresh);
+    allocator.adopt(request('web'), [address('192.0.2.1')]);
+    expect(ask(allocator, moving)).toBe('198.51.100.1, 192.0.2.1');
+    expect(ask(allocator, moving)).toBe('198.51.100.1, 192.0.2.1');
+    const { addresses, freed, reason } = allocator.allocate(request({ name: 'web', requestedPool: 'fresh' }));
+    expect([addresses, freed].map((list) => list.map(formatAddress))).toEqual([['198.51.100.1'], ['192.0.2.1']]);
+    expect(reason).toBeUndefined();
+  });
+
+  test('while the new address is not to be had nothing changes', () => {
+    const allocator = withPools(small, { ...fresh, draining: true });
+    ask(allocator, 'web');
+    expect(ask(allocator, moving)).toBe('192.0.2.1 (PoolDraining)');
+    allocator.setPools([pool(small), pool(fresh)]);
+    expect(ask(allocator, moving)).toBe('198.51.100.1, 192.0.2.1');
+  });
+
+  test('a restart in between changes nothing, neither with the annotation nor when it goes meanwhile', () => {
+    for (const [now, expected] of [
+      [moving, '198.51.100.1, 192.0.2.1'],
+      [{ name: 'web', requestedPool: 'fresh' }, '198.51.100.1'],
+    ] as const) {
+      const restarted = withPools(small, fresh);
+      restarted.adopt(request(now), [address('198.51.100.1'), address('192.0.2.1')]);
+      expect(ask(restarted, now)).toBe(expected);
+    }
+  });
+
+  test('both families, and requested addresses', () => {
+    const allocator = withPools({ name: 'old', addresses: ['192.0.2.1-192.0.2.1', '2001:db8:1::/64'] }, fresh);
+    ask(allocator, { name: 'web', ...required, requestedPool: 'old' });
+    const asked = { ...required, name: 'web', requested: ['2001:db8::7', '198.51.100.7'] };
+    expect(ask(allocator, { ...asked, keepsAddresses: true })).toBe('2001:db8::7, 198.51.100.7, 192.0.2.1, 2001:db8:1::');
+    expect(ask(allocator, asked)).toBe('2001:db8::7, 198.51.100.7');
+  });
+
+  test('has a bound', () => {
+    const allocator = withPools({ name: 'p', addresses: ['192.0.2.0/24'] });
+    const renumber = (octet: number): string => ask(allocator, { name: 'web', requested: [`192.0.2.${octet}`], keepsAddresses: true });
+    for (let octet = 1; octet <= 16; octet++) expect(renumber(octet)).not.toContain('(');
+    expect(renumber(17)).toContain('(TooManyAddresses)');
+    expect(ask(allocator, { name: 'web', requested: ['192.0.2.17'] })).toBe('192.0.2.17');
+  });
+});
+
+describe('a draining pool', () => {
+  const draining: PoolLiteral = { ...small, draining: true };
+
+  test('gives nothing new, by no way, and what is there stays, also over a restart', () => {
+    const allocator = withPools(small);
+    ask(allocator, 'old');
+    ask(allocator, { name: 'sharer', sharingKey: 'k' });
+    allocator.setPools([pool(draining)]);
+    expect(ask(allocator, 'old')).toBe('192.0.2.1');
+    expect(ask(allocator, 'new')).toBe('(PoolDraining)');
+    expect(ask(allocator, { name: 'new', requestedPool: 'small' })).toBe('(PoolDraining)');
+    expect(ask(allocator, { name: 'new', sharingKey: 'k', ports: ['443'] })).toBe('(PoolDraining)');
+    const restarted = withPools(draining);
+    expect(show(restarted.adopt(request('old'), [address('192.0.2.1')]))).toBe('192.0.2.1');
+    expect(ask(restarted, { name: 'new', requested: ['192.0.2.2'] })).toBe('(PoolDraining)');
+    restarted.release('default/old', 0);
+    expect(ask(restarted, 'old')).toBe('(PoolDraining)');
+  });
+
+  test('does not complete a second family', () => {
+    const both = { name: 'p', addresses: ['192.0.2.0/24', '2001:db8::/64'], draining: true };
+    const allocator = withPools(both);
+    allocator.adopt(request('web'), [address('192.0.2.1')]);
+    expect(ask(allocator, { name: 'web', ...prefer })).toBe('192.0.2.1');
+    expect(ask(allocator, { name: 'web', ...required })).toBe('192.0.2.1 (PoolDraining)');
+  });
+
+  test('leaves new Services to the others', () => {
+    expect(ask(withPools(draining, { name: 'z', addresses: ['198.51.100.1-198.51.100.1'] }), 'web')).toBe('198.51.100.1');
+  });
+});
+
+describe('reservations', () => {
+  const reserving: PoolLiteral = {
+    name: 'p',
+    addresses: ['192.0.2.1-192.0.2.3', '2001:db8::1-2001:db8::3'],
+    reserved: { '192.0.2.1': 'shop/web', '2001:db8::1': 'shop/web' },
+  };
+  const web = { name: 'shop/web' };
+
+  test('only the named Service gets the address, whenever it comes', () => {
+    const allocator = withPools(reserving);
+    expect(allocator.usage()[0]).toEqual({ pool: 'p', family: 4, total: 3n, free: 2n });
+    expect(['a', 'b', 'c'].map((name) => ask(allocator, name))).toEqual(['192.0.2.2', '192.0.2.3', '(PoolFull)']);
+    expect(ask(allocator, { name: 'c', requested: ['192.0.2.1'] })).toBe('(AddressReserved)');
+    expect(ask(allocator, { ...web, ...required })).toBe('192.0.2.1, 2001:db8::1');
+    allocator.release('shop/web', 0);
+    expect(ask(allocator, 'c')).toBe('(PoolFull)');
+    expect(ask(allocator, web)).toBe('192.0.2.1');
+  });
+
+  test('go before every other pool, also where the pool is not assigned automatically', () => {
+    const allocator = withPools({ name: 'a', addresses: ['198.51.100.0/24', '2001:db8:1::/64'] }, { ...reserving, autoAssign: false });
+    expect(ask(allocator, { ...web, ...prefer })).toBe('192.0.2.1, 2001:db8::1');
+    expect(ask(allocator, 'other')).toBe('198.51.100.0');
+  });
+
+  test('whoever has the address already keeps it; afterwards it waits', () => {
+    const allocator = withPools({ ...reserving, reserved: {} });
+    ask(allocator, 'early');
+    allocator.setPools([pool(reserving)]);
+    expect(ask(allocator, 'early')).toBe('192.0.2.1');
+    expect(ask(allocator, web)).toBe('192.0.2.2');
+    allocator.release('default/early', 0);
+    expect([ask(allocator, 'a'), ask(allocator, 'b')]).toEqual(['192.0.2.3', '(PoolFull)']);
+    expect(ask(allocator, { ...web, requested: ['192.0.2.1'] })).toBe('192.0.2.1');
+  });
+
+  test('the owner may share what he holds, nobody joins before him', () => {
+    const allocator = withPools(reserving);
+    const partner = { name: 'shop/partner', sharingKey: 'k', ports: ['443'], requested: ['192.0.2.1'] };
+    expect(ask(allocator, partner)).toBe('(AddressReserved)');
+    ask(allocator, { ...web, sharingKey: 'k' });
+    expect(ask(allocator, partner)).toBe('192.0.2.1');
+  });
+
+  test('a reservation that goes frees the address, one that comes keeps it', () => {
+    const allocator = withPools(reserving);
+    allocator.setPools([pool({ ...reserving, reserved: { '192.0.2.2': 'shop/web' } })]);
+    expect([ask(allocator, 'a'), ask(allocator, 'b'), ask(allocator, 'c')]).toEqual(['192.0.2.1', '192.0.2.3', '(PoolFull)']);
+  });
+});
+
+describe('keepReleasedSeconds', () => {
+  const keeping: PoolLiteral = { ...small, keepReleasedSeconds: 60 };
+
+  test('what a deleted Service held is kept for its name, and free for all afterwards', () => {
+    const allocator = withPools(keeping);
+    ask(allocator, 'web');
+    allocator.release('default/web', 1000);
+    expect([ask(allocator, 'a'), ask(allocator, 'b')]).toEqual(['192.0.2.2', '(PoolFull)']);
+    expect(ask(allocator, { name: 'b', requested: ['192.0.2.1'] })).toBe('(AddressReserved)');
+    expect(allocator.expire(60_999)).toEqual([]);
+    expect(show(allocator.decide(request('web')))).toBe('192.0.2.1');
+    expect(allocator.expire(61_000).map(formatAddress)).toEqual(['192.0.2.1']);
+    expect(ask(allocator, 'b')).toBe('192.0.2.1');
+  });
+
+  test('a Service that comes back in time has its address, and nothing is left of the keeping', () => {
+    const allocator = withPools(keeping);
+    ask(allocator, 'other');
+    ask(allocator, 'web');
+    allocator.release('default/other', 0);
+    allocator.release('default/web', 0);
+    expect(ask(allocator, 'web')).toBe('192.0.2.2');
+    allocator.setPools([pool(keeping)]);
+    expect(allocator.expire(60_000).map(formatAddress)).toEqual(['192.0.2.1']);
+    expect(allocator.usage()).toEqual([{ pool: 'small', family: 4, total: 2n, free: 1n }]);
+  });
+
+  test('is not for an address that somebody shares, nor for a pool that drains', () => {
+    const allocator = withPools(keeping);
+    ask(allocator, { name: 'a', sharingKey: 'k' });
+    ask(allocator, { name: 'b', sharingKey: 'k', ports: ['443'] });
+    allocator.release('default/a', 0);
+    expect(ask(allocator, { name: 'c', sharingKey: 'k' })).toBe('192.0.2.1');
+    allocator.setPools([pool({ ...keeping, draining: true })]);
+    for (const name of ['b', 'c']) allocator.release(`default/${name}`, 0);
+    allocator.setPools([pool(keeping)]);
+    expect(ask(allocator, 'd')).toBe('192.0.2.1');
+  });
+
+  test('has a bound: what was let go first is free first', () => {
+    const allocator = withPools({ name: 'p', addresses: ['10.0.0.0/16'], keepReleasedSeconds: 60 });
+    const names = Array.from({ length: limits.keptAddresses + 1 }, (_, index) => `s${index}`);
+    for (const name of names) allocator.allocate(request(name));
+    for (const name of names) allocator.release(`default/${name}`, 0);
+    expect([ask(allocator, 'a'), ask(allocator, 's1')]).toEqual(['10.0.0.0', '10.0.0.1']);
+  });
+});
+
+describe('quota', () => {
+  const limited: PoolLiteral = {
+    name: 'p',
+    addresses: ['192.0.2.0/24', '2001:db8::/64'],
+    quota: [
+      { namespaceSelector: matching({}), addresses: 3 },
+      { namespaceSelector: matching({ tier: 'small' }), addresses: 1 },
+    ],
+  };
+  const namespaces = { big: {}, small: { tier: 'small' }, twin: { tier: 'small' } };
+  const asking = (allocator: Allocator, literal: ServiceLiteral): string => show(allocator.allocate(request(literal, namespaces)));
+
+  test('each namespace that a selector selects may hold so many, the least of several', () => {
+    const allocator = withPools(limited);
+    expect(['small/a', 'small/b', 'twin/a'].map((name) => asking(allocator, { name }))).toEqual([
+      '192.0.2.0',
+      '(QuotaReached)',
+      '192.0.2.1',
+    ]);
+    expect(allocator.decide(request({ name: 'small/b' }, namespaces)).reason?.details).toEqual({
+      pool: 'p',
+      namespace: 'small',
+      used: 1,
+      allowed: 1,
+    });
+    expect(asking(allocator, { name: 'small/b', requested: ['192.0.2.9'] })).toBe('(QuotaReached)');
+    allocator.release('small/a', 0);
+    expect(asking(allocator, { name: 'small/b' })).toBe('192.0.2.0');
+  });
+
+  test('both families count, a shared address counts once, and a Service may exchange what it has', () => {
+    const allocator = withPools(limited);
+    expect(asking(allocator, { name: 'small/a', ...required })).toBe('(QuotaReached)');
+    expect(asking(allocator, { name: 'small/a', ...prefer, sharingKey: 'k' })).toBe('192.0.2.0');
+    expect(asking(allocator, { name: 'small/b', sharingKey: 'k', ports: ['443'] })).toBe('192.0.2.0');
+    allocator.release('small/b', 0);
+    expect(asking(allocator, { name: 'small/a', requested: ['192.0.2.7'] })).toBe('192.0.2.7');
+    expect(asking(allocator, { name: 'small/a', requested: ['192.0.2.7', '192.0.2.8'] })).toBe('192.0.2.7 (QuotaReached)');
+    expect(asking(allocator, { name: 'big/a', ...required })).toBe('192.0.2.0, 2001:db8::');
+    expect(asking(allocator, { name: 'big/b' })).toBe('192.0.2.1');
+    expect(asking(allocator, { name: 'big/c' })).toBe('(QuotaReached)');
+  });
+
+  test('that is lowered takes nothing away, and counts what was there before', () => {
+    const allocator = withPools({ ...limited, quota: [] });
+    for (const name of ['big/a', 'big/b', 'big/c', 'big/d']) asking(allocator, { name });
+    allocator.setPools([pool(limited)]);
+    expect(asking(allocator, { name: 'big/d' })).toBe('192.0.2.3');
+    expect(asking(allocator, { name: 'big/e' })).toBe('(QuotaReached)');
+    allocator.release('big/a', 0);
+    expect(asking(allocator, { name: 'big/e' })).toBe('(QuotaReached)');
+    allocator.release('big/b', 0);
+    expect(asking(allocator, { name: 'big/e' })).not.toContain('(');
   });
 });
 
@@ -413,14 +651,14 @@ describe('who is retried when an address is freed', () => {
       waiting('else', 0, { requested: ['192.0.2.9'] }),
     ];
     expect(servicesToRetry(queue, [], allocator)).toEqual([]);
-    expect(servicesToRetry(queue, allocator.release('default/holder'), allocator)).toEqual(['default/early']);
+    expect(servicesToRetry(queue, allocator.release('default/holder', 0), allocator)).toEqual(['default/early']);
   });
 
   test('sharers are asked beyond that', () => {
     const allocator = withPools({ name: 'one', addresses: ['192.0.2.1-192.0.2.1'] });
     ask(allocator, 'holder');
     const queue = [waiting('b', 2, { sharingKey: 'k', ports: ['443'] }), waiting('a', 1, { sharingKey: 'k' }), waiting('c', 3)];
-    expect(servicesToRetry(queue, allocator.release('default/holder'), allocator)).toEqual(['default/a', 'default/b', 'default/c']);
+    expect(servicesToRetry(queue, allocator.release('default/holder', 0), allocator)).toEqual(['default/a', 'default/b', 'default/c']);
   });
 
   test('one that keeps its old address while it waits for another', () => {
@@ -429,6 +667,6 @@ describe('who is retried when an address is freed', () => {
     ask(allocator, 'b');
     const wish = { name: 'b', requested: ['192.0.2.1'] };
     ask(allocator, wish);
-    expect(servicesToRetry([waiting('b', 1, wish)], allocator.release('default/a'), allocator)).toEqual(['default/b']);
+    expect(servicesToRetry([waiting('b', 1, wish)], allocator.release('default/a', 0), allocator)).toEqual(['default/b']);
   });
 });

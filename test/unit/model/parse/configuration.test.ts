@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { expandList, parseObject } from '../../../../src/model/parse.ts';
+import { address } from '../../../../src/net/address.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
 import { ours, service } from './manifests.ts';
 
 const pool = { addresses: ['192.0.2.0/24', '2001:db8::1-2001:db8::9'] };
+const reservation = (address: string) => ({ namespace: 'a', name: 'b', address });
 const peer = { myASN: 64_512, peerASN: 64_513, peerAddress: '192.0.2.1' };
 const problemsOf = (raw: unknown): string[] => parseObject(raw).problems.map(({ field, message, fix }) => `${field}: ${message}; ${fix}`);
 
@@ -104,6 +106,30 @@ describe('objects of herald.dev', () => {
     });
   });
 
+  test('IPAddressPool has what it keeps for whom, and how much it gives to whom', () => {
+    const promises = {
+      draining: true,
+      reservations: [reservation('192.0.2.7'), reservation('2001:db8::7')],
+      keepReleasedSeconds: 300,
+      quota: [{ namespaceSelector: { matchLabels: { tier: 'small' } }, addresses: 2 }],
+    };
+    expect(parseObject(ours('IPAddressPool', { ...pool, ...promises })).object).toMatchObject({
+      draining: true,
+      reservations: [
+        { service: 'a/b', address: address('192.0.2.7') },
+        { service: 'a/b', address: address('2001:db8::7') },
+      ],
+      keepReleasedSeconds: 300,
+      quota: [{ namespaceSelector: { matchLabels: { tier: 'small' }, matchExpressions: [] }, addresses: 2 }],
+    });
+    expect(parseObject(ours('IPAddressPool', pool)).object).toMatchObject({
+      draining: false,
+      reservations: [],
+      keepReleasedSeconds: 0,
+      quota: [],
+    });
+  });
+
   test('accept fields that are not supported yet where they say what happens anyway', () => {
     expect(problemsOf(ours('BGPPeer', { ...peer, bfdProfile: '', vrf: '', disableMP: false }))).toEqual([]);
   });
@@ -189,7 +215,16 @@ describe('objects of herald.dev', () => {
     ['IPAddressPool', { ...pool, autoAssign: 'no' }, 'must be true or false, not "no"'],
     ['IPAddressPool', { ...pool, serviceAllocation: { namespaces: ['a', 'a'] } }, 'spec.serviceAllocation.namespaces[1]'],
     ['IPAddressPool', { ...pool, serviceAllocation: { serviceSelectors: [{ matchLabel: {} }] } }, 'did you mean matchLabels?'],
-    ['IPAddressPool', { ...pool, quota: [{}] }, 'spec.quota: is not supported yet'],
+    ['IPAddressPool', { ...pool, quota: [{ addresses: 1 }] }, 'spec.quota[0].namespaceSelector: is required'],
+    ['IPAddressPool', { ...pool, quota: [{ namespaceSelector: {} }] }, 'spec.quota[0].addresses: is required'],
+    ['IPAddressPool', { ...pool, keepReleasedSeconds: 604_801 }, 'spec.keepReleasedSeconds: must be a whole number from 0 to 604800'],
+    ['IPAddressPool', { ...pool, reservations: [{ namespace: 'a', name: 'b' }] }, 'spec.reservations[0].address: is required'],
+    ['IPAddressPool', { ...pool, reservations: [reservation('198.51.100.1')] }, '198.51.100.1 is not in the addresses of this pool'],
+    [
+      'IPAddressPool',
+      { ...pool, reservations: [reservation('192.0.2.1'), { ...reservation('192.0.2.1'), name: 'c' }] },
+      'spec.reservations[1].address: 192.0.2.1 is reserved for a/b already',
+    ],
     ['BGPPeer', { ...peer, peerASN: undefined }, 'spec.peerASN: is required'],
     ['BGPPeer', { ...peer, dynamicASN: 'external' }, 'spec.dynamicASN: stands beside peerASN'],
     ['BGPPeer', { ...peer, myASN: 0 }, 'spec.myASN'],

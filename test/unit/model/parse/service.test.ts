@@ -173,6 +173,7 @@ describe('the request for an address', () => {
         'herald.dev/address-pool': 'gold',
         'herald.dev/allow-shared-ip': 'dns',
         'herald.dev/allow-shared-ip-namespaces': 'team-b, team-a',
+        'herald.dev/keep-addresses': 'true',
       }),
     );
     expect(parsed).toMatchObject({
@@ -180,6 +181,7 @@ describe('the request for an address', () => {
       requestedPool: 'gold',
       sharingKey: 'dns',
       sharingNamespaces: ['team-a', 'team-b'],
+      keepsAddresses: true,
     });
     expect(parsed).not.toHaveProperty('invalidRequest');
   });
@@ -192,6 +194,7 @@ describe('the request for an address', () => {
     ['no address', { 'herald.dev/load-balancer-ips': 'any' }, {}],
     ['an address twice', { 'herald.dev/load-balancer-ips': '192.0.2.1,192.0.2.1' }, {}],
     ['too many addresses', { 'herald.dev/load-balancer-ips': Array.from({ length: 17 }, (_, n) => `192.0.2.${n}`).join() }, {}],
+    ['neither true nor false', { 'herald.dev/keep-addresses': 'yes' }, {}],
     ['no namespace', { 'herald.dev/allow-shared-ip-namespaces': 'team-a,b/c' }, {}],
     ['both places', { 'herald.dev/load-balancer-ips': '192.0.2.1' }, { loadBalancerIP: '192.0.2.1' }],
     ['no name of a pool', { 'herald.dev/address-pool': '../etc' }, {}],

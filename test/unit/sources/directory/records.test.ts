@@ -166,6 +166,21 @@ status:
     expect((await records.recorded()).addresses.get('shop/web')).toEqual([address('192.0.2.3')]);
   });
 
+  test('tell since when a Service waits', async () => {
+    await using bench = await Workbench.over({});
+    const clock = new VirtualClock();
+    const records = new DirectoryRecords(bench.path(''), { clock });
+    const unmet = (status: 'True' | 'False') => ({
+      ingress: [],
+      conditions: [{ type: 'herald.dev/AddressAssigned', status, reason: 'PoolFull', message: '' }],
+    });
+    await records.writeService('shop/waits', unmet('False'));
+    await records.writeService('shop/has', unmet('True'));
+    clock.advance(5000);
+    await records.writeService('shop/waits', unmet('False'));
+    expect((await records.recorded()).waitingSince).toEqual(new Map([['shop/waits', '2026-01-01T00:00:00Z']]));
+  });
+
   test.each([
     ['no YAML', 'status: ['],
     ['empty', ''],
