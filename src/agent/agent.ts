@@ -104,7 +104,7 @@ export class Agent {
     });
     this.#host = new HostCheck(components, {
       kernelSettings: options.kernelSettings ?? 'set',
-      facts: () => hostFacts(components.source.snapshot, options.node),
+      facts: () => hostFacts(components.source.snapshot, options.node, this.#plans),
       services: () => components.source.snapshot.config.services,
       servedPorts: () => new Map([...this.#health.ports(), ...this.#sessions.passivePorts()]),
       looked: () => this.#health.nodeChanged(),

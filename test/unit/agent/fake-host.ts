@@ -1,5 +1,6 @@
 import type { UnservedPort } from '../../../src/dataplane/localhost/node-ports.ts';
 import type { HostFilter } from '../../../src/net/host-filter.ts';
+import type { ListeningSocket } from '../../../src/system/listening-sockets.ts';
 import type { Host, HostInterface } from '../../../src/system/host.ts';
 
 const well: Readonly<Record<string, string>> = {
@@ -37,6 +38,12 @@ export class FakeHost implements Host {
 
   interfaces(): readonly HostInterface[] {
     return this.list;
+  }
+
+  sockets: readonly ListeningSocket[] = [];
+
+  async listening(): Promise<readonly ListeningSocket[]> {
+    return this.sockets;
   }
 
   cores(): number {
