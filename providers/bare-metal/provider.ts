@@ -47,14 +47,17 @@ export class BareMetalProvider implements Provider {
   async reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation> {
     const key = serviceKey(service.metadata);
     const request = allocationRequest(service, snapshot);
-    const { addresses, reason, pools, freed } = this.#withholds(request) ?? this.#allocator.allocate(request);
+    const { addresses, reason, pools } = this.#withholds(request) ?? this.#allocator.stage(request);
     if (reason === undefined) this.#waiting.delete(key);
     else this.#waiting.set(key, { request, since: this.#waiting.get(key)?.since ?? this.#arrivals++ });
     return {
       ingress: addresses.map((address) => ({ address, ipMode: 'VIP' })),
       ...(reason === undefined ? {} : { reason, details: pools.map(({ pool, reason: { code } }) => ({ of: pool, code })) }),
-      retry: servicesToRetry(this.#waiting.values(), freed, this.#allocator).filter((other) => other !== key),
     };
+  }
+
+  written(key: ServiceKey): readonly ServiceKey[] {
+    return servicesToRetry(this.#waiting.values(), this.#allocator.confirm(key), this.#allocator);
   }
 
   // oxlint-disable-next-line typescript/require-await -- as above

@@ -138,13 +138,13 @@ export class Controller {
     }
     if (before !== undefined && before.provider !== provider)
       await this.#release(key, before, `provider ${provider.name} serves the Service`);
-    const { ingress, reason, details, retry } = await provider.reconcile(service, snapshot);
-    for (const other of retry) this.#queue.addFirst(other);
+    const { ingress, reason, details } = await provider.reconcile(service, snapshot);
     const gone =
       before?.provider === provider ? before.ingress.filter(({ address }) => !ingress.some((now) => same(now.address, address))) : [];
     this.#sayReleased(key, addressesIn(gone), 'the Service asks for something else');
     this.#owned.set(key, { provider, service, ingress });
     await this.#write(key, { ...service, ingress }, reason, details);
+    for (const other of provider.written(key)) this.#queue.addFirst(other);
   }
 
   /** `assigned` has the addresses that the Service holds. */
@@ -161,11 +161,12 @@ export class Controller {
   }
 
   async #forget(key: ServiceKey, why: string): Promise<void> {
+    // As long as it is on record that the Service has the address, nobody else is given it.
+    await this.#components.writer.removeService(key);
     const owned = this.#owned.get(key);
     if (owned !== undefined) await this.#release(key, owned, why);
     this.#behind.delete(key);
     this.#logged.delete(key);
-    await this.#components.writer.removeService(key);
     if (this.#unreadable.has(key)) this.#withhold(new Map([...this.#unreadable].filter(([other]) => other !== key)));
   }
 

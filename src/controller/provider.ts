@@ -30,8 +30,13 @@ export interface Provider {
   /** Makes the Service what it should be. Idempotent. Rejects only for operating errors, which are retried with back-off. */
   reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation>;
   /**
-   * Lets go of what a Service held: it is gone, or no longer the provider's. Releasing nothing succeeds. `now`: milliseconds since
-   * the epoch.
+   * What `reconcile` said is written down: what the Service let go may be given to others from now on. Returns the Services to look
+   * at again, in the order in which they wait.
+   */
+  written(key: ServiceKey): readonly ServiceKey[];
+  /**
+   * Lets go of what a Service held: it is gone, or no longer the provider's, and nothing on record says otherwise. Releasing
+   * nothing succeeds. `now`: milliseconds since the epoch.
    */
   release(key: ServiceKey, now: number): Promise<Released>;
   /** Called every now and then: ends what was only for a while. Returns the Services to look at again. */
@@ -47,13 +52,12 @@ export interface Reconciliation {
   readonly reason?: Reason;
   /** Where that is the sum of several reasons: what they are about, and their codes. */
   readonly details?: readonly { readonly of: string; readonly code: ReasonCode }[];
-  /** Services to look at again, for example because an address became free, in the order in which they wait. */
-  readonly retry: readonly ServiceKey[];
 }
 
 export interface Released {
   /** What the Service held and does not hold any more. */
   readonly addresses: readonly Address[];
+  /** Services to look at again, in the order in which they wait. */
   readonly retry: readonly ServiceKey[];
 }
 

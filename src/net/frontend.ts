@@ -119,6 +119,8 @@ export interface NodeForwarding {
   readonly servicePrefixes: readonly Prefix[];
   /** Bit of the packet mark that requests masquerade, 0..31; kube-proxy's and our default is 14 (0x4000). */
   readonly masqueradeBit: number;
+  /** Frontends of these scopes are another program's: when one of ours goes it is handed over, with its flows. Absent: none. */
+  readonly elsewhere?: readonly FrontendScope[];
   /** Absent: no service uses direct server return, or this node can neither pass on nor receive. */
   readonly directReturn?: DirectReturnNode;
 }

@@ -34,14 +34,14 @@ export async function observe(stand: Stand, flows: readonly Flow[], tries: numbe
     }),
   );
   const seen = await stand.send(packets);
-  const fateOf = ({ id, source }: Sent): string => fate(seen.get(id) ?? [], source);
+  const fate = ({ id, source }: Sent): string => fateOf(seen.get(id) ?? [], source);
   /** Undefined: it did not arrive, or where it was sent to, which is no endpoint that somebody chose. */
   const endpointOf = (packet: Sent): string | undefined => {
-    const [endpoint, ...arrived] = fateOf(packet).split(' as ');
+    const [endpoint, ...arrived] = fate(packet).split(' as ');
     return arrived.length === 0 || endpoint === placeText(packet.destination, packet.port) ? undefined : endpoint;
   };
   return sent.map((pairs) => ({
-    fates: new Set(pairs.map(({ first }) => fateOf(first))),
+    fates: new Set(pairs.map(({ first }) => fate(first))),
     moved: pairs.some(({ first, second }) => {
       const [before, after] = [endpointOf(first), second === undefined ? undefined : endpointOf(second)];
       return before !== undefined && after !== undefined && before !== after;
@@ -54,7 +54,7 @@ export function merged(a: Outcome, b: Outcome): Outcome {
 }
 
 /** A packet that arrived somewhere may be refused there: that it arrived is what counts. */
-function fate(sightings: readonly Sighting[], source: string): string {
+export function fateOf(sightings: readonly Sighting[], source: string): string {
   const arrivals = sightings.flatMap((sighting) => {
     if (sighting.kind !== 'packet') return [];
     return [`${placeText(sighting.destination, sighting.port)} as ${sighting.source === source ? 'itself' : sighting.source}`];

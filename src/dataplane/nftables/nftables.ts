@@ -293,6 +293,8 @@ export class NftablesDataplane implements Dataplane {
       this.#refused.set(key, error);
     }
     for (const { before, after } of result.committed) {
+      const isHandedOver = before !== undefined && after === undefined && this.#node?.elsewhere?.includes(before.scope) === true;
+      if (isHandedOver) continue;
       if (this.#staleFlows.length >= maximumConntrackQueue) this.#flowsUnknown = true;
       else this.#staleFlows.push(...staleFlows(before, after, this.#node?.nodePortAddresses ?? []));
     }

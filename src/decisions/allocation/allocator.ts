@@ -3,7 +3,7 @@ import type { IPAddressPool } from '../../model/configuration.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { createAddressSpace, type AddressSpace } from './address-space.ts';
-import { createHoldings, type Holding } from './holdings.ts';
+import { addressesOf, createHoldings, type Holding } from './holdings.ts';
 import type { Ledger } from './ledger.ts';
 import type { PoolRefusal, RefusedPool } from './pools.ts';
 import { createNamespaceUse } from './quota.ts';
@@ -22,7 +22,7 @@ export interface Allocation {
   readonly reason?: Reason;
   /** Pool by pool, in the order they were tried: why it did not give. Empty where pools were not the question. */
   readonly pools: readonly PoolRefusal[];
-  /** Addresses on which something became free: let go, or still held under terms that leave room for others. */
+  /** Addresses on which something becomes free: let go, or still held under terms that leave room for others. */
   readonly freed: readonly Address[];
 }
 
@@ -47,8 +47,15 @@ export interface Allocator {
    * this one is told why it should ask for another (AddressTaken).
    */
   adopt(request: AllocationRequest, addresses: readonly Address[]): Allocation;
-  /** Decides and records the decision. */
+  /** Decides and records the decision: `stage` and `confirm` in one. */
   allocate(request: AllocationRequest): Allocation;
+  /**
+   * Decides and records the decision. What the Service lets go is given to nobody until `confirm`: as long as the decision is not
+   * written down, the address is announced for its old owner, and would be his again after a restart.
+   */
+  stage(request: AllocationRequest): Allocation;
+  /** What was staged for the Service is written down; returns the addresses on which something became free since the last time. */
+  confirm(service: ServiceKey): readonly Address[];
   /** What `allocate` would decide; changes nothing. For explain and plan. */
   decide(request: AllocationRequest): Allocation;
   /** Pool by pool in the order they would be tried, why each would not give an address, or that it would; changes nothing. */
@@ -87,14 +94,15 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     const pool = commonPool(space, addresses);
     return { addresses, ...(pool === undefined ? {} : { pool }), ...(reason === undefined ? {} : { reason }), pools, freed };
   };
+  const freed = new Map<ServiceKey, readonly Address[]>();
   const record = (service: ServiceKey, holding: Holding | undefined): void => {
     const old = holdings.get(service);
     holdings.set(service, holding);
-    for (const address of old?.addresses ?? []) {
+    for (const address of addressesOf(old)) {
       use.remove(old?.request.namespace ?? '', address);
       giveBack(address);
     }
-    for (const address of holding?.addresses ?? []) {
+    for (const address of addressesOf(holding)) {
       use.add(holding?.request.namespace ?? '', address);
       space.take(address);
       reservations.endKeeping(address);
@@ -109,10 +117,10 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     reservations.setPools(pools);
     use = createNamespaceUse((address) => space.poolOf(address)?.metadata.name);
     for (const address of reservations.all()) space.take(address);
-    for (const { request, addresses } of holdings.all()) {
-      for (const address of addresses) {
+    for (const holding of holdings.all()) {
+      for (const address of addressesOf(holding)) {
         space.take(address);
-        use.add(request.namespace, address);
+        use.add(holding.request.namespace, address);
       }
     }
   };
@@ -129,7 +137,27 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     return { holding, allocation: answer(holding.addresses, reason, pools, freedBetween(held, holding)) };
   };
 
+  const stage = (request: AllocationRequest): Allocation => {
+    const { service } = request;
+    const before = addressesOf(holdings.get(service));
+    const { holding, allocation } = consider(request);
+    if (holding === undefined) return allocation;
+    const leaving = before.filter((address) => !holding.addresses.some((kept) => sameAddress(kept, address)));
+    record(service, { ...holding, leaving });
+    freed.set(service, [...(freed.get(service) ?? []), ...allocation.freed]);
+    return allocation;
+  };
+  const confirm = (service: ServiceKey): readonly Address[] => {
+    const holding = holdings.get(service);
+    if (holding?.leaving !== undefined && holding.leaving.length > 0) record(service, { ...holding, leaving: [] });
+    const addresses = freed.get(service) ?? [];
+    freed.delete(service);
+    return addresses;
+  };
+
   return {
+    stage,
+    confirm,
     adopt(request, recorded) {
       const addresses = [...new Map(recorded.map((address) => [formatAddress(address), address])).values()];
       const conflict = firstConflict(ledger(), request, addresses);
@@ -138,21 +166,22 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
       return answer(addresses, conflict ?? whyOutOfPlace(ledger(), request, addresses), [], []);
     },
     allocate(request) {
-      const { holding, allocation } = consider(request);
-      if (holding !== undefined) record(request.service, holding);
+      const allocation = stage(request);
+      confirm(request.service);
       return allocation;
     },
     decide: (request) => consider(request).allocation,
     survey: (request) => surveyPools(ledger(), request),
     release(service, now) {
-      const freed = holdings.get(service)?.addresses ?? [];
-      for (const address of freed) {
+      const addresses = addressesOf(holdings.get(service));
+      for (const address of addresses) {
         const { draining, keepReleasedSeconds } = space.poolOf(address) ?? { draining: false, keepReleasedSeconds: 0 };
         if (draining || keepReleasedSeconds === 0 || holdings.holdersOf(address).length > 1) continue;
         for (const other of reservations.keep(service, address, now + keepReleasedSeconds * 1000)) giveBack(other);
       }
       record(service, undefined);
-      return freed;
+      freed.delete(service);
+      return addresses;
     },
     expire(now) {
       const ended = reservations.expire(now);

@@ -8,6 +8,8 @@ export interface Holding {
   readonly request: AllocationRequest;
   /** Never empty. */
   readonly addresses: readonly Address[];
+  /** What it let go, but is on record as its own until that is written anew: it is free for nobody else yet. */
+  readonly leaving?: readonly Address[];
   /** Its owner asked for something else that could not be had yet. */
   readonly seeking: boolean;
   /** The record gave it an address that another Service has too, although the two may not share. */
@@ -37,7 +39,7 @@ export function createHoldings(): Holdings {
     all: () => byService.values(),
     set(service, holding) {
       const old = byService.get(service);
-      for (const address of old?.addresses ?? []) removeFrom(byAddress, formatAddress(address), service);
+      for (const address of addressesOf(old)) removeFrom(byAddress, formatAddress(address), service);
       const oldGroup = old === undefined ? undefined : sharingGroup(old.request);
       if (oldGroup !== undefined) removeFrom(byGroup, oldGroup, service);
       if (holding === undefined) {
@@ -45,7 +47,7 @@ export function createHoldings(): Holdings {
         return;
       }
       byService.set(service, holding);
-      for (const address of holding.addresses) addTo(byAddress, formatAddress(address), service);
+      for (const address of addressesOf(holding)) addTo(byAddress, formatAddress(address), service);
       const group = sharingGroup(holding.request);
       if (group !== undefined) addTo(byGroup, group, service);
     },
@@ -72,6 +74,11 @@ export function createHoldings(): Holdings {
       return [...new Map(addresses.map((address) => [formatAddress(address), address])).values()].sort(compareAddresses);
     },
   };
+}
+
+/** Those that it holds, and those that are leaving. */
+export function addressesOf(holding: Holding | undefined): readonly Address[] {
+  return holding === undefined ? [] : [...holding.addresses, ...(holding.leaving ?? [])];
 }
 
 function addTo<V>(index: Map<string, Set<V>>, key: string, value: V): void {

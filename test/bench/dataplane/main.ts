@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { OneNode } from '../../lab/dataplane/one-node.ts';
 import { measureAgent, type AgentMemory } from './agent-memory.ts';
-import { connectionsByHerald, connectionsWithout, measureKubeProxy, type Connections, type KubeProxyFigures } from './connections.ts';
+import { Stand, type ConnectionRound } from './connections.ts';
 import type { Figures } from './measure.ts';
-import { report } from './report.ts';
+import { report, type Results } from './report.ts';
+import type { Forwarder } from './stand.ts';
 
 const help = `npm run bench:dataplane -- [options]
 
@@ -41,10 +42,12 @@ const kubeProxySizes = numbers(values['kube-proxy'] ?? (values.quick ? '1000' : 
 const parts = new Set(values.only.split(','));
 /** The nft command is the fall-back; with many Services it takes its time. */
 const maximumByCommand = 10_000;
+/** Turns of the stands in one round. */
+const connectionRounds = 5;
 
 const loads: Figures[] = [];
-const connections: Connections[] = [];
-const kubeProxy: KubeProxyFigures[] = [];
+const connections: ConnectionRound[] = [];
+const kubeProxy: Results['kubeProxy'][number][] = [];
 let agent: AgentMemory | undefined;
 const note = (text: string): void => void process.stderr.write(`${text}\n`);
 
@@ -73,23 +76,27 @@ for (let round = 1; round <= rounds; round++) {
   }
 }
 
-const lab = await OneNode.start();
-try {
-  for (let round = 1; round <= rounds; round++) {
-    if (parts.has('connections')) {
-      connections.push(await connectionsWithout());
-      for (const size of [1, ...sizes]) connections.push(await connectionsByHerald(size));
-      note(`round ${round}: connections`);
-    }
-    for (const size of parts.has('kube-proxy') ? kubeProxySizes : []) {
-      const figures = await measureKubeProxy(size);
-      kubeProxy.push(figures);
-      note(`round ${round}: kube-proxy, ${size}: ${figures.load.toFixed(0)} ms`);
-    }
+/** The stands are there at the same time and take turns, so that whatever else the machine does is spread over all. */
+const stands: Stand[] = [];
+async function addStand(by: Forwarder, services: number): Promise<void> {
+  const { stand, figures } = await Stand.start(by, services);
+  stands.push(stand);
+  if (figures !== null) kubeProxy.push({ services, ...figures });
+  note(`${by}, ${services}: ready`);
+}
+if (parts.has('connections')) for (const size of [0, 1, ...sizes]) await addStand(size === 0 ? 'nobody' : 'Herald', size);
+if (parts.has('kube-proxy')) for (const size of kubeProxySizes) await addStand('kube-proxy', size);
+for (let round = 1; round <= (parts.has('connections') ? rounds * connectionRounds : 0); round++)
+  for (const stand of stands) connections.push(await stand.connect());
+for (const stand of stands) await stand.stop();
+
+if (parts.has('agent')) {
+  const lab = await OneNode.start();
+  try {
+    agent = await measureAgent(values.quick ? 1_000 : 10_000);
+  } finally {
+    lab.stop();
   }
-  if (parts.has('agent')) agent = await measureAgent(values.quick ? 1_000 : 10_000);
-} finally {
-  lab.stop();
 }
 
 const results = { rounds, loads, connections, kubeProxy, agent };

@@ -536,6 +536,18 @@ describe('flows of UDP', () => {
     expect(await step(undefined)).toEqual([]);
   });
 
+  test.each<[readonly ('internal' | 'external')[], string[]]>([
+    [['internal'], []],
+    [['external'], ['172.30.0.1:53 10.244.0.1:8080']],
+  ])('stay with a frontend that is handed over to another program: %j', async (elsewhere, forgotten) => {
+    const { dataplane, deleted } = setup();
+    await dataplane.replace(node, new Map([['dns', udp([1])]]));
+    await dataplane.setNode({ ...node, elsewhere });
+    await dataplane.apply(new Map([['dns', undefined]]));
+    await settle();
+    expect(texts(deleted)).toEqual(forgotten);
+  });
+
   test('that an agent finds when it starts are compared with its frontends', async () => {
     const flow = (replySource: string): Flow => {
       return {
