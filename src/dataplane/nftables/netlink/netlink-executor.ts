@@ -147,7 +147,10 @@ class NetlinkExecutor implements NftExecutor {
 async function writeTransaction(batch: Batch, transaction: Transaction, flags: number, turn: Turn): Promise<void> {
   const { create, deletes, adds, revision } = transaction;
   let id = 0;
-  for (const skeleton of create) writeSkeleton(batch, skeleton, flags, () => ++id);
+  for (const skeleton of create) {
+    writeSkeleton(batch, skeleton, flags, () => ++id);
+    if (turn.isOver) await turn.end();
+  }
   await writeElements(batch, 'delete', deletes, turn);
   await writeElements(batch, 'add', adds, turn);
   writeRevisions(batch, messages.delElement, revision.remove);
