@@ -70,8 +70,10 @@ export interface Frontend {
   };
   /** The backends on this node that policy Local may use. Sorted; empty under policy Cluster. */
   readonly localBackends: readonly Backend[];
+  /** TCP connections to a backend that is in no list any more are ended. Absent: they go on. */
+  readonly resetRemoved?: true;
   /**
-   * UDP and SCTP: serving, but not for new connections, because others are nearer or it terminates. The kernel keeps the
+   * UDP and SCTP, and TCP with `resetRemoved`: serving, but not for new connections, because others are nearer or it terminates. The kernel keeps the
    * flows they have, and forgets those of backends that are in no list any more. Absent: none.
    */
   readonly retained?: readonly Backend[];

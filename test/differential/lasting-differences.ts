@@ -49,6 +49,15 @@ export const lastingDifferences: readonly LastingDifference[] = [
       !kubeProxy.has('kept'),
   },
   {
+    name: 'an external IP that no ExternalIPPolicy allows is no frontend, also later',
+    reason: 'As for new flows (row 20).',
+    allows: ({ flow, fate, herald, objects, environment }) =>
+      !environment.externalIPsAllowed &&
+      objects.services.some((service) => specOf(service).externalIPs?.includes(flow.destination) === true) &&
+      endpointOf(fate) === placeText(flow.destination, flow.port) &&
+      isOnly(herald, 'kept'),
+  },
+  {
     name: 'TCP is refused by a reset, also later',
     reason: 'As for new connections.',
     allows: ({ flow, kubeProxy, herald }) => flow.protocol === 'TCP' && isOnly(kubeProxy, 'icmp') && isOnly(herald, 'reset'),

@@ -272,6 +272,22 @@ describe('session affinity', () => {
   });
 });
 
+describe('a backend that is removed', () => {
+  const of = (more: Overrides): ServiceForwarding => ({ frontends: everywhere({ host: 90, at: external }, more) });
+
+  test.each(families)('IPv%i: its connections of TCP are reset where the Service asks for it, others go on', async (family) => {
+    for (const reset of [true, false]) {
+      const more: Overrides = reset ? { resetRemoved: true } : {};
+      await dataplane.apply(new Map([['going', of({ use: [1], ...more })]]));
+      const running = await lab.connection('client', external(family, 90), 80);
+      await dataplane.apply(new Map([['going', of({ use: [2], ...more })]]));
+      await wait(1_500);
+      expect([reset, (await running.end()).failure]).toEqual([reset, reset ? 'ECONNRESET' : '']);
+    }
+    await dataplane.apply(new Map([['going', undefined]]));
+  });
+});
+
 describe('changes', () => {
   test('the generated skeleton passes the check of nft, and lists so that it loads again', () => {
     for (const family of families) {

@@ -104,9 +104,9 @@ async function play(steps: readonly Step[], transport: Transport, faults: Faults
   }
 }
 
-/** What the constant part of the tables hangs on. */
-function tableOf({ masqueradeBit, podInterfaces, masqueradeAll }: NodeForwarding): string {
-  return JSON.stringify([masqueradeBit, podInterfaces, masqueradeAll]);
+/** What the constant part of the tables hangs on: who is masqueraded is a matter of elements, unless interfaces tell pods. */
+function tableOf({ masqueradeBit, podInterfaces = [], masqueradeAll }: NodeForwarding): string {
+  return JSON.stringify([masqueradeBit, podInterfaces, podInterfaces.length > 0 && masqueradeAll]);
 }
 
 function nextOf(trouble: Trouble | undefined): () => Fault | 'none' {
