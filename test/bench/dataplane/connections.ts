@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
-import type { Connections, Forwarder, KubeProxyFigures } from './stand.ts';
+import type { Connections, Forwarder } from './stand.ts';
 
 /** One round of connections through one of the stands. */
 export interface ConnectionRound extends Connections {
@@ -28,9 +28,10 @@ export class Stand {
     this.#lines = lines[Symbol.asyncIterator]();
   }
 
-  static async start(by: Forwarder, services: number): Promise<{ readonly stand: Stand; readonly figures: KubeProxyFigures | null }> {
+  static async start(by: Forwarder, services: number): Promise<Stand> {
     const stand = new Stand(by, services);
-    return { stand, figures: (await stand.#read()) as KubeProxyFigures | null };
+    await stand.#read();
+    return stand;
   }
 
   async connect(): Promise<ConnectionRound> {

@@ -6,7 +6,8 @@ import { OneNode } from '../../lab/dataplane/one-node.ts';
 import { measureAgent, type AgentMemory } from './agent-memory.ts';
 import { Stand, type ConnectionRound } from './connections.ts';
 import type { Figures } from './measure.ts';
-import { report, type Results } from './report.ts';
+import { measureKubeProxy, type KubeProxyFigures } from './kube-proxy.ts';
+import { report } from './report.ts';
 import type { Forwarder } from './stand.ts';
 
 const help = `npm run bench:dataplane -- [options]
@@ -48,7 +49,7 @@ const connectionRounds = 5;
 
 const loads: Figures[] = [];
 const connections: ConnectionRound[] = [];
-const kubeProxy: Results['kubeProxy'][number][] = [];
+const kubeProxy: KubeProxyFigures[] = [];
 let agent: AgentMemory | undefined;
 const note = (text: string): void => void process.stderr.write(`${text}\n`);
 
@@ -67,6 +68,11 @@ function load(executor: string, services: number): Figures {
   }
 }
 
+try {
+  programPath('kube-proxy');
+} catch (error) {
+  if (parts.delete('kube-proxy')) note(`without kube-proxy: ${String(error)}`);
+}
 for (let round = 1; round <= rounds; round++) {
   for (const size of parts.has('load') ? sizes : []) {
     for (const executor of ['netlink', ...(size <= maximumByCommand ? ['nft command'] : [])]) {
@@ -75,25 +81,24 @@ for (let round = 1; round <= rounds; round++) {
       note(`round ${round}: ${executor}, ${size}: ${figures.load.toFixed(0)} ms`);
     }
   }
+  for (const services of parts.has('kube-proxy') ? kubeProxySizes : []) {
+    const figures = await measureKubeProxy({ services, changes: 5 });
+    kubeProxy.push(figures);
+    note(`round ${round}: kube-proxy, ${services}: ${figures.load.toFixed(0)} ms`);
+  }
 }
 
 /** The stands are there at the same time and take turns, so that whatever else the machine does is spread over all. */
 const stands: Stand[] = [];
 async function addStand(by: Forwarder, services: number): Promise<void> {
-  const { stand, figures } = await Stand.start(by, services);
-  stands.push(stand);
-  if (figures !== null) kubeProxy.push({ services, ...figures });
+  stands.push(await Stand.start(by, services));
   note(`${by}, ${services}: ready`);
 }
-try {
-  programPath('kube-proxy');
-} catch (error) {
-  if (parts.delete('kube-proxy')) note(`without kube-proxy: ${String(error)}`);
+if (parts.has('connections')) {
+  for (const size of [0, 1, ...sizes]) await addStand(size === 0 ? 'nobody' : 'Herald', size);
+  for (const size of parts.has('kube-proxy') ? kubeProxySizes : []) await addStand('kube-proxy', size);
 }
-if (parts.has('connections')) for (const size of [0, 1, ...sizes]) await addStand(size === 0 ? 'nobody' : 'Herald', size);
-if (parts.has('kube-proxy')) for (const size of kubeProxySizes) await addStand('kube-proxy', size);
-for (let round = 1; round <= (parts.has('connections') ? rounds * connectionRounds : 0); round++)
-  for (const stand of stands) connections.push(await stand.connect());
+for (let turn = 1; turn <= rounds * connectionRounds; turn++) for (const stand of stands) connections.push(await stand.connect());
 for (const stand of stands) await stand.stop();
 
 if (parts.has('agent')) {

@@ -3,14 +3,14 @@ import { median } from '../bgp/statistics.ts';
 import type { AgentMemory } from './agent-memory.ts';
 import type { ConnectTimes } from './client.ts';
 import type { ConnectionRound } from './connections.ts';
+import type { KubeProxyFigures } from './kube-proxy.ts';
 import type { Figures } from './measure.ts';
-import type { KubeProxyFigures } from './stand.ts';
 
 export interface Results {
   readonly rounds: number;
   readonly loads: readonly Figures[];
   readonly connections: readonly ConnectionRound[];
-  readonly kubeProxy: readonly (KubeProxyFigures & { readonly services: number })[];
+  readonly kubeProxy: readonly KubeProxyFigures[];
   readonly agent: AgentMemory | undefined;
 }
 
@@ -54,12 +54,24 @@ function loadTable(all: readonly Figures[]): string[] {
   ];
 }
 
-function kubeProxyTable(all: Results['kubeProxy']): string[] {
+function kubeProxyTable(all: readonly KubeProxyFigures[]): string[] {
   const rows = groups(all, ({ services }) => `${services}`).map((runs) => {
     const both = (figure: (run: KubeProxyFigures) => number): string => minimumAndMedian(runs.map(figure), 0);
-    return row([`${runs[0]?.services}`, both(({ load }) => load), both(({ change }) => change), both(({ memory }) => memory)]);
+    const [first] = runs;
+    return row([
+      `${first?.services}`,
+      `${first?.endpoints}`,
+      both(({ load }) => load),
+      both(({ change }) => change),
+      both(({ memory }) => memory),
+      both(({ peakMemory }) => peakMemory),
+    ]);
   });
-  return ['| Services | kube-proxy: load, ms | change one endpoint, ms | memory, MB |', '|---:|---:|---:|---:|', ...rows];
+  return [
+    '| Services | endpoints | kube-proxy: load, ms | change, ms | memory, MB | peak, MB |',
+    '|---:|---:|---:|---:|---:|---:|',
+    ...rows,
+  ];
 }
 
 /** Of the rounds the median, and of those with one Service how many times as much. */

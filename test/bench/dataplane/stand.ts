@@ -16,18 +16,9 @@ export interface Connections {
   readonly external?: ConnectTimes;
 }
 
-/** What only kube-proxy is asked for here: milliseconds and megabytes. */
-export interface KubeProxyFigures {
-  /** From the first object that the API server has to an answer through the last. */
-  readonly load: number;
-  /** From an EndpointSlice that the API server has to an answer by the new endpoint: median. */
-  readonly change: number;
-  readonly memory: number;
-}
-
 /**
- * A process with a client, a node and pods of its own, and so many Services on the node. It prints what kube-proxy needed, or null, as soon
- * as they are there; then, for each line that it reads, what a round of connections took.
+ * A process with a client, a node and pods of its own, and so many Services on the node. It prints a line as soon as they are there;
+ * then, for each line that it reads, what a round of connections took.
  */
 const [forwarder = 'nobody', services = '0', perRound = '300'] = process.argv.slice(2);
 
@@ -39,23 +30,24 @@ async function connections(): Promise<Connections> {
   return { pod, clusterIP, external: await connectTimes(externalAddress, 80, count) };
 }
 
-async function load(): Promise<{ readonly figures: KubeProxyFigures | null; readonly stop: () => Promise<void> }> {
+/** Resolves to what ends it. */
+async function load(): Promise<() => Promise<void>> {
+  if (forwarder === 'nobody') return () => Promise.resolve();
   if (forwarder === 'kube-proxy') {
     const node = await KubeProxyNode.start();
-    const milliseconds = await node.load(Number(services));
-    return { figures: { load: milliseconds, change: await node.change(), memory: node.memory() }, stop: () => node.stop() };
+    await node.load(Number(services));
+    return () => node.stop();
   }
-  if (forwarder === 'nobody') return { figures: null, stop: () => Promise.resolve() };
   const herald = new HeraldNode('netlink', namespaceOf('node'));
   herald.putServices(0, Number(services));
   await herald.load(herald.decideAll());
-  return { figures: null, stop: () => herald.dataplane.close() };
+  return () => herald.dataplane.close();
 }
 
 const lab = await OneNode.start();
 try {
-  const { figures, stop } = await load();
-  console.log(JSON.stringify(figures));
+  const stop = await load();
+  console.log('"ready"');
   for await (const line of createInterface({ input: process.stdin }))
     if (line === 'connect') console.log(JSON.stringify(await connections()));
   await stop();
