@@ -1,7 +1,7 @@
-import { inOrderOfCreation } from '../../src/controller/order.ts';
 import type { Claim, Provider, Reconciliation, Released, ReservedAddresses } from '../../src/controller/provider.ts';
 import { createAllocator, type Allocation, type Allocator } from '../../src/decisions/allocation/allocator.ts';
 import { decideAllocationClaim } from '../../src/decisions/allocation/claim.ts';
+import { inOrderOfCreation } from '../../src/decisions/allocation/order.ts';
 import { effectivePools } from '../../src/decisions/allocation/pools.ts';
 import { allocationRequest, type AllocationRequest } from '../../src/decisions/allocation/request.ts';
 import { servicesToRetry, type Waiting } from '../../src/decisions/allocation/waiting.ts';
@@ -76,6 +76,10 @@ export class BareMetalProvider implements Provider {
     const namespaces = new Set(changes.filter(({ kind }) => kind === 'Namespace').map(({ key }) => key));
     const pools = changes.some(({ kind }) => kind === 'IPAddressPool');
     if (pools) this.#setPools(snapshot);
+    for (const { kind, key } of changes) {
+      const service = kind === 'Service' ? snapshot.services.get(key as ServiceKey) : undefined;
+      if (service !== undefined) this.#allocator.expect(allocationRequest(service, snapshot));
+    }
     if (!everything && !pools && namespaces.size === 0) return [];
     // What became free belongs to those that wait, in the order in which they began to.
     const waiting = [...this.#waiting].toSorted(([, a], [, b]) => a.since - b.since).map(([key]) => key);

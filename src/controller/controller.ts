@@ -1,4 +1,5 @@
 import { keepsHolding } from '../decisions/allocation/claim.ts';
+import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/order.ts';
 import { effectivePools } from '../decisions/allocation/pools.ts';
 import { serviceKey, type ServiceKey } from '../model/metadata.ts';
 import { fix, reason, says, type Reason } from '../model/reasons.ts';
@@ -12,7 +13,6 @@ import type { Random } from '../system/random.ts';
 import { ConditionWatch } from './affected.ts';
 import { limits } from './limits.ts';
 import { acceptedCondition, agentsBehind, serviceConditions } from './conditions.ts';
-import { inOrderOfCreation, inOrderOfService } from './order.ts';
 import type { Provider, Reconciliation, ReservedAddresses } from './provider.ts';
 import type { StatusWriter } from './status-writer.ts';
 import { WorkQueue } from './work-queue.ts';
@@ -68,7 +68,9 @@ export class Controller {
     for (const [key, addresses] of this.#reserved) {
       log.warn({ service: key, addresses: addresses.map(formatAddress) }, 'the Service cannot be read: its addresses stay reserved');
     }
-    for (const provider of providers) provider.adopt(snapshot, this.#reserved);
+    // Until it is off the record, an address is nobody else's, whether its Service is there and ours or not.
+    const leftBehind = [...recorded.addresses].filter(([key]) => this.#ownerOf(key) === undefined);
+    for (const provider of providers) provider.adopt(snapshot, new Map([...this.#reserved, ...leftBehind]));
     this.#unsubscribe.push(
       source.onChange((changes) => this.#changed(changes)),
       source.onProblem(() => this.#releaseMended()),
@@ -137,7 +139,7 @@ export class Controller {
       return;
     }
     if (before !== undefined && before.provider !== provider)
-      await this.#release(key, before, `provider ${provider.name} serves the Service`);
+      await this.#release(key, before.provider, `provider ${provider.name} serves the Service`);
     const { ingress, reason, details } = await provider.reconcile(service, snapshot);
     const gone =
       before?.provider === provider ? before.ingress.filter(({ address }) => !ingress.some((now) => same(now.address, address))) : [];
@@ -163,14 +165,14 @@ export class Controller {
   async #forget(key: ServiceKey, why: string): Promise<void> {
     // As long as it is on record that the Service has the address, nobody else is given it.
     await this.#components.writer.removeService(key);
-    const owned = this.#owned.get(key);
-    if (owned !== undefined) await this.#release(key, owned, why);
+    const owner = this.#owned.get(key)?.provider;
+    for (const provider of owner === undefined ? this.#components.providers : [owner]) await this.#release(key, provider, why);
     this.#behind.delete(key);
     this.#logged.delete(key);
     if (this.#unreadable.has(key)) this.#withhold(new Map([...this.#unreadable].filter(([other]) => other !== key)));
   }
 
-  async #release(key: ServiceKey, { provider }: Owned, why: string): Promise<void> {
+  async #release(key: ServiceKey, provider: Provider, why: string): Promise<void> {
     this.#owned.delete(key);
     const { addresses, retry } = await provider.release(key, this.#components.clock.date().getTime());
     this.#sayReleased(key, addresses, why);
@@ -179,16 +181,21 @@ export class Controller {
 
   /** What is on record is held from the beginning, also where HeraldConfig says by now that the Service is not ours. */
   #takeOver(recorded: ReservedAddresses): void {
+    for (const key of recorded.keys()) {
+      const service = this.#components.source.snapshot.services.get(key);
+      const provider = this.#ownerOf(key);
+      if (service !== undefined && provider !== undefined) this.#owned.set(key, { provider, service, ingress: service.ingress });
+    }
+  }
+
+  /** Whose a Service is of which only the record is known. */
+  #ownerOf(key: ServiceKey): Provider | undefined {
     const { source, providers } = this.#components;
     const { snapshot } = source;
-    for (const key of recorded.keys()) {
-      const service = snapshot.services.get(key);
-      const claims = service === undefined ? [] : providers.map((provider) => ({ provider, claim: provider.claim(service, snapshot) }));
-      const owner =
-        claims.find(({ claim }) => claim.mine) ?? claims.find(({ claim }) => !claim.mine && claim.reason.code === 'OtherLoadBalancerClass');
-      if (service !== undefined && owner !== undefined)
-        this.#owned.set(key, { provider: owner.provider, service, ingress: service.ingress });
-    }
+    const service = snapshot.services.get(key);
+    const claims = service === undefined ? [] : providers.map((provider) => ({ provider, claim: provider.claim(service, snapshot) }));
+    const other = claims.find(({ claim }) => !claim.mine && claim.reason.code === 'OtherLoadBalancerClass');
+    return (claims.find(({ claim }) => claim.mine) ?? other)?.provider;
   }
 
   /** No address is given as long as a record cannot be read: it may be the one that the record is about. */

@@ -1,5 +1,6 @@
 import { createAllocator, type Allocator } from '../decisions/allocation/allocator.ts';
 import { decideAllocationClaim, keepsHolding } from '../decisions/allocation/claim.ts';
+import { inOrderOfService } from '../decisions/allocation/order.ts';
 import { effectivePools } from '../decisions/allocation/pools.ts';
 import { allocationRequest } from '../decisions/allocation/request.ts';
 import { assignedAddresses, type Service } from '../model/service.ts';
@@ -69,9 +70,9 @@ export function expectedAddresses(current: Snapshot, proposed: Snapshot): Expect
   return expected;
 }
 
-/** In the controller's order: those that hold addresses first, the others as they were read, file by file. */
+/** In the order of a controller that starts. */
 function ourServices(snapshot: Snapshot): Service[] {
-  return [...snapshot.services.values()]
-    .filter((service) => decideAllocationClaim(service, snapshot.config).mine)
-    .toSorted((one, other) => other.ingress.length - one.ingress.length);
+  return inOrderOfService(snapshot, new Map())
+    .flatMap((key) => snapshot.services.get(key) ?? [])
+    .filter((service) => decideAllocationClaim(service, snapshot.config).mine);
 }

@@ -1,4 +1,4 @@
-import type { Change, HeraldObject, Snapshot } from '../../src/model/snapshot.ts';
+import type { Change, HeraldObject, Kind, Snapshot } from '../../src/model/snapshot.ts';
 import { objectKey, Store } from '../../src/model/store.ts';
 import type { Ingress } from '../../src/model/service.ts';
 import type { ServiceKey } from '../../src/model/metadata.ts';
@@ -22,6 +22,17 @@ export class TestSource implements Source {
 
   put(...objects: readonly HeraldObject[]): void {
     this.#tell(objects.flatMap((object) => this.store.upsert(object)));
+  }
+
+  find(kind: Kind, key: string): HeraldObject | undefined {
+    const { services, pools, namespaces, config } = this.store;
+    if (kind === 'HeraldConfig') return config;
+    const maps: Partial<Record<Kind, ReadonlyMap<string, HeraldObject>>> = {
+      Service: services,
+      IPAddressPool: pools,
+      Namespace: namespaces,
+    };
+    return maps[kind]?.get(key);
   }
 
   /** What `change` does is told in one batch. */

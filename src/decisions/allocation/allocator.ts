@@ -6,7 +6,7 @@ import { createAddressSpace, type AddressSpace } from './address-space.ts';
 import { addressesOf, createHoldings, type Holding } from './holdings.ts';
 import type { Ledger } from './ledger.ts';
 import type { PoolRefusal, RefusedPool } from './pools.ts';
-import { createNamespaceUse } from './quota.ts';
+import { createNamespaceUse, quotaOf } from './quota.ts';
 import { firstConflict, reconsider, termsDiffer, whyOutOfPlace } from './reconsider.ts';
 import type { AllocationRequest } from './request.ts';
 import { createReservations } from './reservations.ts';
@@ -54,7 +54,9 @@ export interface Allocator {
    * written down, the address is announced for its old owner, and would be his again after a restart.
    */
   stage(request: AllocationRequest): Allocation;
-  /** What was staged for the Service is written down; returns the addresses on which something became free since the last time. */
+  /** The Service asks for something else by now, on which `stage` is still to decide. */
+  expect(request: AllocationRequest): void;
+  /** What was staged for the Service is written down; returns the addresses on which others may find room since the last time. */
   confirm(service: ServiceKey): readonly Address[];
   /** What `allocate` would decide; changes nothing. For explain and plan. */
   decide(request: AllocationRequest): Allocation;
@@ -72,6 +74,8 @@ export interface Allocator {
   assignmentOf(service: ServiceKey): Assignment | undefined;
   assignments(): Iterable<Assignment>;
   holdersOf(address: Address): readonly ServiceKey[];
+  /** Whether a pool limits how many addresses the namespace of the request may hold. */
+  hasQuota(request: AllocationRequest): boolean;
   usage(): readonly PoolUsage[];
   poolOf(address: Address): string | undefined;
   /** Intervals of free addresses looked at since the pools were set: the measure of work, for tests and benchmarks. */
@@ -144,7 +148,9 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     if (holding === undefined) return allocation;
     const leaving = before.filter((address) => !holding.addresses.some((kept) => sameAddress(kept, address)));
     record(service, { ...holding, leaving });
-    freed.set(service, [...(freed.get(service) ?? []), ...allocation.freed]);
+    // Others of its sharing key may join it there, which they could not before.
+    const joinable = request.sharingKey === undefined ? [] : holding.addresses;
+    freed.set(service, [...(freed.get(service) ?? []), ...allocation.freed, ...joinable.filter((address) => !before.includes(address))]);
     return allocation;
   };
   const confirm = (service: ServiceKey): readonly Address[] => {
@@ -158,6 +164,7 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
   return {
     stage,
     confirm,
+    expect: (request) => holdings.expect(request),
     adopt(request, recorded) {
       const addresses = [...new Map(recorded.map((address) => [formatAddress(address), address])).values()];
       const conflict = firstConflict(ledger(), request, addresses);
@@ -195,6 +202,7 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     },
     assignments: () => [...holdings.all()].map(({ request: { service }, addresses }) => ({ service, addresses })),
     holdersOf: (address) => holdings.holdersOf(address),
+    hasQuota: (request) => space.pools.some((pool) => quotaOf(pool, request) !== undefined),
     usage: () => usageOf(space),
     poolOf: (address) => space.poolsOf(address)[0]?.metadata.name,
     steps: () => space.steps(),

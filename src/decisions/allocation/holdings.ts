@@ -22,6 +22,8 @@ export interface Holdings {
   all(): Iterable<Holding>;
   /** Replaces what the Service holds; undefined: nothing any more. */
   set(service: ServiceKey, holding: Holding | undefined): void;
+  /** What the Service asks for now, where that was not decided upon yet: nobody joins it on terms that it gave up, or is about to. */
+  expect(request: AllocationRequest): void;
   holdersOf(address: Address): readonly ServiceKey[];
   /** Another Service that holds the address and may not share it with the request, and why. */
   conflict(request: AllocationRequest, address: Address): { readonly by: ServiceKey; readonly why: string } | undefined;
@@ -32,6 +34,7 @@ export interface Holdings {
 export function createHoldings(): Holdings {
   const byService = new Map<ServiceKey, Holding>();
   const byAddress = new Map<string, Set<ServiceKey>>();
+  const expected = new Map<ServiceKey, AllocationRequest>();
   const byGroup = new Map<string, Set<ServiceKey>>();
 
   return {
@@ -39,6 +42,7 @@ export function createHoldings(): Holdings {
     all: () => byService.values(),
     set(service, holding) {
       const old = byService.get(service);
+      expected.delete(service);
       for (const address of addressesOf(old)) removeFrom(byAddress, formatAddress(address), service);
       const oldGroup = old === undefined ? undefined : sharingGroup(old.request);
       if (oldGroup !== undefined) removeFrom(byGroup, oldGroup, service);
@@ -51,6 +55,9 @@ export function createHoldings(): Holdings {
       const group = sharingGroup(holding.request);
       if (group !== undefined) addTo(byGroup, group, service);
     },
+    expect: (request) => {
+      if (byService.has(request.service)) expected.set(request.service, request);
+    },
     holdersOf: (address) => [...(byAddress.get(formatAddress(address)) ?? [])].sort(),
     conflict(request, address) {
       const others = byAddress.get(formatAddress(address));
@@ -58,7 +65,9 @@ export function createHoldings(): Holdings {
       for (const by of [...others].sort()) {
         const other = byService.get(by);
         if (by === request.service || other === undefined) continue;
-        const why = whyNotShared(request, other.request);
+        // Who is there already is told of the change when it is decided upon.
+        const latest = others.has(request.service) ? other.request : (expected.get(by) ?? other.request);
+        const why = whyNotShared(request, other.request) ?? whyNotShared(request, latest);
         if (why !== undefined) return { by, why };
       }
       return undefined;

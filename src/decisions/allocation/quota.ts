@@ -62,7 +62,7 @@ export function whyOverQuota(
 }
 
 /** The least that a selector of the namespace's labels allows it; undefined: as many as there are. */
-function quotaOf({ quota }: IPAddressPool, { namespaceLabels }: AllocationRequest): number | undefined {
+export function quotaOf({ quota }: IPAddressPool, { namespaceLabels }: AllocationRequest): number | undefined {
   const allowed = quota.filter(({ namespaceSelector }) => selects(namespaceSelector, namespaceLabels)).map(({ addresses }) => addresses);
   return allowed.length === 0 ? undefined : Math.min(...allowed);
 }

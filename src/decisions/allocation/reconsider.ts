@@ -25,8 +25,8 @@ export interface Reconsidered {
  */
 export function reconsider(ledger: Ledger, request: AllocationRequest, held: Holding): Reconsidered {
   const invalid = whyInvalid(request);
-  if (invalid !== undefined) return keep(held, request, held.addresses, invalid, { seeking: held.seeking });
   const asked = held.seeking || differs(held.request, request);
+  if (invalid !== undefined) return keep(held, request, held.addresses, invalid, { seeking: asked });
   if (asksForOthers(ledger, request, held, asked)) return replace(ledger, request, held);
   const { addresses: wanted, lacking } = inFamilies(ledger, request, held);
   if (wanted.length === 0) return replace(ledger, request, held);

@@ -222,6 +222,41 @@ describe('the controller', () => {
     expect(writer.addresses('shop/other')).toEqual(['192.0.2.1']);
   });
 
+  test('nobody is given what another let go before that is written down', async () => {
+    const controller = await startController();
+    for (const name of ['shop/one', 'shop/two', 'shop/waiting']) source.put(service({ name }));
+    await controller.settled();
+    source.put(pool({ name: 'more', addresses: ['198.51.100.1-198.51.100.1'], autoAssign: false }));
+    await controller.settled();
+    writer.failing = true;
+    source.put(service({ name: 'shop/one', requestedPool: 'more' }));
+    await controller.settled();
+    writer.failing = false;
+    source.put(service({ name: 'shop/newcomer' }));
+    await controller.settled();
+    expect(writer.addresses('shop/one')).toEqual(['192.0.2.1']);
+    expect([...writer.addresses('shop/waiting'), ...writer.addresses('shop/newcomer')]).toEqual([]);
+    source.put(service({ name: 'shop/one', requestedPool: 'more', labels: { again: '' } }));
+    await controller.settled();
+    expect(writer.addresses('shop/one')).toEqual(['198.51.100.1']);
+    expect(writer.addresses('shop/waiting')).toEqual(['192.0.2.1']);
+  });
+
+  test("what is on record for a Service that ceased to be ours meanwhile is nobody else's until the record is gone", async () => {
+    source.put(service({ name: 'shop/one' }));
+    await (await startController()).stop();
+    source.put(service({ name: 'shop/one', type: 'ClusterIP' }), service({ name: 'shop/two', requested: ['192.0.2.1'] }));
+    const given: string[] = [];
+    const remove = writer.removeService.bind(writer);
+    writer.removeService = async (key) => {
+      if (writer.services.has(key)) given.push(...writer.addresses('shop/two'));
+      await remove(key);
+    };
+    await startController();
+    expect(given).toEqual([]);
+    expect(writer.addresses('shop/two')).toEqual(['192.0.2.1']);
+  });
+
   test('an added pool serves those that wait', async () => {
     source.remove(pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.2'] }));
     source.put(service({ name: 'shop/web' }));
