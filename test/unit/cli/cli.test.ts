@@ -268,17 +268,17 @@ describe('herald controller', () => {
 
     expect(await controller.end('SIGTERM')).toBe(0);
     expect(await recorded('ledger')).toMatchObject({
-      addresses: ['198.51.100.10', '2001:db8:100::10'],
+      addresses: ['198.51.100.11', '2001:db8:100::11'],
       conditions: { 'herald.dev/AddressAssigned': 'True' },
     });
     expect(await recorded('web')).toMatchObject({
-      addresses: ['198.51.100.11', '2001:db8:100::11'],
+      addresses: ['198.51.100.10', '2001:db8:100::10'],
       conditions: { 'herald.dev/Programmed': 'Unknown' },
     });
 
     expect(await herald('plan', '-f', directory, '--source', directory)).toMatchObject({ code: 0, stdout: 'Nothing would change.\n' });
     const explained = await herald('explain', 'service', 'shop/web', '--source', directory);
-    expect(explained.stdout).toContain('Address    198.51.100.11 (pool public), 2001:db8:100::11 (pool public)');
+    expect(explained.stdout).toContain('Address    198.51.100.10 (pool public), 2001:db8:100::10 (pool public)');
 
     // A Service that comes before the others by name does not take their addresses.
     const earlier = (await readFile(join(directory, '40-ledger.yaml'), 'utf8'))
@@ -290,7 +290,7 @@ describe('herald controller', () => {
     controller = new Service('controller', '--source', directory);
     await controller.line((line) => line['service'] === 'shop/abacus' && line['msg'] === 'address assigned');
     expect(await controller.end('SIGTERM')).toBe(0);
-    expect((await recorded('ledger')).addresses).toEqual(['198.51.100.10', '2001:db8:100::10']);
+    expect((await recorded('ledger')).addresses).toEqual(['198.51.100.11', '2001:db8:100::11']);
     expect((await recorded('abacus')).addresses).toEqual(['198.51.100.12', '2001:db8:100::12']);
   }, 15_000);
 });
