@@ -20,8 +20,6 @@ export const limits = {
   watchSeconds: 300,
   /** A watch that says nothing for this long is given up. Bookmarks come every 60 to 75 s. */
   silenceMilliseconds: 120_000,
-  /** Longest time of work on what a watch says before timers have their turn. */
-  sliceMilliseconds: 8,
   /** First and longest pause before a list or a watch that failed is tried again; doubles each time. */
   retryMinimumMilliseconds: 800,
   retryMaximumMilliseconds: 30_000,

@@ -1,8 +1,8 @@
 import { sleep, type Clock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
+import { Turn } from '../system/turn.ts';
 import { BackOff } from './back-off.ts';
-import { Breather } from './breather.ts';
 import type { KubeClient, Query } from './client.ts';
 import { Deadline } from './deadline.ts';
 import { KubeError } from './error.ts';
@@ -109,16 +109,16 @@ export class Reflector {
     const { client, clock } = this.#components;
     const { path, fieldSelector } = this.#resource;
     const seen = new Set<string>();
-    const breather = new Breather(clock);
+    const turn = new Turn(clock);
     let version = '';
     for await (const { items, resourceVersion } of listPages(client, path, { fieldSelector }, signal)) {
       for (const object of items) {
         seen.add(this.#present(object));
-        if (breather.due) await breather.turn();
+        if (turn.isOver) await turn.end();
       }
       version = resourceVersion;
       this.#sink.flush();
-      await breather.turn();
+      await turn.end();
     }
     this.#complete(seen, version);
   }
@@ -132,17 +132,17 @@ export class Reflector {
     const query = { watch: true, allowWatchBookmarks: true, timeoutSeconds, fieldSelector, ...from };
     try {
       const framer = new LineFramer(limits.lineBytes);
-      const breather = new Breather(clock);
+      const turn = new Turn(clock);
       const body = await client.stream(path, query, silence.signal);
       if (initial === undefined) this.#works();
       for await (const chunk of body) {
-        if (breather.due) await breather.turn();
+        if (turn.isOver) await turn.end();
         for (const line of framer.push(chunk)) {
           initial = this.#take(line, initial);
           silence.progress();
-          if (!breather.due) continue;
+          if (!turn.isOver) continue;
           this.#sink.flush();
-          await breather.turn();
+          await turn.end();
         }
         this.#sink.flush();
       }

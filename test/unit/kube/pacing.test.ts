@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { BackOff } from '../../../src/kube/back-off.ts';
-import { Breather } from '../../../src/kube/breather.ts';
 import { Deadline } from '../../../src/kube/deadline.ts';
 import { answerError } from '../../../src/kube/error.ts';
 import { limits } from '../../../src/kube/limits.ts';
@@ -25,21 +24,6 @@ test('what the API server asks for is the least, and no two ask again at the sam
   expect(new BackOff(() => 0.5).failed(7_000)).toBe(7_200);
   expect(answerError(429, '', '9999999').retryAfterMilliseconds).toBe(limits.retryAfterMaximumMilliseconds);
   expect(answerError(429, '', 'Wed, 21 Oct 2026 07:28:00 GMT').retryAfterMilliseconds).toBeUndefined();
-});
-
-test('long work gives way after its slice, and has another one then', async () => {
-  const clock = new VirtualClock();
-  const breather = new Breather(clock);
-  expect(breather.due).toBe(false);
-  clock.advance(limits.sliceMilliseconds);
-  expect(breather.due).toBe(true);
-  const order: string[] = [];
-  clock.after(0, () => order.push('timer'));
-  const turn = breather.turn().then(() => order.push('work'));
-  clock.advance(0);
-  await turn;
-  expect(order).toEqual(['timer', 'work']);
-  expect(breather.due).toBe(false);
 });
 
 test('a deadline is put off by progress, and passed on from outside', () => {
