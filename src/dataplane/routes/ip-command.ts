@@ -2,12 +2,10 @@ import type { Family } from '../../net/address.ts';
 import { formatPrefix, parsePrefix, type Prefix } from '../../net/prefix.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { runCommand, type CommandLine, type CommandOutcome } from '../run-command.ts';
-import { routeProtocol, routingTable, rulePreference, type RouteTable } from './unreachable-routes.ts';
+import { familiesOf, findRoutes, routeProtocol, routingTable, rulePreference, type RouteTable } from './unreachable-routes.ts';
 
 /** Answers of the kernel that mean: it is as you want it. */
 const alreadySo = /No such process|No such file|File exists|FIB table does not exist/;
-
-const families: readonly Family[] = [4, 6];
 
 /** Our rule as `ip -N rule show` prints it. */
 const ruleLine = new RegExp(`^${rulePreference}:\\s+not from all iif lo lookup ${routingTable} proto ${routeProtocol}$`);
@@ -43,24 +41,14 @@ export function ipCommand(commandPrefix: readonly string[] = []): RouteTable {
     return outcome.stdout.split('\n').some((line) => ruleLine.test(line.trim()));
   };
   return {
-    async list() {
-      const prefixes: Prefix[] = [];
-      const unruled = new Set<Family>();
-      for (const family of families) {
-        prefixes.push(...(await routesOf(family)));
-        if (!(await hasRule(family))) unruled.add(family);
-      }
-      return { prefixes, unruled };
-    },
+    list: () => findRoutes(routesOf, hasRule),
     async change(add, remove) {
       const lines = [...add.map((prefix) => routeLine('replace', prefix)), ...remove.map((prefix) => routeLine('del', prefix))];
       if (lines.length === 0) return;
-      const touched = (prefixes: readonly Prefix[]): Family[] =>
-        families.filter((family) => prefixes.some(({ address }) => address.family === family));
-      for (const family of touched(add)) await changeRule(family, 'add');
+      for (const family of familiesOf(add)) await changeRule(family, 'add');
       // -force: what somebody else has already changed must not keep the rest from being changed.
       await change(['-force', '-batch', '-'], `${lines.join('\n')}\n`);
-      for (const family of touched(remove)) if ((await routesOf(family)).length === 0) await changeRule(family, 'del');
+      for (const family of familiesOf(remove)) if ((await routesOf(family)).length === 0) await changeRule(family, 'del');
     },
     close: () => undefined,
   };

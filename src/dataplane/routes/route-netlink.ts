@@ -8,9 +8,7 @@ import { openNetlink, routeProtocol as rtnetlink } from '../../system/netlink/so
 import { DataplaneError } from '../dataplane.ts';
 import { routeWatchRestart } from '../nftables/limits.ts';
 import { eventGroups, listRoutes, listRules, readRoute, readRule, routeRequest, ruleRequest, tableOffset } from './route-messages.ts';
-import { routingTable, type RouteTable } from './unreachable-routes.ts';
-
-const families: readonly Family[] = [4, 6];
+import { familiesOf, findRoutes, routingTable, type RouteTable } from './unreachable-routes.ts';
 
 /** What the kernel says where it is as we want it: EEXIST of a rule; ESRCH and ENOENT of what is to go. */
 const alreadySo = new Set(['EEXIST', 'ESRCH', 'ENOENT']);
@@ -43,27 +41,16 @@ export function routeNetlink(clock: Clock, networkNamespace?: string): RouteTabl
     const problems = await conversation.change(of.map((family) => ruleRequest(verb, family)));
     for (const problem of problems) if (problem !== undefined && !alreadySo.has(problem.code)) throw problem;
   };
-  const touched = (prefixes: readonly Prefix[]): Family[] =>
-    families.filter((family) => prefixes.some(({ address }) => address.family === family));
 
   return {
-    list: () =>
-      translated(async () => {
-        const prefixes: Prefix[] = [];
-        const unruled = new Set<Family>();
-        for (const family of families) {
-          prefixes.push(...(await routesOf(family)));
-          if (!(await hasRule(family))) unruled.add(family);
-        }
-        return { prefixes, unruled };
-      }),
+    list: () => translated(() => findRoutes(routesOf, hasRule)),
     change: (add, remove) =>
       translated(async () => {
-        await changeRules('add', touched(add));
+        await changeRules('add', familiesOf(add));
         const added = await conversation.change(add.map((prefix) => routeRequest('add', prefix)));
         const removed = await conversation.change(remove.map((prefix) => routeRequest('remove', prefix)));
         const ruleless: Family[] = [];
-        for (const family of touched(remove)) if ((await routesOf(family)).length === 0) ruleless.push(family);
+        for (const family of familiesOf(remove)) if ((await routesOf(family)).length === 0) ruleless.push(family);
         await changeRules('remove', ruleless);
         for (const [index, problem] of [...added, ...removed].entries()) {
           if (problem === undefined || (index >= added.length && alreadySo.has(problem.code))) continue;

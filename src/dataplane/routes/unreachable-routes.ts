@@ -37,6 +37,26 @@ export const routingTable = 152;
 /** Before the main table, which is consulted at 32766. */
 export const rulePreference = 32_152;
 
+const families: readonly Family[] = [4, 6];
+
+export function familiesOf(prefixes: readonly Prefix[]): Family[] {
+  return families.filter((family) => prefixes.some(({ address }) => address.family === family));
+}
+
+/** What is there of both families, as one asks for each: its routes, and whether it has our rule. */
+export async function findRoutes(
+  routesOf: (family: Family) => Promise<readonly Prefix[]>,
+  hasRule: (family: Family) => Promise<boolean>,
+): Promise<RoutesFound> {
+  const prefixes: Prefix[] = [];
+  const unruled = new Set<Family>();
+  for (const family of families) {
+    prefixes.push(...(await routesOf(family)));
+    if (!(await hasRule(family))) unruled.add(family);
+  }
+  return { prefixes, unruled };
+}
+
 /** What to add and remove so that exactly `desired` is there. A route that nothing consults is added anew, with its rule. */
 export function planRoutes(
   { prefixes, unruled }: RoutesFound,
