@@ -8,6 +8,7 @@ import { hashedClass, slotText } from '../nftables/classid.ts';
 import { elementsPerStatement } from '../nftables/limits.ts';
 import { ingressChanges, ingressRemoval, ingressSkeleton, type IngressElement } from './ingress-script.ts';
 import { pathCheckInterval } from './limits.ts';
+import { Serial } from '../../system/serial.ts';
 
 /** The port for the table of mode l2: lines of nft's language, all of them or none. Rejects with DataplaneError. */
 export interface IngressTable {
@@ -39,7 +40,7 @@ export class IngressSet {
   #skeleton: readonly string[] = [];
   #skeletonText = '';
   #begun = false;
-  #tail: Promise<unknown> = Promise.resolve();
+  readonly #serial = new Serial();
   #cancelCheck: (() => void) | undefined;
   #closed = false;
 
@@ -70,7 +71,7 @@ export class IngressSet {
   /** Brings the kernel to what was set. Never rejects. */
   commit(): Promise<void> {
     const isDone = this.#present !== undefined && this.#touched.size === 0;
-    return isDone ? Promise.resolve() : this.#enqueue(() => this.#commit());
+    return isDone ? Promise.resolve() : this.#serial.run(() => this.#commit());
   }
 
   /** Why frames cannot be handed over at these interfaces; undefined: they can. */
@@ -87,7 +88,7 @@ export class IngressSet {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelCheck?.();
-    await this.#tail.catch(() => undefined);
+    await this.#serial.idle();
   }
 
   /** After `close`. */
@@ -146,9 +147,9 @@ export class IngressSet {
     this.#cancelCheck?.();
     if (this.#closed || this.#skeleton.length === 0) return;
     this.#cancelCheck = this.#ports.clock.after(pathCheckInterval, () => {
-      this.#enqueue(() => this.#check()).catch((error: unknown) =>
-        this.#ports.log.warn({ error: String(error) }, 'the table of ingress could not be checked'),
-      );
+      this.#serial
+        .run(() => this.#check())
+        .catch((error: unknown) => this.#ports.log.warn({ error: String(error) }, 'the table of ingress could not be checked'));
     });
   }
 
@@ -158,12 +159,6 @@ export class IngressSet {
     if (lost) this.#present = undefined;
     await this.#commit();
     if (lost && this.#present !== undefined) this.#repaired('the table of ingress');
-  }
-
-  #enqueue<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#tail.then(work, work);
-    this.#tail = result.catch(() => undefined);
-    return result;
   }
 }
 

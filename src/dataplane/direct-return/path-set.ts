@@ -5,6 +5,7 @@ import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { pathCheckInterval } from './limits.ts';
 import { itemKey, pathDifference, planPaths, tunnelItem, type PathPlan, type PathTable } from './paths.ts';
+import { Serial } from '../../system/serial.ts';
 
 export interface PathPorts {
   readonly paths: PathTable;
@@ -32,7 +33,7 @@ export class PathSet {
   #plan = nothing;
   /** Keys of what the kernel has. */
   #present: ReadonlySet<string> = new Set();
-  #tail: Promise<unknown> = Promise.resolve();
+  readonly #serial = new Serial();
   #cancelCheck: Cancel | undefined;
   #begun = false;
   #closed = false;
@@ -46,7 +47,7 @@ export class PathSet {
   set(node: DirectReturnNode | undefined): Promise<void> {
     const wanted = JSON.stringify(node, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)) ?? '';
     if (this.#begun && wanted === this.#wanted) return Promise.resolve();
-    return this.#enqueue(async () => {
+    return this.#serial.run(async () => {
       this.#begun = true;
       this.#wanted = wanted;
       this.#plan = node === undefined ? nothing : planPaths(node);
@@ -65,7 +66,7 @@ export class PathSet {
   /** Makes tunnels from these addresses; why that is not possible. */
   async probe(addresses: readonly Address[]): Promise<string | undefined> {
     try {
-      return await this.#enqueue(async () => {
+      return await this.#serial.run(async () => {
         const { missing } = pathDifference(await this.#ports.paths.list(), addresses.map(tunnelItem));
         if (missing.length > 0) await this.#ports.paths.change(missing, []);
         return undefined;
@@ -79,7 +80,7 @@ export class PathSet {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelCheck?.();
-    await this.#tail.catch(() => undefined);
+    await this.#serial.idle();
   }
 
   /** After `close`. */
@@ -127,7 +128,8 @@ export class PathSet {
     this.#cancelCheck?.();
     if (this.#closed) return;
     this.#cancelCheck = this.#ports.clock.after(pathCheckInterval, () => {
-      this.#enqueue(() => this.#check())
+      this.#serial
+        .run(() => this.#check())
         .catch((error: unknown) => this.#ports.log.warn({ error: String(error) }, 'paths to other nodes could not be checked'))
         .finally(() => {
           if (this.#plan.items.length > 0) this.#scheduleCheck();
@@ -146,11 +148,5 @@ export class PathSet {
       if (lost && this.#plan.items.every((item) => this.#present.has(itemKey(item)))) this.#events.repaired('paths to other nodes');
     }
     if (extra.length > 0) await paths.change([], extra);
-  }
-
-  #enqueue<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#tail.then(work, work);
-    this.#tail = result.catch(() => undefined);
-    return result;
   }
 }

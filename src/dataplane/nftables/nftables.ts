@@ -21,6 +21,7 @@ import { maximumConntrackQueue, repairDelay, repairInterval, repairRetry, retrie
 import { skeleton } from './skeleton.ts';
 import { frontendOf, type Target } from './target.ts';
 import { watchRuleset } from './watch.ts';
+import { Serial } from '../../system/serial.ts';
 
 export interface NftablesPorts {
   readonly executor: NftExecutor;
@@ -58,8 +59,7 @@ export class NftablesDataplane implements Dataplane {
   #pathsTouched = false;
   /** False: the kernel's state is unknown, the next batch begins with reading it. */
   #synchronised = false;
-  /** The work before this has ended, well or not. */
-  #tail: Promise<unknown> = Promise.resolve();
+  readonly #serial = new Serial();
   #batch: Promise<ApplyResult> | undefined;
   #watch: { stop(): Promise<void> } | undefined;
   #cancelRepair: Cancel | undefined;
@@ -108,7 +108,7 @@ export class NftablesDataplane implements Dataplane {
     if (this.#cleared) return;
     this.#incoming = new Map();
     this.#incomingIsAll = true;
-    await this.#enqueue(async () => {
+    await this.#serial.run(async () => {
       await this.#stopWatching();
       const gone = await this.#takeIncoming();
       this.#refused.clear();
@@ -166,7 +166,7 @@ export class NftablesDataplane implements Dataplane {
   async #stop(): Promise<void> {
     this.#closed = true;
     await this.#stopWatching();
-    await this.#tail.catch(() => undefined);
+    await this.#serial.idle();
     await this.#unreachable.close();
     await this.#direct.close();
     await this.#cleaning;
@@ -182,7 +182,7 @@ export class NftablesDataplane implements Dataplane {
   #flush(): Promise<ApplyResult> {
     assert(this.#node !== undefined, 'replace comes first');
     assert(!this.#closed, 'the data plane is closed');
-    this.#batch ??= this.#enqueue(async () => {
+    this.#batch ??= this.#serial.run(async () => {
       await Promise.resolve();
       this.#batch = undefined;
       await this.#commit();
@@ -353,12 +353,14 @@ export class NftablesDataplane implements Dataplane {
     const wait = Math.max(delay, this.#repairedAt + repairInterval - clock.now());
     this.#cancelRepair = clock.after(wait, () => {
       this.#cancelRepair = undefined;
-      this.#enqueue(() => this.#repair(what)).catch((error: unknown) => {
-        log.error({ what, error: String(error) }, 'repair failed');
-        const failure = error instanceof DataplaneError ? error : new DataplaneError('failed', String(error), { cause: error });
-        for (const listener of this.#failureListeners) listener(failure);
-        this.#scheduleRepair(what, repairRetry);
-      });
+      this.#serial
+        .run(() => this.#repair(what))
+        .catch((error: unknown) => {
+          log.error({ what, error: String(error) }, 'repair failed');
+          const failure = error instanceof DataplaneError ? error : new DataplaneError('failed', String(error), { cause: error });
+          for (const listener of this.#failureListeners) listener(failure);
+          this.#scheduleRepair(what, repairRetry);
+        });
     });
   }
 
@@ -373,12 +375,6 @@ export class NftablesDataplane implements Dataplane {
   #wasRepaired(what: string): void {
     this.#ports.log.warn({ what }, 'what another program changed of ours is repaired');
     for (const listener of this.#repairListeners) listener(what);
-  }
-
-  #enqueue<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#tail.then(work, work);
-    this.#tail = result.catch(() => undefined);
-    return result;
   }
 }
 

@@ -4,6 +4,7 @@ import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { maximumUnreachable, repairDelay, repairInterval, routeCheckInterval } from '../nftables/limits.ts';
 import { planRoutes, type RouteTable } from './unreachable-routes.ts';
+import { Serial } from '../../system/serial.ts';
 
 export interface UnreachablePorts {
   readonly routes: RouteTable;
@@ -21,8 +22,7 @@ export class UnreachableSet {
   #wanted: readonly Prefix[] = [];
   /** What the kernel has, as far as known. */
   #present: readonly Prefix[] | undefined;
-  /** The work before this has ended, well or not. */
-  #tail: Promise<unknown> = Promise.resolve();
+  readonly #serial = new Serial();
   #cancelCheck: Cancel | undefined;
   /** On the clock. */
   #checkAt = Number.POSITIVE_INFINITY;
@@ -37,7 +37,7 @@ export class UnreachableSet {
 
   /** Resolves to the prefixes that have no route in the kernel, and why. Rejects (DataplaneError) when nothing is known of any. */
   set(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
-    return this.#enqueue(async () => {
+    return this.#serial.run(async () => {
       this.#wanted = prefixes.slice(0, maximumUnreachable);
       const why = `a node has at most ${maximumUnreachable} unreachable routes`;
       const missing = new Map(prefixes.slice(maximumUnreachable).map((prefix) => [formatPrefix(prefix), why]));
@@ -56,7 +56,7 @@ export class UnreachableSet {
     this.#closed = true;
     this.#cancelCheck?.();
     this.#stopWatching?.();
-    await this.#tail.catch(() => undefined);
+    await this.#serial.idle();
   }
 
   /** After `close`. */
@@ -112,7 +112,8 @@ export class UnreachableSet {
     this.#cancelCheck = clock.after(delay, () => {
       this.#checkAt = Number.POSITIVE_INFINITY;
       this.#checkedAt = clock.now();
-      this.#enqueue(() => this.#check())
+      this.#serial
+        .run(() => this.#check())
         .catch((error: unknown) => log.error({ error: String(error) }, 'unreachable routes could not be checked'))
         .finally(() => this.#lookLater());
     });
@@ -129,11 +130,5 @@ export class UnreachableSet {
     }
     const missing = await this.#apply();
     if (asKnown && missing.size === 0) this.#repaired('unreachable routes');
-  }
-
-  #enqueue<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#tail.then(work, work);
-    this.#tail = result.catch(() => undefined);
-    return result;
   }
 }

@@ -5,6 +5,7 @@ import { dumpAttempts, requestsPerDatagram } from './limits.ts';
 import { messageFlags, messageTypes, readAcknowledgement, readMessages, type Message } from './message.ts';
 import { MessageWriter } from './message-writer.ts';
 import type { NetlinkSocket } from './socket.ts';
+import { Serial } from '../serial.ts';
 
 /** A request: its type, its flags beside "request", and what comes after the header. */
 export interface Request {
@@ -33,7 +34,7 @@ interface Outgoing {
 export class NetlinkConversation {
   readonly #socket: NetlinkSocket;
   readonly #clock: Clock;
-  #tail: Promise<unknown> = Promise.resolve();
+  readonly #serial = new Serial();
   #sequence = 1;
 
   constructor(socket: NetlinkSocket, clock: Clock) {
@@ -64,7 +65,7 @@ export class NetlinkConversation {
 
   /** Hands over a datagram, which is made from the first sequence number that is free; the acknowledgements to it. */
   exchange(build: (sequence: number) => Outgoing | Promise<Outgoing>): Promise<Message[]> {
-    return this.#enqueue(async () => {
+    return this.#serial.run(async () => {
       const first = this.#sequence;
       const { datagram, next } = await build(first);
       this.#sequence = next % 0x8000_0000;
@@ -80,7 +81,7 @@ export class NetlinkConversation {
 
   /** What a request for one thing is answered with: its payload. */
   ask(request: Request): Promise<Uint8Array> {
-    return this.#enqueue(async () => {
+    return this.#serial.run(async () => {
       const sequence = this.#sequence++;
       const writer = new MessageWriter();
       writeRequest(writer, request, 0, sequence);
@@ -97,7 +98,7 @@ export class NetlinkConversation {
    * datagram, and all answers have to fit into the socket's buffer.
    */
   askEach(requests: readonly Request[]): Promise<readonly Answer[]> {
-    return this.#enqueue(async () => {
+    return this.#serial.run(async () => {
       const first = this.#sequence;
       this.#sequence += requests.length;
       const writer = new MessageWriter();
@@ -140,7 +141,7 @@ export class NetlinkConversation {
 
   /** A list, as `read` reads each payload and without those of which it makes nothing; one that changed while it was read is read again. */
   list<T>(request: Request, read: (payload: Uint8Array) => T | undefined): Promise<T[]> {
-    return this.#enqueue(async () => {
+    return this.#serial.run(async () => {
       for (let attempt = 1; ; attempt++) {
         const { results, interrupted } = await this.#listOnce(request, read);
         if (!interrupted) return results;
@@ -177,12 +178,6 @@ export class NetlinkConversation {
       }
       if (turn.isOver) await turn.end();
     }
-  }
-
-  #enqueue<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#tail.then(work, work);
-    this.#tail = result.catch(() => undefined);
-    return result;
   }
 }
 

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { Serial } from '../../../src/system/serial.ts';
+
+test('work is done one after the other, whatever fails', async () => {
+  const serial = new Serial();
+  const order: string[] = [];
+  let endFirst: (error: Error) => void = () => undefined;
+  const first = serial.run(() => {
+    order.push('first');
+    return new Promise((_, reject) => (endFirst = reject));
+  });
+  const second = serial.run(() => {
+    order.push('second');
+    return Promise.resolve(2);
+  });
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(order).toEqual(['first']);
+  endFirst(new Error('broken'));
+  await expect(first).rejects.toThrow('broken');
+  expect(await second).toBe(2);
+  expect(order).toEqual(['first', 'second']);
+});
+
+test('idle waits for everything that was asked for, and does not fail with it', async () => {
+  const serial = new Serial();
+  await serial.idle();
+  let done = false;
+  serial.run(() => Promise.reject(new Error('broken'))).catch(() => undefined);
+  void serial.run(async () => {
+    await Promise.resolve();
+    done = true;
+  });
+  await serial.idle();
+  expect(done).toBe(true);
+});
