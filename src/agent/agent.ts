@@ -1,5 +1,5 @@
 import type { Speaker } from '../bgp/index.ts';
-import { DataplaneError, type ApplyResult, type Dataplane, type QuarantinedFrontend } from '../dataplane/dataplane.ts';
+import { DataplaneError, type ApplyResult, type Dataplane } from '../dataplane/dataplane.ts';
 import { livingBackends } from '../decisions/forwarding/living.ts';
 import { nodeForwarding } from '../decisions/forwarding/node.ts';
 import type { ServiceKey } from '../model/metadata.ts';
@@ -13,6 +13,7 @@ import type { Clock } from '../system/clock.ts';
 import type { HttpPlace, ListenHttp } from '../system/http-listener.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
+import { Turn } from '../system/turn.ts';
 import { Aggregates } from './aggregates.ts';
 import { BackOff } from './back-off.ts';
 import { Drain } from './drain.ts';
@@ -23,12 +24,14 @@ import { DirectReturnCheck } from './direct-return-check.ts';
 import { HostCheck, hostFacts, type HostCheckComponents } from './host-check.ts';
 import { NodeHealth } from './node-health.ts';
 import { NodeReport, type ReportContent } from './node-report.ts';
+import { Quarantine } from './quarantine.ts';
 import { RouteTable, type RoutesByPeer } from './route-table.ts';
-import { concerned, nothing, passBarrier, planService, removedRouted, routesOfPlan, type ServicePlan } from './service-plan.ts';
+import { nothing, passBarrier, planService, removedRouted, routesOfPlan, type ServicePlan } from './service-plan.ts';
 import { Sessions, type SessionsOptions } from './sessions.ts';
 import { WorkToDo } from './work-to-do.ts';
 
-export interface AgentComponents extends Pick<HostCheckComponents, 'host' | 'hostFilters'>, Pick<ElsewhereComponents, 'foreign'> {
+export interface AgentComponents
+  extends Pick<HostCheckComponents, 'host' | 'hostFilters' | 'unservedLocalhost'>, Pick<ElsewhereComponents, 'foreign'> {
   readonly source: Source;
   readonly dataplane: Dataplane;
   readonly speaker: Speaker;
@@ -66,7 +69,7 @@ export class Agent {
   readonly #work: WorkToDo;
   /** Services whose routes may differ from what their plan and the data plane's latest answer allow. */
   readonly #toAnnounce = new Set<ServiceKey>();
-  #quarantined: ReadonlyMap<string, QuarantinedFrontend> = new Map();
+  readonly #quarantine: Quarantine;
   readonly #held = new Map<ServiceKey, readonly Reason[]>();
   #dataplaneError: string | undefined;
   readonly #aggregates: Aggregates;
@@ -92,6 +95,7 @@ export class Agent {
     });
     this.#aggregates = new Aggregates(components, (services) => this.#lookAgain(services));
     this.#retry = new BackOff(components, () => this.#run());
+    this.#quarantine = new Quarantine(components, (services) => this.#lookAgain(services));
     this.#report = new NodeReport(components, options.node, () => this.#content());
     this.#health = new NodeHealth(components, {
       node: options.node,
@@ -102,7 +106,7 @@ export class Agent {
     });
     this.#host = new HostCheck(components, {
       kernelSettings: options.kernelSettings ?? 'set',
-      facts: () => hostFacts(components.source.snapshot, options.node),
+      facts: () => hostFacts(components.source.snapshot, options.node, this.#plans),
       services: () => components.source.snapshot.config.services,
       servedPorts: () => new Map([...this.#health.ports(), ...this.#sessions.passivePorts()]),
       looked: () => this.#health.nodeChanged(),
@@ -150,6 +154,7 @@ export class Agent {
     this.#stopped = true;
     this.#unsubscribe?.();
     this.#retry.stop();
+    this.#quarantine.stop();
     this.#drain.stop();
     this.#aggregates.stop();
     // Before the pass has ended: a data plane that takes its time must not keep routers sending.
@@ -242,11 +247,15 @@ export class Agent {
       this.#host.follow(snapshot.config.services);
     }
     const forwarding = new Map<string, ServiceForwarding | undefined>();
+    const turn = new Turn(this.#components.clock);
     for (const key of services) {
       forwarding.set(key, this.#plan(snapshot, key));
       this.#toAnnounce.add(key);
+      // What changes meanwhile is the next pass.
+      if (turn.isOver) await turn.end();
     }
-    for (const key of new Set([...services, ...this.#waitingFor(services)])) {
+    if (this.#stopped) return;
+    for (const key of new Set([...services, ...this.#quarantine.waitingFor(services)])) {
       const plan = this.#plans.get(key);
       if (plan === undefined) continue;
       for (const other of this.#drain.giveWay(key, plan.forwarding)) {
@@ -265,12 +274,6 @@ export class Agent {
     await this.#announce();
     // Sessions come after the routes, so that a session that opens has them all.
     if (node && !this.#stopped) this.#sessions.start(snapshot, this.#node);
-  }
-
-  /** Services that wait for a frontend of one of these. */
-  #waitingFor(services: ReadonlySet<string>): ServiceKey[] {
-    const waiting = [...this.#quarantined.values()].filter(({ owner }) => owner !== undefined && services.has(owner));
-    return waiting.flatMap(({ services }) => services as readonly ServiceKey[]);
   }
 
   /** Takes the new plan for a Service, withdraws what is not in it, and returns what the kernel should do for it. */
@@ -322,14 +325,8 @@ export class Agent {
       if (node) await dataplane.setNode(nodeForwarding(snapshot, this.#node));
       result = await dataplane.apply(changes);
     }
-    const before = this.#quarantined;
-    this.#quarantined = result.quarantined;
-    // A frontend that went into quarantine or came out of it changes what its Services may announce.
-    for (const frontend of new Set([...before.keys(), ...result.quarantined.keys()])) {
-      const [then, now] = [concerned(before.get(frontend)), concerned(result.quarantined.get(frontend))];
-      if (then.join() === now.join()) continue;
-      for (const service of [...then, ...now]) this.#toAnnounce.add(service);
-    }
+    // What it refuses, or refuses no longer, changes what Services may announce.
+    for (const service of this.#quarantine.update(result.quarantined)) this.#toAnnounce.add(service);
   }
 
   /** What fails here is done again in the next pass; until then nothing is in the route table that is not out. */
@@ -358,7 +355,7 @@ export class Agent {
     const { routes, held } =
       plan === undefined
         ? { routes: new Map(), held: [] }
-        : passBarrier(key, plan, this.#quarantined, (frontend) => this.#elsewhere.permits(frontend));
+        : passBarrier(key, plan, this.#quarantine.frontends, (frontend) => this.#elsewhere.permits(frontend));
     if (held.length === 0) this.#held.delete(key);
     else this.#held.set(key, held);
     return routes;
@@ -366,7 +363,7 @@ export class Agent {
 
   #content(): ReportContent {
     const differing = differences({
-      quarantined: this.#quarantined,
+      quarantined: this.#quarantine.frontends,
       missing: this.#elsewhere.missing(),
       held: this.#held,
       notPossible: this.#sessions.notPossible(),

@@ -1,27 +1,36 @@
 import { nodeForwarding } from '../decisions/forwarding/node.ts';
 import { judgeFilters, type ServedPorts } from '../decisions/host/filters.ts';
+import { judgeListeners, type NodePorts } from '../decisions/host/node-port-listeners.ts';
 import { requiredSettings, sysctlName, type HostFacts, type KernelSetting } from '../decisions/host/kernel-settings.ts';
 import { defaultConntrack } from '../model/default-config.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { ServicesScope } from '../model/configuration.ts';
+import type { ServiceKey } from '../model/metadata.ts';
 import type { Snapshot } from '../model/snapshot.ts';
+import type { Family } from '../net/address.ts';
 import type { HostFilter } from '../net/host-filter.ts';
 import type { Cancel, Clock } from '../system/clock.ts';
 import type { Host } from '../system/host.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import { limits } from './limits.ts';
+import { nodePortsOf } from './node-ports.ts';
+import type { ServicePlan } from './service-plan.ts';
 
 export interface HostCheckComponents {
   readonly host: Host;
   /** Rejects where it cannot be told. */
   readonly hostFilters: () => Promise<readonly HostFilter[]>;
+  /** NodePorts that should be served on localhost and are not. Default: none. */
+  readonly unservedLocalhost?: () => readonly { readonly port: number; readonly family: Family; readonly why: string }[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
 }
 
-type SharedFacts = Pick<HostFacts, 'families' | 'peerInterfaces' | 'podPrefixes' | 'podInterfaces' | 'conntrack'>;
+type SharedFacts = Pick<HostFacts, 'families' | 'peerInterfaces' | 'podPrefixes' | 'podInterfaces' | 'conntrack'> & {
+  readonly nodePorts: () => NodePorts;
+};
 
 export interface HostCheckOptions {
   /** report: nothing is set, what is wrong is only said. */
@@ -45,6 +54,7 @@ export class HostCheck {
   readonly #options: HostCheckOptions;
   #settings: readonly Reason[] = [];
   #filters: readonly Reason[] = [];
+  #listeners: readonly Reason[] = [];
   #cancel: Cancel | undefined;
   #looking: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -57,7 +67,9 @@ export class HostCheck {
   }
 
   problems(): Reason[] {
-    return [...this.#settings, ...this.#filters];
+    const unserved = this.#components.unservedLocalhost?.() ?? [];
+    const localhost = unserved.map(({ family, port, why }) => reason('LocalhostNodePortNotServed', { port, family: `IPv${family}`, why }));
+    return [...this.#settings, ...this.#filters, ...this.#listeners, ...localhost];
   }
 
   /** Before anything is forwarded or announced. */
@@ -108,10 +120,21 @@ export class HostCheck {
     const { clock, random } = this.#components;
     await this.checkSettings();
     await this.#checkFilters();
+    await this.#checkListeners();
     if (this.#stopped) return;
     this.#options.looked();
     this.#cancel?.();
     this.#cancel = clock.after(limits.hostCheckMilliseconds * (0.75 + 0.25 * random()), () => this.start());
+  }
+
+  async #checkListeners(): Promise<void> {
+    const { host, log } = this.#components;
+    try {
+      const reasons = judgeListeners(await host.listening(), this.#options.facts().nodePorts());
+      this.#say(() => (this.#listeners = reasons));
+    } catch (error) {
+      log.debug({ error }, 'the listening sockets of the host cannot be listed');
+    }
   }
 
   async #checkFilters(): Promise<void> {
@@ -167,8 +190,8 @@ export class HostCheck {
   }
 }
 
-/** What the objects say of a node's network. */
-export function hostFacts(snapshot: Snapshot, node: string): SharedFacts {
+/** What the objects say of a node's network; `plans` are those of the node, for its NodePorts. */
+export function hostFacts(snapshot: Snapshot, node: string, plans: ReadonlyMap<ServiceKey, ServicePlan> = new Map()): SharedFacts {
   const peerInterfaces = [...snapshot.peers.values()].flatMap((peer) => peer.interface ?? []);
   const { podPrefixes, podInterfaces = [] } = nodeForwarding(snapshot, node);
   const addresses = [...(snapshot.nodes.get(node)?.internalIPs ?? []), ...podPrefixes.map(({ address }) => address)];
@@ -178,5 +201,13 @@ export function hostFacts(snapshot: Snapshot, node: string): SharedFacts {
     for (const family of ipFamilies) families.add(family);
   }
   const { services, conntrack = services === 'all' ? defaultConntrack : undefined } = snapshot.config;
-  return { ...(conntrack === undefined ? {} : { conntrack }), peerInterfaces, podPrefixes, podInterfaces, families: [...families] };
+  const nodePorts = (): NodePorts => nodePortsOf(plans, snapshot, node);
+  return {
+    ...(conntrack === undefined ? {} : { conntrack }),
+    nodePorts,
+    peerInterfaces,
+    podPrefixes,
+    podInterfaces,
+    families: [...families],
+  };
 }

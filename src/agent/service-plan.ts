@@ -99,8 +99,3 @@ export function passBarrier(
 function byPeer(gated: readonly GatedRoute[]): RoutesByPeer {
   return new Map([...Map.groupBy(gated, ({ peer }) => peer)].map(([peer, group]) => [peer, group.map(({ route }) => route)]));
 }
-
-/** The Services whose announcements depend on a frontend in quarantine: its owner, and those that have not got it. */
-export function concerned(entry: QuarantinedFrontend | undefined): readonly ServiceKey[] {
-  return [entry?.owner ?? [], entry?.services ?? []].flat() as readonly ServiceKey[];
-}

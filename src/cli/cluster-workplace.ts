@@ -10,17 +10,16 @@ import { UsageError, type Environment } from './environment.ts';
 import type { ClusterOptions } from './options.ts';
 import type { Workplace } from './workplace.ts';
 
-/** A cluster, by its API server. `node`: whose agent reads; undefined: the controller. Waits for the API server as long as it takes. */
+/** A cluster, by its API server. `node`: whose agent reads; undefined: the controller. */
 export async function openCluster(
   environment: Environment,
   options: ClusterOptions & { readonly node?: string },
   log: Log,
 ): Promise<Workplace> {
-  const { clock, random, stopped } = environment;
+  const { clock, random } = environment;
   const client = new KubeClient(await connect(environment, options), { clock });
   const source = new KubernetesSource({ client, clock, random, log }, options.node === undefined ? {} : { node: options.node });
   log.info({ server: client.server }, 'reading the API server');
-  await source.start(stopped);
   const records = new KubernetesRecords({ client, snapshot: source.snapshot, clock, log });
   const release = async (): Promise<void> => undefined;
   return {

@@ -8,10 +8,9 @@ import { UsageError, type Environment } from './environment.ts';
 import type { Workplace } from './workplace.ts';
 
 /** A directory of manifests, with the records in its folder .herald. */
-export async function openDirectory({ clock, stopped }: Environment, directory: string, log: Log): Promise<Workplace> {
+export async function openDirectory({ clock }: Environment, directory: string, log: Log): Promise<Workplace> {
   await requireDirectory(directory);
   const source = new DirectorySource(directory, { clock, log });
-  await source.start(stopped);
   const records = (): DirectoryRecords => new DirectoryRecords(directory, { clock });
   return {
     source,

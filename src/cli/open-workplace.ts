@@ -18,7 +18,9 @@ export async function openWorkplace(environment: Environment, options: Workplace
   const { source: directory } = options;
   const workplace =
     directory === undefined ? await openCluster(environment, options, log) : await openDirectory(environment, directory, log);
+  // Before it has started: an API server that is not there is waited for, and somebody may wait with it.
   logProblems(workplace.source, log);
+  await workplace.source.start(environment.stopped);
   return workplace;
 }
 
@@ -30,10 +32,10 @@ function logProblems(source: Source, log: Log): void {
       const text = problemText(problem);
       current.add(text);
       if (logged.has(text)) continue;
-      if (problem.severity === 'error') log.error({ problem: text }, 'manifest problem');
-      else log.warn({ problem: text }, 'manifest warning');
+      if (problem.severity === 'error') log.error({ problem: text }, 'source problem');
+      else log.warn({ problem: text }, 'source warning');
     }
-    for (const text of logged) if (!current.has(text)) log.info({ problem: text }, 'manifest problem solved');
+    for (const text of logged) if (!current.has(text)) log.info({ problem: text }, 'source problem solved');
     logged.clear();
     for (const text of current) logged.add(text);
   };

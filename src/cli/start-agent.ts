@@ -2,12 +2,15 @@ import { Agent } from '../agent/agent.ts';
 import { Speaker } from '../bgp/index.ts';
 import { listHostFilters } from '../dataplane/host/filter-commands.ts';
 import { KubeProxyForwarding } from '../dataplane/kube-proxy/kube-proxy.ts';
+import { limits as localhostLimits } from '../dataplane/localhost/limits.ts';
+import { LocalhostDataplane } from '../dataplane/localhost/localhost-dataplane.ts';
 import { NftablesDataplane } from '../dataplane/nftables/nftables.ts';
 import { machinePorts } from '../dataplane/nftables/ports.ts';
 import { isSubdomainName } from '../model/parse/metadata.ts';
 import { reason, says } from '../model/reasons.ts';
 import { systemHost } from '../system/host.ts';
 import { listenHttp } from '../system/http-listener.ts';
+import { tcpForwarding } from '../system/tcp-forwarder.ts';
 import type { Log } from '../system/log.ts';
 import { UsageError, type Environment } from './environment.ts';
 import type { AgentProcessOptions } from './options.ts';
@@ -26,8 +29,12 @@ export async function startAgent(
   if (!isSubdomainName(node)) throw new UsageError(`"${node}" is no name of a Node: it must be an RFC 1123 subdomain, such as node-1`);
   if (!source.snapshot.nodes.has(node)) log.warn({ node, reason: says(reason('NodeUnknown', { node })) }, 'unknown node');
   const { writeNodeState, release } = await workplace.takeNode(node);
-  const dataplane = new NftablesDataplane(machinePorts(clock, log, { own: true }));
   const host = systemHost();
+  const dataplane = new LocalhostDataplane(
+    new NftablesDataplane(machinePorts(clock, log, { own: true })),
+    { forwardTcp: tcpForwarding(localhostLimits.connections), clock, log },
+    () => host.interfaces().map(({ address }) => address),
+  );
   const foreign = new KubeProxyForwarding(clock, { legacyTables: (family) => host.legacyTables(family) });
   // Asked when a session begins, which is after the data plane has looked into the kernel.
   const listen = bgpListen === undefined ? {} : { listen: bgpListen };
@@ -37,6 +44,7 @@ export async function startAgent(
     {
       source,
       dataplane,
+      unservedLocalhost: () => dataplane.unserved(),
       speaker,
       writeNodeState,
       listenHttp,

@@ -4,7 +4,7 @@ import type { Source } from '../sources/source.ts';
 
 /** What a process works on, a directory or a cluster: where objects come from, and where what Herald records goes. */
 export interface Workplace {
-  /** Has started. */
+  /** Not started yet. */
   readonly source: Source;
   /** To be called by a controller, once. Rejects with UsageError where another one works here. */
   takeServices(): Promise<{ readonly writer: StatusWriter; readonly release: () => Promise<void> }>;

@@ -156,6 +156,7 @@ function nodeSettings(snapshot: Snapshot, node: string): Map<string, string> {
     podPrefixes,
     podInterfaces = [],
     masqueradeAll = false,
+    localhostNodePorts = false,
     servicePrefixes,
     masqueradeBit,
   } = nodeForwarding(snapshot, node);
@@ -163,6 +164,7 @@ function nodeSettings(snapshot: Snapshot, node: string): Map<string, string> {
     ['setting: addresses that take NodePort traffic', nodePortAddresses.map(formatPrefix).join()],
     ['setting: prefixes of pods', podPrefixes.map(formatPrefix).join()],
     ['setting: interfaces of pods', podInterfaces.join()],
+    ['setting: NodePorts on localhost', localhostNodePorts ? 'on' : ''],
     ['setting: masquerade of all ClusterIP traffic', masqueradeAll ? 'on' : ''],
     ['setting: prefixes of Services', servicePrefixes.map(formatPrefix).join()],
     ['setting: masquerade bit', String(masqueradeBit)],

@@ -36,18 +36,24 @@ function renderAllocation({ addresses, reason, pools }: ServiceExplanation['allo
 }
 
 function renderNode(explanation: NodeExplanation): string[] {
-  const { node, problem, host, reportedSecondsAgo, frontends, elsewhere, healthCheck, forwarding, reason, addresses } = explanation;
+  const { node, problem, host, reportedSecondsAgo, directReturn, frontends, elsewhere, healthCheck, forwarding, reason, addresses } =
+    explanation;
   const age = reportedSecondsAgo === undefined ? '' : `  (reported ${reportedSecondsAgo} s ago)`;
   return [
     `Node ${node}${age}`,
     ...(problem === undefined ? [] : withFix('  ', problem)),
     ...host.flatMap((because) => withFix('  host: ', because)),
     `  ${problem === undefined ? 'forwards' : 'should forward'} ${frontends} frontend${frontends === 1 ? '' : 's'}${elsewhere === 0 ? '' : `, leaves ${elsewhere} to another program`}`,
+    ...(directReturn === undefined ? [] : [renderDirectReturn(directReturn)]),
     ...forwarding.flatMap((because) => withFix('    ', because)),
     ...(healthCheck === undefined ? [] : [renderHealthCheck(healthCheck)]),
     ...(reason === undefined ? [] : withFix('  announces nothing: ', reason)),
     ...addresses.flatMap(renderAddress),
   ];
+}
+
+function renderDirectReturn({ receives, passes }: NonNullable<NodeExplanation['directReturn']>): string {
+  return `    direct server return: passes packets on by ${passes.join(', ') || 'nothing'}; receives by ${receives.join(', ') || 'nothing'}`;
 }
 
 function renderHealthCheck({ port, localEndpoints }: NonNullable<NodeExplanation['healthCheck']>): string {

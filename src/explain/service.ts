@@ -5,7 +5,8 @@ import { decideHealthCheck } from '../decisions/forwarding/health-check.ts';
 import { decideForwarding } from '../decisions/forwarding/plan.ts';
 import { whyNotServed } from '../decisions/forwarding/served.ts';
 import type { ServiceKey } from '../model/metadata.ts';
-import { currentReport, reportAge, type NodeState } from '../model/node-state.ts';
+import { wantsDirectReturn } from '../decisions/direct-return/plan.ts';
+import { currentReport, reportAge, type DirectReturnReport, type NodeState } from '../model/node-state.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { Service } from '../model/service.ts';
 import type { Snapshot } from '../model/snapshot.ts';
@@ -44,6 +45,8 @@ export interface NodeExplanation {
   readonly problem?: Reason;
   /** What its agent found wrong with the host. */
   readonly host: readonly Reason[];
+  /** By which ways it takes part in direct server return, where the Service wants that and the agent has found out. */
+  readonly directReturn?: Pick<DirectReturnReport, 'receives' | 'passes'>;
   /** Age of its last report; absent: there is none. */
   readonly reportedSecondsAgo?: number;
   readonly frontends: number;
@@ -105,6 +108,7 @@ function explainNode(snapshot: Snapshot, service: Service, key: ServiceKey, node
     ...(problem === undefined ? {} : { problem }),
     host: state?.host ?? [],
     ...(last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) }),
+    ...directReturnOf(snapshot, service, node),
     frontends: forwarding?.frontends.length ?? 0,
     elsewhere: elsewhere.length,
     ...(check === undefined ? {} : { healthCheck: { port: check.port, localEndpoints } }),
@@ -121,6 +125,13 @@ function explainNode(snapshot: Snapshot, service: Service, key: ServiceKey, node
       }),
     ),
   };
+}
+
+/** From the last report, however old: so do the nodes themselves. */
+function directReturnOf(snapshot: Snapshot, service: Service, node: string): Pick<NodeExplanation, 'directReturn'> {
+  const { directReturn } = snapshot.nodeStates.get(node) ?? {};
+  if (directReturn === undefined || !wantsDirectReturn(snapshot.config, service)) return {};
+  return { directReturn: { receives: directReturn.receives, passes: directReturn.passes } };
 }
 
 /** `obstacleTo`: why a route that was decided is not at the peer, as far as the agent reports. */

@@ -14,6 +14,8 @@ export interface Credentials {
 /** Where the API server is, and who we are there. */
 export interface Connection {
   readonly server: URL;
+  /** What whoever runs Herald can do where nobody answers there. */
+  readonly whenUnreachable?: string;
   /** Rejects with KubeError (credentials). Cheap: whoever implements it caches what it read. */
   credentials(): Promise<Credentials>;
   /** The API server did not accept them: the next ones are read anew. */

@@ -78,8 +78,13 @@ const fixes: Partial<Record<KubeErrorCode, string>> = {
   forbidden: 'apply the RBAC manifests of this version, manifests/base',
 };
 
+interface Place {
+  readonly server: { readonly host: string };
+  readonly whenUnreachable?: string;
+}
+
 /** The error of a connection that was not made or broke: Node's codes of the system and of TLS. */
-export function connectionError(error: NodeJS.ErrnoException, server: string): KubeError {
+export function connectionError(error: NodeJS.ErrnoException, { server: { host: server }, whenUnreachable: fix = '' }: Place): KubeError {
   if (error instanceof KubeError) return error;
   const code = error.code ?? '';
   const tls = untrusted[code];
@@ -90,7 +95,7 @@ export function connectionError(error: NodeJS.ErrnoException, server: string): K
       fix: 'check the port of the server',
     });
   }
-  return new KubeError('unreachable', `${server}: ${unreachable[code] ?? (code === '' ? error.message : code)}`, { cause: error });
+  return new KubeError('unreachable', `${server}: ${unreachable[code] ?? (code === '' ? error.message : code)}`, { cause: error, fix });
 }
 
 const unreachable: Readonly<Record<string, string>> = {

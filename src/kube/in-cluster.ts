@@ -13,6 +13,7 @@ export const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccou
  */
 export class InCluster implements Connection {
   readonly server: URL;
+  readonly whenUnreachable = 'where no kube-proxy makes this address work, say --apiserver with one that works without';
   readonly #clock: Clock;
   readonly #folder: string;
   #read: { readonly at: number; readonly credentials: Promise<Credentials> } | undefined;

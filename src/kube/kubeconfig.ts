@@ -1,4 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import type { RequestOptions } from 'node:https';
+import { dirname, resolve } from 'node:path';
 import type { Connection, Credentials } from './connection.ts';
 import { KubeError } from './error.ts';
 
@@ -7,17 +9,19 @@ import { KubeError } from './error.ts';
  * files of them, exec plugins, OIDC. Importing client-node costs some 80 MB, so only who needs it pays (docs/adr/0009).
  */
 export async function readKubeconfig(file: string): Promise<Connection> {
+  const text = await readText(file);
   const { KubeConfig } = await import('@kubernetes/client-node');
-  const load = (): InstanceType<typeof KubeConfig> => {
+  const load = (text: string): InstanceType<typeof KubeConfig> => {
     const config = new KubeConfig();
     try {
-      config.loadFromFile(file);
+      config.loadFromString(text);
     } catch (error) {
       throw unusable(file, error);
     }
+    config.makePathsAbsolute(dirname(resolve(file)));
     return config;
   };
-  let config = load();
+  let config = load(text);
   const server = serverOf(config.getCurrentCluster(), file);
   return {
     server,
@@ -31,13 +35,21 @@ export async function readKubeconfig(file: string): Promise<Connection> {
       return credentialsIn(options);
     },
     expired() {
-      try {
-        config = load();
-      } catch {
-        // Somebody is writing the file: what it said before is no worse than nothing.
-      }
+      // Where somebody is writing the file: what it said before is no worse than nothing.
+      readText(file).then(
+        (text) => void (config = load(text)),
+        () => undefined,
+      );
     },
   };
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw unusable(file, error);
+  }
 }
 
 function serverOf(cluster: { readonly server: string; readonly proxyUrl?: string } | null, file: string): URL {
@@ -64,11 +76,10 @@ function credentialsIn({ ca, cert, key, passphrase, servername, rejectUnauthoriz
 
 const isPem = (value: unknown): value is string | Buffer => typeof value === 'string' || Buffer.isBuffer(value);
 
-/** Only the library's message, which names fields: the file itself holds secrets. */
-function unusable(file: string, cause: unknown): KubeError {
-  const said = cause instanceof Error ? cause.message : String(cause);
+/** The first line of what the library says names a field; the next ones quote the file, which holds secrets, and so would a cause. */
+function unusable(file: string, error: unknown): KubeError {
+  const [said = ''] = String(error instanceof Error ? error.message : error).split('\n', 1);
   return new KubeError('credentials', `${file} cannot be used: ${said}`, {
-    cause,
     fix: 'kubectl --kubeconfig FILE get --raw /version shows whether it works',
   });
 }

@@ -207,7 +207,7 @@ export class Reflector {
     this.#failures = 0;
     if (this.#trouble === undefined) return;
     this.#trouble = undefined;
-    this.#components.log.info({ path: this.#resource.path }, 'the API server is read again');
+    this.#components.log.debug({ path: this.#resource.path }, 'the API server is read again');
     this.#sink.trouble(undefined);
   }
 
@@ -238,16 +238,15 @@ export class Reflector {
     return limits.absentMilliseconds * (1 + this.#components.random() / 2);
   }
 
-  /** `passing`: a watch that broke off, as happens now and then: nothing that anybody should be woken for. */
+  /** `passing`: a watch that broke off, as happens now and then: no trouble yet. */
   #report(error: KubeError, passing: boolean, retryInMilliseconds: number): void {
     const { log } = this.#components;
     const { path } = this.#resource;
-    const { code, message: problem, fix } = error;
-    if (passing) return log.debug({ path, problem, retryInMilliseconds }, 'a watch broke off');
+    const { code, message: problem } = error;
+    log.debug({ path, problem, retryInMilliseconds }, 'the API server cannot be read, it is tried again');
     const trouble = `${code} ${problem}`;
-    if (trouble === this.#trouble) return;
+    if (passing || trouble === this.#trouble) return;
     this.#trouble = trouble;
-    log.warn({ path, problem, ...(fix === '' ? {} : { fix }), retryInMilliseconds }, 'the API server cannot be read, it is tried again');
     this.#sink.trouble(error);
   }
 }

@@ -68,7 +68,7 @@ export class HttpTransport {
     };
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const request = this.#secure ? secureRequest(options, resolve) : plainRequest(options, resolve);
-      request.once('error', (error) => reject(signal.aborted ? (signal.reason as Error) : connectionError(error, server.host)));
+      request.once('error', (error) => reject(signal.aborted ? (signal.reason as Error) : connectionError(error, this.#connection)));
       request.end(body);
     });
     return {
@@ -91,7 +91,7 @@ export class HttpTransport {
       for await (const chunk of stream) yield chunk as Buffer;
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      throw connectionError(error as NodeJS.ErrnoException, this.#connection.server.host);
+      throw connectionError(error as NodeJS.ErrnoException, this.#connection);
     }
   }
 }

@@ -16,6 +16,8 @@ export const annotations = {
   hashSlots: 'herald.dev/hash-slots',
   /** "true" or "false": answers go straight from the node of the backend to the client, which the backend sees. Without it HeraldConfig decides. */
   directReturn: 'herald.dev/direct-return',
+  /** "true" or "false": TCP connections to endpoints that are removed are ended; otherwise they go on. */
+  resetOnRemoval: 'herald.dev/reset-on-removal',
   /** "true" or "false": the addresses answer ICMP echo requests where they have a backend. Without it HeraldConfig decides. */
   icmpEcho: 'herald.dev/icmp-echo',
 } as const;

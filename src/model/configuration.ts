@@ -152,6 +152,8 @@ export interface HeraldConfig {
   readonly serviceCIDRs: readonly Prefix[];
   /** Addresses of nodes inside take NodePort traffic. Empty: the primary address of each family. */
   readonly nodePortAddresses: readonly Prefix[];
+  /** NodePorts of TCP are answered on the loopback addresses as well. */
+  readonly localhostNodePorts: boolean;
   /** Services with this value of the label service.kubernetes.io/service-proxy-name are served as well. Absent: none. */
   readonly serviceProxyName?: string;
   /** loadBalancerSourceRanges guard the NodePorts and external IPs of a Service as well. */

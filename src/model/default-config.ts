@@ -24,6 +24,7 @@ export const defaultConfig: HeraldConfig = {
   podInterfaces: [],
   masqueradeAll: false,
   icmpEcho: false,
+  localhostNodePorts: false,
   serviceCIDRs: [],
   nodePortAddresses: [],
   sourceRangesEverywhere: false,

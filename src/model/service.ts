@@ -40,6 +40,8 @@ export interface Service {
   readonly hashSlots?: SlotTableSize;
   /** Annotation herald.dev/direct-return. Absent: as HeraldConfig says. */
   readonly directReturn?: boolean;
+  /** Annotation herald.dev/reset-on-removal. */
+  readonly resetOnRemoval?: boolean;
   /** Annotation herald.dev/icmp-echo. Absent: as HeraldConfig says. */
   readonly icmpEcho?: boolean;
   /** The request itself cannot be understood: no address is given until it is corrected. Nothing else is affected. */

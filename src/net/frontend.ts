@@ -70,8 +70,10 @@ export interface Frontend {
   };
   /** The backends on this node that policy Local may use. Sorted; empty under policy Cluster. */
   readonly localBackends: readonly Backend[];
+  /** TCP connections to a backend that is in no list any more are ended. Absent: they go on. */
+  readonly resetRemoved?: true;
   /**
-   * UDP and SCTP: serving, but not for new connections, because others are nearer or it terminates. The kernel keeps the
+   * UDP and SCTP, and TCP with `resetRemoved`: serving, but not for new connections, because others are nearer or it terminates. The kernel keeps the
    * flows they have, and forgets those of backends that are in no list any more. Absent: none.
    */
   readonly retained?: readonly Backend[];
@@ -104,6 +106,8 @@ export interface ServiceForwarding {
 export interface NodeForwarding {
   /** Those of the node's own addresses that are inside take NodePort traffic; never a loopback address. */
   readonly nodePortAddresses: readonly Prefix[];
+  /** NodePorts of TCP are answered on 127.0.0.1 and ::1 as well, for programs of the node itself. */
+  readonly localhostNodePorts?: boolean;
   /**
    * Sources inside are pods (the local detector): their ClusterIP traffic is not masqueraded. Of a family without any, and without
    * `podInterfaces`, nothing is a pod, and no ClusterIP traffic is masqueraded.
@@ -117,6 +121,8 @@ export interface NodeForwarding {
   readonly servicePrefixes: readonly Prefix[];
   /** Bit of the packet mark that requests masquerade, 0..31; kube-proxy's and our default is 14 (0x4000). */
   readonly masqueradeBit: number;
+  /** Frontends of these scopes are another program's: when one of ours goes it is handed over, with its flows. Absent: none. */
+  readonly elsewhere?: readonly FrontendScope[];
   /** Absent: no service uses direct server return, or this node can neither pass on nor receive. */
   readonly directReturn?: DirectReturnNode;
 }

@@ -34,8 +34,8 @@ export interface SourceProblem {
 /** One line for people: "pools.yaml:7:5: IPAddressPool/main: spec.autoAssign: must be true or false (...)". */
 export function problemText({ file, line, column, object, field, message, fix }: SourceProblem): string {
   const where = [file, line, column].filter((part) => part !== undefined).join(':');
-  const parts = [where, object, field].filter((part) => part !== undefined && part !== '');
-  return `${parts.join(': ')}: ${message}${fix === '' ? '' : ` (${fix})`}`;
+  const parts = [where, object, field, message].filter((part) => part !== undefined && part !== '');
+  return `${parts.join(': ')}${fix === '' ? '' : ` (${fix})`}`;
 }
 
 export class SourceError extends Error {

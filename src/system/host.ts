@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism, networkInterfaces, uptime } from 'node:os';
+import { listeningSockets, type ListeningSocket } from './listening-sockets.ts';
 
 /** One address of a network interface that is up and is not the loopback. */
 export interface HostInterface {
@@ -14,6 +15,8 @@ export interface HostInterface {
 /** The settings of this host's kernel, and what of its network they depend on. */
 export interface Host {
   interfaces(): readonly HostInterface[];
+  /** Sockets that take what comes to a port of this host. */
+  listening(): Promise<readonly ListeningSocket[]>;
   /** Of the processor, as many as this process may use. */
   cores(): number;
   /** Since the machine was started. */
@@ -47,6 +50,7 @@ export function systemHost(root = '/proc'): Host {
         }),
       ),
     uptimeMilliseconds: () => uptime() * 1000,
+    listening: () => listeningSockets(root),
     cores: availableParallelism,
     async advertisedDefault() {
       const text = await readFile(`${root}/net/ipv6_route`, 'utf8').catch(() => '');

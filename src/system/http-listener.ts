@@ -53,6 +53,11 @@ const codes: Readonly<Record<string, readonly [ListenError['code'], string]>> = 
   EAFNOSUPPORT: ['noAddress', 'the host has not this address family'],
 };
 
+export function listenErrorOf(error: NodeJS.ErrnoException): ListenError {
+  const [code, text] = codes[error.code ?? ''] ?? ['failed', error.message];
+  return new ListenError(code, text, { cause: error });
+}
+
 export const listenHttp: ListenHttp = (place, answer, bounds) =>
   new Promise((resolve, reject) => {
     const server = createServer(
@@ -74,8 +79,7 @@ export const listenHttp: ListenHttp = (place, answer, bounds) =>
     );
     server.maxConnections = bounds.connections;
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const [code, text] = codes[error.code ?? ''] ?? ['failed', error.message];
-      reject(new ListenError(code, text, { cause: error }));
+      reject(listenErrorOf(error));
       // Later ones are of single connections, for example when there is no descriptor left: it goes on listening.
       server.on('error', () => undefined);
     });

@@ -166,6 +166,44 @@ describe.each(['nftables', 'iptables'] as const)('in scope none, with kube-proxy
   });
 });
 
+test('UDP clients that keep their port keep their pod, whoever translates new ones', async () => {
+  const clients = families.flatMap((family) =>
+    [balancer(family, 1), clusterIP(family, 1)].flatMap((address) => [0, 1, 2, 3].map((n) => ({ address, port: 41_000 + n }))),
+  );
+  const pods = async (): Promise<string[]> => {
+    const outcomes = await lab.lab.requests(
+      'client',
+      clients.map(({ address, port }) => ({
+        protocol: 'UDP',
+        address,
+        port: 80,
+        localPort: port + (address.includes(':') ? 10 : 0) + (/^(?:192|fd09)/.test(address) ? 20 : 0),
+      })),
+    );
+    return outcomes.map(({ answers }) => answers.join());
+  };
+  lab.put(service('both', { host: 1 }), ...endpoints('both', 1, 2, 3));
+  lab.startProxy();
+  await until(
+    'kube-proxy forwards',
+    async () =>
+      nameOf(await lab.ask({ from: 'pod2', to: balancer(6, 1), count: 2 }))
+        .join()
+        .includes('pod'),
+    eventually.timeout,
+  );
+  await lab.startAgent('all');
+  const before = await pods();
+  expect(nameOf(before).toSorted()).toEqual(['pod1', 'pod2', 'pod3']);
+  for (const services of ['external', 'none', 'external', 'all', 'none', 'all'] as const) {
+    lab.scope(services);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await lab.settled();
+    expect({ services, pods: await pods() }).toEqual({ services, pods: before });
+  }
+  await lab.reset();
+});
+
 test('source ranges that kube-proxy leaves behind in mode nftables still drop, until they are removed', async () => {
   const blocked = (family: Family) =>
     lab.ask({ to: balancer(family, 1), localAddress: family === 4 ? '10.99.0.6' : 'fd99::6', count: 1 }).then(nameOf);

@@ -197,7 +197,7 @@ describe('with --apiserver', () => {
     await cluster.stopApiServer();
     // The rules lead to a server that is not there: its kernel refuses, so the packets still arrive.
     expect(await ask('pod', '10.96.0.1')).toBe('ECONNREFUSED');
-    await until('the agent has noticed', () => agent?.lines().some((line) => line.includes('it is tried again')) === true, 30_000);
+    await until('the agent has noticed', () => agent?.lines().some((line) => line.includes('cannot be read')) === true, 30_000);
     expect(await rules()).toBe(before);
     await cluster.startApiServer();
     await apply(cluster, marker('after-api-server'));
@@ -214,7 +214,7 @@ describe('with --apiserver', () => {
     expect(await ask('pod', '10.96.0.1')).toMatch(/^v1\./);
     await cluster.stopApiServer();
     agent = startAgent('--apiserver', `https://${real}:6443`);
-    await agent.waitForLine(/it is tried again/, 30_000);
+    await agent.waitForLine(/cannot be read/, 30_000);
     expect(await rules()).toBe(before);
     await cluster.startApiServer();
     await agent.waitForLine(/agent started/, 60_000);

@@ -24,28 +24,38 @@ let agent: LabProcess;
 let controller: LabProcess;
 
 const ours = (kind: string, name: string, spec: object): object => ({ apiVersion: 'herald.dev/v1alpha1', kind, metadata: { name }, spec });
+const basicAuth = { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/basic-auth', stringData: { password: 'swordfish' } };
+const peer = (name: string, namespace: string, peerAddress: string): object =>
+  ours('BGPPeer', name, { myASN: 64_512, peerASN: 64_513, peerAddress, passwordSecret: { namespace, name } });
+
+/** What an administrator adds for a Secret that is not in Herald's namespace. */
+const role = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: 'herald', namespace: 'network' } };
+const elsewhere = [
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'network' } },
+  { ...role, kind: 'Role', rules: [{ apiGroups: [''], resources: ['secrets'], resourceNames: ['spine'], verbs: ['list', 'watch'] }] },
+  {
+    ...role,
+    kind: 'RoleBinding',
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'herald' },
+    subjects: ['herald-agent', 'herald-controller'].map((name) => ({ kind: 'ServiceAccount', name, namespace: 'herald-system' })),
+  },
+  { ...basicAuth, metadata: { name: 'spine', namespace: 'network' } },
+  { ...basicAuth, metadata: { name: 'unrelated', namespace: 'network' } },
+];
+
 const objects = [
   { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' } },
-  {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name: 'tor', namespace: 'herald-system' },
-    type: 'kubernetes.io/basic-auth',
-    stringData: { password: 'swordfish' },
-  },
+  { ...basicAuth, metadata: { name: 'tor', namespace: 'herald-system' } },
+  ...elsewhere,
   {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: { name: 'web', namespace: 'default' },
+    metadata: { name: 'web', namespace: 'default', annotations: { 'herald.dev/direct-return': 'true' } },
     spec: { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/herald', ports: [{ port: 80 }] },
   },
   ours('IPAddressPool', 'main', { addresses: ['192.0.2.0/24'] }),
-  ours('BGPPeer', 'tor', {
-    myASN: 64_512,
-    peerASN: 64_513,
-    peerAddress: '198.51.100.1',
-    passwordSecret: { namespace: 'herald-system', name: 'tor' },
-  }),
+  peer('spine', 'network', '198.51.100.2'),
+  peer('tor', 'herald-system', '198.51.100.1'),
 ];
 
 beforeAll(async () => {
@@ -141,10 +151,10 @@ test('a pool says that it is accepted', async () => {
 
 test('an agent reports its node', async () => {
   const { status } = await get('/apis/herald.dev/v1alpha1/nodestates/node1');
-  expect(status).toMatchObject({ sessions: [{ peer: 'tor', localASN: 64_512 }] });
+  expect(status).toMatchObject({ sessions: [{ peer: 'spine' }, { peer: 'tor', localASN: 64_512 }] });
 });
 
-test('the password of a session is that of the Secret', async () => {
+test('the passwords of sessions are those of the Secrets', async () => {
   // A session without its password would be refused: PeerPasswordMissing.
   expect(agent.lines().filter((line) => line.includes('PeerPasswordMissing') || line.includes('no session with the peer'))).toEqual([]);
 });
@@ -175,5 +185,5 @@ describe.each(['agent', 'controller'])('the Roles of the %s', (account) => {
 
 test('other Secrets are not asked for', () => {
   const secrets = auditedCalls(audit).filter(({ user, resource }) => user.startsWith('system:serviceaccount:') && resource === 'secrets');
-  expect(new Set(secrets.map(({ namespace, name }) => `${namespace}/${name}`))).toEqual(new Set(['herald-system/tor']));
+  expect(new Set(secrets.map(({ namespace, name }) => `${namespace}/${name}`))).toEqual(new Set(['herald-system/tor', 'network/spine']));
 });

@@ -1,4 +1,5 @@
 import type { Environment } from './objects.ts';
+import { placeText } from './wire.ts';
 import type { Flow } from './flows.ts';
 
 /** Where Herald does something else than kube-proxy, on purpose. */
@@ -22,10 +23,6 @@ export const differences: readonly Difference[] = [
     name: 'external IPs only where an ExternalIPPolicy allows them',
     reason: 'Whoever may write Services could take any address otherwise: CVE-2020-8554 (row 20).',
     applies: ({ kind }, { externalIPsAllowed }) => !externalIPsAllowed && kind === 'external IP',
-    expected: (_, { destination, port }) => `${bracketed(destination)}:${port} as itself`,
+    expected: (_, { destination, port }) => `${placeText(destination, port)} as itself`,
   },
 ];
-
-function bracketed(address: string): string {
-  return address.includes(':') ? `[${address}]` : address;
-}

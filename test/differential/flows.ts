@@ -6,7 +6,7 @@ import type { Random } from '../fuzz/random.ts';
 import type { ApiObject } from '../kube-fixture/object.ts';
 import { clients, clusterIP, ingressOf, specOf, type Objects } from './objects.ts';
 import { nodeAddresses, podRanges, type Entry } from './stand.ts';
-import { familyOf } from './wire.ts';
+import { familyOf, placeText } from './wire.ts';
 
 /** Who sends: a class of sources that must all be treated alike, of which every try is another one where there are many. */
 export type SenderName =
@@ -50,8 +50,7 @@ export interface Flow {
 }
 
 export function flowText({ sender, source, many, destination, protocol, port, kind, service }: Flow): string {
-  const to = destination.includes(':') ? `[${destination}]` : destination;
-  return `${sender} (${source}${many ? ' and on' : ''}) -> ${to}:${port} ${protocol}, ${kind}${service === undefined ? '' : ` of ${service}`}`;
+  return `${sender} (${source}${many ? ' and on' : ''}) -> ${placeText(destination, port)} ${protocol}, ${kind}${service === undefined ? '' : ` of ${service}`}`;
 }
 
 /** As many flows to these objects' frontends and to what is beside them. */

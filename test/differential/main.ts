@@ -8,7 +8,9 @@ import { differences } from './differences.ts';
 import { flowText, randomFlows, type Flow } from './flows.ts';
 import { HeraldSide } from './herald-side.ts';
 import { KubeProxySide } from './kube-proxy-side.ts';
-import { nextObjects, randomEnvironment, type Environment, type Objects } from './objects.ts';
+import { nextObjects, randomEnvironment, slotOf, type Environment, type Objects } from './objects.ts';
+import { lastingDifferences } from './lasting-differences.ts';
+import { compareLasting, continueFlows, lastingFlows, type Begun, type LastingFlow } from './lasting.ts';
 import { merged, observe, type Outcome } from './observe.ts';
 
 const help = `npm run test:differential -- [--seconds N] [--seeds N] [--seed N] [--steps N] [--flows N]
@@ -41,7 +43,7 @@ if (values.help) {
 const maximumProblems = 20;
 const none: Outcome = { fates: new Set(), moved: false };
 const fresh = { id: 0x1000_0000, source: 0 };
-const used = new Map(differences.map(({ name }) => [name, 0]));
+const used = new Map([...differences, ...lastingDifferences].map(({ name }) => [name, 0]));
 const totals = { sets: 0, failed: 0, flows: 0, problems: 0 };
 const interrupted = new AbortController();
 process.once('SIGINT', () => interrupted.abort());
@@ -71,19 +73,39 @@ async function runSeed(seed: number): Promise<void> {
   await kubeProxy.enter(environment);
   herald.enter(environment);
   let objects: Objects = { services: [], slices: [] };
+  let begun: Begun | undefined;
   const before = totals.problems;
   for (let step = 0; step < Number(values.steps) && totals.problems < maximumProblems; step++) {
     objects = nextObjects(random, objects);
     await Promise.all([herald.program(objects), kubeProxy.program(objects)]);
+    const broken = begun === undefined ? [] : await tryLasting(begun, objects, environment);
+    for (const text of broken) reportLasting(seed, step, text, objects);
     await Promise.all([herald.stand.forgetFlows(), kubeProxy.stand.forgetFlows()]);
     const flows = randomFlows(random, objects, Number(values.flows));
     const problems = await tryFlows(flows, environment);
     totals.sets++;
     totals.flows += flows.length;
-    if (problems.length > 0) totals.failed++;
+    if (problems.length > 0 || broken.length > 0) totals.failed++;
+    begun = await begin(lastingFlows(random, 40));
     for (const problem of problems) report(seed, step, problem, environment, objects);
   }
   console.log(`seed ${seed}: ${totals.problems === before ? 'the same' : `${totals.problems - before} differences`}`);
+}
+
+async function begin(flows: readonly LastingFlow[]): Promise<Begun> {
+  const kubeProxyFates = await continueFlows(kubeProxy.stand, flows, fresh);
+  return { flows, kubeProxy: kubeProxyFates, herald: await continueFlows(herald.stand, flows, fresh) };
+}
+
+async function tryLasting(begun: Begun, objects: Objects, environment: Environment): Promise<readonly string[]> {
+  const { problems, used: names } = await compareLasting(begun, { objects, environment }, kubeProxy.stand, herald.stand, fresh);
+  for (const name of names) count(name);
+  totals.flows += begun.flows.length;
+  return problems;
+}
+
+function count(difference: string): void {
+  used.set(difference, (used.get(difference) ?? 0) + 1);
 }
 
 interface Problem {
@@ -106,7 +128,7 @@ async function tryFlows(all: readonly Flow[], environment: Environment): Promise
         : { kubeProxy: theirs, herald: ours };
       return { flow: before.flow, ...outcomes, verdict: compare(before.flow, environment, outcomes.kubeProxy, outcomes.herald) };
     });
-    if (attempt === 0) for (const { verdict } of results) for (const name of verdict.used) used.set(name, (used.get(name) ?? 0) + 1);
+    if (attempt === 0) for (const { verdict } of results) for (const name of verdict.used) count(name);
     open = results.filter(({ verdict }) => verdict.problem !== undefined);
     if (open.length === 0) return [];
     if (attempt === 3) return results.flatMap(({ flow, verdict: { problem } }) => (problem === undefined ? [] : [{ flow, text: problem }]));
@@ -122,4 +144,12 @@ function report(seed: number, step: number, { flow, text }: Problem, environment
   const isOf = ({ metadata }: ApiObject): boolean =>
     metadata.name === flow.service || metadata.labels?.['kubernetes.io/service-name'] === flow.service;
   for (const object of [...services, ...slices].filter(isOf)) console.log(`  ${JSON.stringify(object)}`);
+}
+
+function reportLasting(seed: number, step: number, text: string, { services, slices }: Objects): void {
+  totals.problems++;
+  if (totals.problems > maximumProblems) return;
+  console.log(`\nseed ${seed}, step ${step}: a flow that went on: ${text}`);
+  const slot = /(\d)\d$/.exec(/\d+(?=,)/.exec(text)?.[0] ?? '')?.[1];
+  for (const object of [...services, ...slices]) if (String(slotOf(object)) === slot) console.log(`  ${JSON.stringify(object)}`);
 }

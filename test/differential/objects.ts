@@ -29,7 +29,7 @@ export const servicePrefixes = ['172.30.0.0/24', 'fd02::/112'];
 export const slots = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 const at = (family: Family, four: string, six: string): string => (family === 4 ? four : six);
 export const clusterIP = (family: Family, slot: number): string => at(family, `172.30.0.${10 + slot}`, `fd02::${10 + slot}`);
-const loadBalancerIP = (family: Family, slot: number, index: number): string =>
+export const loadBalancerIP = (family: Family, slot: number, index: number): string =>
   at(family, `192.0.2.${1 + slot * 4 + index}`, `fd09::${1 + slot * 4 + index}`);
 /** Several Services may have it, on ports of their own. */
 const sharedIP = (family: Family): string => at(family, '192.0.2.200', 'fd09::200');
@@ -78,11 +78,18 @@ export function nextObjects(random: Random, before: Objects): Objects {
   return { services, slices };
 }
 
+export interface ServicePort {
+  readonly name: string;
+  readonly protocol: Protocol;
+  readonly port: number;
+  readonly nodePort?: number;
+}
+
 export interface ServiceSpec {
   readonly type: string;
   readonly clusterIPs: readonly string[];
   readonly ipFamilies: readonly string[];
-  readonly ports: readonly { readonly name: string; readonly protocol: Protocol; readonly port: number; readonly nodePort?: number }[];
+  readonly ports: readonly ServicePort[];
   readonly externalIPs?: readonly string[];
   readonly sessionAffinity: string;
 }

@@ -1,6 +1,6 @@
 import { offsetAddress, type Flow } from './flows.ts';
 import type { Sent, Stand } from './stand.ts';
-import type { Sighting } from './wire.ts';
+import { placeText, type Sighting } from './wire.ts';
 
 /** What became of the packets of one flow. */
 export interface Outcome {
@@ -34,17 +34,19 @@ export async function observe(stand: Stand, flows: readonly Flow[], tries: numbe
     }),
   );
   const seen = await stand.send(packets);
-  const fateOf = ({ id, source }: Sent): string => fate(seen.get(id) ?? [], source);
+  const fate = ({ id, source }: Sent): string => fateOf(seen.get(id) ?? [], source);
+  /** Undefined: it did not arrive, or where it was sent to, which is no endpoint that somebody chose. */
+  const endpointOf = (packet: Sent): string | undefined => {
+    const [endpoint, ...arrived] = fate(packet).split(' as ');
+    return arrived.length === 0 || endpoint === placeText(packet.destination, packet.port) ? undefined : endpoint;
+  };
   return sent.map((pairs) => ({
-    fates: new Set(pairs.map(({ first }) => fateOf(first))),
-    moved: pairs.some(({ first, second }) => second !== undefined && areDifferent(fateOf(first), fateOf(second))),
+    fates: new Set(pairs.map(({ first }) => fate(first))),
+    moved: pairs.some(({ first, second }) => {
+      const [before, after] = [endpointOf(first), second === undefined ? undefined : endpointOf(second)];
+      return before !== undefined && after !== undefined && before !== after;
+    }),
   }));
-}
-
-/** Whether both arrived, and not at the same endpoint. */
-function areDifferent(a: string, b: string): boolean {
-  const [[first = '', ...arrived], [second, ...alsoArrived]] = [a.split(' as '), b.split(' as ')];
-  return arrived.length > 0 && alsoArrived.length > 0 && first !== second;
 }
 
 export function merged(a: Outcome, b: Outcome): Outcome {
@@ -52,11 +54,10 @@ export function merged(a: Outcome, b: Outcome): Outcome {
 }
 
 /** A packet that arrived somewhere may be refused there: that it arrived is what counts. */
-function fate(sightings: readonly Sighting[], source: string): string {
+export function fateOf(sightings: readonly Sighting[], source: string): string {
   const arrivals = sightings.flatMap((sighting) => {
     if (sighting.kind !== 'packet') return [];
-    const to = sighting.destination.includes(':') ? `[${sighting.destination}]` : sighting.destination;
-    return [`${to}:${sighting.port} as ${sighting.source === source ? 'itself' : sighting.source}`];
+    return [`${placeText(sighting.destination, sighting.port)} as ${sighting.source === source ? 'itself' : sighting.source}`];
   });
   const others = sightings.map(({ kind }) => kind);
   const all = new Set<string>(arrivals.length > 0 ? arrivals : others);

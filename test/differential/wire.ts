@@ -30,6 +30,11 @@ export function familyOf(text: string): Family {
   return text.includes(':') ? 6 : 4;
 }
 
+/** "10.160.0.11:80", "[fd02::1]:80" */
+export function placeText(address: string, port: number): string {
+  return `${address.includes(':') ? `[${address}]` : address}:${port}`;
+}
+
 /** With its IP header and valid checksums: conntrack looks at them. */
 export function encodePacket(packet: Packet): Buffer {
   const [source, destination] = [bytesOf(packet.source), bytesOf(packet.destination)];

@@ -9,6 +9,7 @@ import { conntrackNetlink } from '../../src/dataplane/conntrack/conntrack-netlin
 import { address, formatAddress, type Family } from '../../src/net/address.ts';
 import type { Protocol } from '../../src/net/frontend.ts';
 import { systemClock } from '../../src/system/clock.ts';
+import { removeLeftovers } from './leftovers.ts';
 
 /** The same flows in the kernel's table, and the same asked of netlink and of the conntrack command. */
 const namespace = `hc-${process.pid}`;
@@ -86,6 +87,7 @@ const everything = families.flatMap((family) =>
 );
 
 beforeAll(() => {
+  removeLeftovers('hc');
   execFileSync('ip', ['netns', 'add', namespace]);
   // Without a rule that looks at connections the kernel tracks none, and has nothing to list them with.
   inside(['nft', '-f', '-'], 'table inet looks { chain c { type filter hook input priority 0; ct state new counter; }; }');

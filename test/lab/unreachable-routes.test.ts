@@ -9,6 +9,7 @@ import { formatPrefix, prefix } from '../../src/net/prefix.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { silentLog } from '../../src/system/log.ts';
 import { VirtualClock } from '../../src/system/virtual-clock.ts';
+import { removeLeftovers } from './leftovers.ts';
 
 /** Routes and rules of our own table, made by netlink and by the ip command, and looked at with the ip command. */
 const namespace = `hu-${process.pid}`;
@@ -31,6 +32,7 @@ const rule = (family: 4 | 6): string => `IPv${family} 32152: not from all iif lo
 const both = [prefix('198.51.100.0/24'), prefix('fd77::/64')];
 
 beforeAll(() => {
+  removeLeftovers('hu');
   execFileSync('ip', ['netns', 'add', namespace]);
   inside('ip link set lo up');
 });

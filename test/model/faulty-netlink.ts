@@ -32,6 +32,13 @@ export class Faults {
     this.#waiting = undefined;
   }
 
+  /** The next fault, for a transport that has no messages. */
+  take(): 'refused' | 'unheard' | 'none' {
+    const fault = this.#next();
+    if (fault === 'none' || fault.kind === 'unlisted' || fault.kind === 'refused with') return 'none';
+    return fault.kind === 'unheard' || fault.kind === 'overflowed' ? 'unheard' : 'refused';
+  }
+
   readonly open = (options: NetlinkOptions): NetlinkSocket | undefined => {
     const socket = openNetlink(options);
     return socket === undefined ? undefined : new FaultySocket(socket, (datagram) => this.#take(Buffer.from(datagram)));

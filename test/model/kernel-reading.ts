@@ -37,7 +37,8 @@ export class KernelReading {
       for (const listed of await this.#dump(getSet, family)) {
         const set = text(attributesOf(listed).get(setName));
         if (text(attributesOf(listed).get(setTable)) !== table) continue;
-        const elements = await this.#elements(family, set);
+        // The nft command marks the end of a range before everything, which says nothing.
+        const elements = (await this.#elements(family, set)).filter((element) => !/^[0-9a-f]{8}0+ flags 00000001$/.test(element));
         if (set === 'revision') revisions += elements.length;
         else lines.push(`${name} set ${set}`, ...elements.map((element) => `${name} element ${set} ${element}`));
       }

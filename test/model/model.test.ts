@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ApplyResult } from '../../src/dataplane/dataplane.ts';
+import { DataplaneError, type ApplyResult } from '../../src/dataplane/dataplane.ts';
 import { netlinkExecutor } from '../../src/dataplane/nftables/netlink/netlink-executor.ts';
-import type { NftExecutor } from '../../src/dataplane/nftables/executor.ts';
+import { OutcomeUnknown, type NftExecutor } from '../../src/dataplane/nftables/executor.ts';
+import { nftCommand } from '../../src/dataplane/nftables/nft-command.ts';
 import type { Frontend, NodeForwarding } from '../../src/net/frontend.ts';
 import { anyEvent, type Event } from './events.ts';
 import { anyTrouble, type Trouble } from './any-fault.ts';
@@ -41,6 +42,19 @@ function byNetlink({ namespace }: OneKernel, faults?: Faults): NftExecutor {
   return executor;
 }
 
+function byCommand({ namespace }: OneKernel, faults: Faults): NftExecutor {
+  const command = nftCommand(['ip', 'netns', 'exec', namespace]);
+  return {
+    ...command,
+    async run(transaction) {
+      const fault = faults.take();
+      if (fault === 'refused') throw new DataplaneError('failed', 'refused');
+      await command.run(transaction);
+      if (fault === 'unheard') throw new OutcomeUnknown('nothing was heard');
+    },
+  };
+}
+
 interface Step {
   readonly events: readonly Event[];
   readonly restart: boolean;
@@ -55,8 +69,12 @@ const troubled: fc.Arbitrary<Step> = fc.record(
   { requiredKeys: ['events', 'restart'] },
 );
 
-/** One sequence, from an empty kernel. `faults`: of the sockets that `open` uses. */
-async function play(steps: readonly Step[], open: () => NftExecutor, faults: Faults): Promise<void> {
+type Transport = (kernel: OneKernel, faults: Faults) => NftExecutor;
+
+/** One sequence, from an empty kernel. */
+async function play(steps: readonly Step[], transport: Transport, faults: Faults): Promise<void> {
+  const open = (): NftExecutor => transport(subjectKernel, faults);
+  const scratch = (): NftExecutor => transport(scratchKernel, new Faults());
   const subject = new Subject(() => dataplaneBy(open()));
   /** What the kernel has of each frontend. */
   let present = new Map<string, Frontend>();
@@ -69,14 +87,14 @@ async function play(steps: readonly Step[], open: () => NftExecutor, faults: Fau
       const first = await subject.commit();
       // A table that is made anew has nothing of a frontend that is refused.
       if (table !== tableOf(subject.node())) present = new Map();
-      if (first !== undefined) present = await expectAsTold(subject, first, present);
+      if (first !== undefined) present = await expectAsTold(subject, first, present, scratch());
       if (trouble !== undefined && 'lasting' in trouble && trouble.lasting.kind === 'refused with')
         expect([[], [trouble.lasting.frontend]]).toContainEqual(refusedIn(first));
       faults.set(nextOf(undefined));
       let last = first;
       for (let attempt = 1; attempt <= 3 && (last === undefined || refusedIn(last).length > 0); attempt++) last = await subject.commit();
       expect(refusedIn(last)).toEqual([]);
-      if (last !== undefined && last !== first) present = await expectAsTold(subject, last, present);
+      if (last !== undefined && last !== first) present = await expectAsTold(subject, last, present, scratch());
       table = tableOf(subject.node());
     }
   } finally {
@@ -86,9 +104,9 @@ async function play(steps: readonly Step[], open: () => NftExecutor, faults: Fau
   }
 }
 
-/** What the constant part of the tables hangs on. */
-function tableOf({ masqueradeBit, podInterfaces, masqueradeAll }: NodeForwarding): string {
-  return JSON.stringify([masqueradeBit, podInterfaces, masqueradeAll]);
+/** What the constant part of the tables hangs on: who is masqueraded is a matter of elements, unless interfaces tell pods. */
+function tableOf({ masqueradeBit, podInterfaces = [], masqueradeAll }: NodeForwarding): string {
+  return JSON.stringify([masqueradeBit, podInterfaces, podInterfaces.length > 0 && masqueradeAll]);
 }
 
 function nextOf(trouble: Trouble | undefined): () => Fault | 'none' {
@@ -105,7 +123,12 @@ function refusedIn(result: ApplyResult | undefined): string[] {
 }
 
 /** The kernel has every frontend in its newest form, and those that are refused as it had them. Returns what it has. */
-async function expectAsTold(subject: Subject, result: ApplyResult, before: ReadonlyMap<string, Frontend>): Promise<Map<string, Frontend>> {
+async function expectAsTold(
+  subject: Subject,
+  result: ApplyResult,
+  before: ReadonlyMap<string, Frontend>,
+  fresh: NftExecutor,
+): Promise<Map<string, Frontend>> {
   const forms = effective(subject.services());
   for (const key of refusedIn(result)) {
     const form = before.get(key);
@@ -114,7 +137,7 @@ async function expectAsTold(subject: Subject, result: ApplyResult, before: Reado
   }
   const services = new Map([...forms].map(([key, frontend]) => [key, { frontends: [frontend] }]));
   await byNetlink(scratchKernel).removeTables();
-  const scratch = dataplaneBy(byNetlink(scratchKernel));
+  const scratch = dataplaneBy(fresh);
   await scratch.replace(subject.node(), services);
   const [is, shouldBe] = [await subjectKernel.reading.read(), await scratchKernel.reading.read()];
   await scratch.close();
@@ -126,9 +149,7 @@ async function expectAsTold(subject: Subject, result: ApplyResult, before: Reado
 test('by netlink', { timeout: 3_600_000 }, async () => {
   const faults = new Faults();
   await fc.assert(
-    fc.asyncProperty(fc.array(quiet, { minLength: 4, maxLength: 20 }), (steps) =>
-      play(steps, () => byNetlink(subjectKernel, faults), faults),
-    ),
+    fc.asyncProperty(fc.array(quiet, { minLength: 4, maxLength: 20 }), (steps) => play(steps, byNetlink, faults)),
     parameters,
   );
 });
@@ -136,9 +157,17 @@ test('by netlink', { timeout: 3_600_000 }, async () => {
 test('by netlink, with errors at any message', { timeout: 3_600_000 }, async () => {
   const faults = new Faults();
   await fc.assert(
-    fc.asyncProperty(fc.array(troubled, { minLength: 4, maxLength: 20 }), (steps) =>
-      play(steps, () => byNetlink(subjectKernel, faults), faults),
-    ),
+    fc.asyncProperty(fc.array(troubled, { minLength: 4, maxLength: 20 }), (steps) => play(steps, byNetlink, faults)),
     parameters,
+  );
+});
+
+test('by the nft command, with transactions that are refused and such of which nobody hears', { timeout: 3_600_000 }, async () => {
+  const faults = new Faults();
+  const few = { ...parameters, numRuns: Math.ceil(runs / 10) };
+  const steps = fc.array(troubled, { minLength: 3, maxLength: 6 });
+  await fc.assert(
+    fc.asyncProperty(steps, (each) => play(each, byCommand, faults)),
+    few,
   );
 });

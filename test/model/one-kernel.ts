@@ -5,6 +5,7 @@ import type { Clock } from '../../src/system/clock.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { silentLog } from '../../src/system/log.ts';
 import { FakeIngress, FakePaths } from '../unit/dataplane/direct-return/fake-paths.ts';
+import { removeLeftovers } from '../lab/leftovers.ts';
 import { KernelReading } from './kernel-reading.ts';
 
 /** Time that passes twenty times as fast, for the pauses between attempts. */
@@ -21,6 +22,7 @@ export class OneKernel {
   readonly reading: KernelReading;
 
   constructor(name: string) {
+    removeLeftovers('hm');
     this.namespace = `hm-${process.pid}-${name}`;
     execFileSync('ip', ['netns', 'add', this.namespace]);
     this.reading = new KernelReading(this.namespace);

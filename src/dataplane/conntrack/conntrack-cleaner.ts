@@ -16,7 +16,7 @@ export interface StaleFlows {
   readonly replySource: Address;
   /** The port that answers; absent: any. */
   readonly replyPort?: number;
-  /** Of TCP always, otherwise never: only those that nobody has answered. */
+  /** Of TCP, unless its backend has gone from a frontend with `resetRemoved`; otherwise never: only those that nobody has answered. */
   readonly unreplied?: true;
 }
 
@@ -51,12 +51,14 @@ export function staleFlows(before: Frontend | undefined, after: Frontend | undef
   const match = (after ?? before)?.match;
   if (match === undefined) return [];
   const { protocol, port } = match;
+  // What the client sends next begins anew, at a backend that knows nothing of it and answers with a reset.
+  const reset = (after ?? before)?.resetRemoved === true;
   const where = match.kind === 'address' ? { destination: match.address } : {};
   const [old, current] = [usableBackends(before), usableBackends(after)];
   const keeping = new Set([...current.keys(), ...(after?.retained ?? []).map(backendKey)]);
   const stale: StaleFlows[] = [];
   for (const backend of [...old.values(), ...(before?.retained ?? [])]) {
-    if (protocol === 'TCP' || keeping.has(backendKey(backend))) continue;
+    if ((protocol === 'TCP' && !reset) || keeping.has(backendKey(backend))) continue;
     stale.push({ protocol, ...where, port, replySource: backend.address, replyPort: backend.port });
   }
   if (old.size === 0 && current.size > 0) {

@@ -1,27 +1,33 @@
-import { kindText, type Flow, type StaleFlows } from './conntrack-cleaner.ts';
+import { sameAddress } from '../../net/address.ts';
+import type { Flow, StaleFlows } from './conntrack-cleaner.ts';
 
-/** Tells whether a flow is among many kinds, at the same cost as among one. */
+/** Tells whether a flow is among many kinds, at about the same cost as among one. */
 export class StaleIndex {
-  /** "UDP 53": most flows are to other ports, and nothing more is done for them. */
-  readonly #ports = new Set<string>();
-  /** To whether a flow that was answered counts, too. */
-  readonly #kinds = new Map<string, boolean>();
+  /** By "UDP 53", then by the address that answers: most flows are to other ports, and nothing more is done for them. */
+  readonly #kinds = new Map<string, Map<bigint, StaleFlows[]>>();
 
   constructor(stale: readonly StaleFlows[]) {
-    for (const each of stale) {
-      this.#ports.add(`${each.protocol} ${each.port}`);
-      const kind = kindText(each);
-      this.#kinds.set(kind, this.#kinds.get(kind) === true || each.unreplied !== true);
+    for (const kind of stale) {
+      const port = `${kind.protocol} ${kind.port}`;
+      const byAddress = this.#kinds.get(port) ?? new Map<bigint, StaleFlows[]>();
+      this.#kinds.set(port, byAddress);
+      const kinds = byAddress.get(kind.replySource.value);
+      if (kinds === undefined) byAddress.set(kind.replySource.value, [kind]);
+      else kinds.push(kind);
     }
   }
 
-  has({ protocol, destination, port, replySource, replyPort, replied }: Flow): boolean {
-    if (!this.#ports.has(`${protocol} ${port}`)) return false;
-    const anyPort = { protocol, port, replySource };
-    for (const kind of [{ ...anyPort, destination, replyPort }, { ...anyPort, destination }, { ...anyPort, replyPort }, anyPort]) {
-      const answeredToo = this.#kinds.get(kindText(kind));
-      if (answeredToo === true || (answeredToo === false && !replied)) return true;
-    }
-    return false;
+  has(flow: Flow): boolean {
+    const kinds = this.#kinds.get(`${flow.protocol} ${flow.port}`)?.get(flow.replySource.value);
+    return kinds?.some((kind) => isOfKind(flow, kind)) ?? false;
   }
+}
+
+function isOfKind(flow: Flow, { destination, replySource, replyPort, unreplied }: StaleFlows): boolean {
+  return (
+    sameAddress(replySource, flow.replySource) &&
+    (destination === undefined || sameAddress(destination, flow.destination)) &&
+    (replyPort === undefined || replyPort === flow.replyPort) &&
+    (unreplied !== true || !flow.replied)
+  );
 }

@@ -7,6 +7,7 @@ import { PathSet, type PathEvents, type PathPorts } from './path-set.ts';
 /** What of direct server return the kernel cannot do, in its words. */
 export interface DirectReturnLacks {
   readonly l2?: string;
+  readonly route?: string;
   readonly vxlan?: string;
 }
 
@@ -41,11 +42,12 @@ export class DirectReturn {
     await this.#ingress.commit();
   }
 
-  /** Whether frames can be handed over at these interfaces, and tunnels made from these addresses; the tunnels are then there. */
+  /** Whether frames can be handed over at these interfaces, routes seen, and tunnels made from these addresses; the tunnels are then there. */
   async probe(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnLacks> {
     const l2 = interfaces.length === 0 ? undefined : await this.#ingress.probe(interfaces);
     const vxlan = tunnels.length === 0 ? undefined : await this.#paths.probe(tunnels);
-    return { ...(l2 === undefined ? {} : { l2 }), ...(vxlan === undefined ? {} : { vxlan }) };
+    const route = await this.#paths.probe([]);
+    return { ...(l2 === undefined ? {} : { l2 }), ...(route === undefined ? {} : { route }), ...(vxlan === undefined ? {} : { vxlan }) };
   }
 
   async close(): Promise<void> {

@@ -11,6 +11,14 @@ export class OutcomeUnknown extends DataplaneError {
   }
 }
 
+/** Somebody's transaction came between the reading that this one is made from and its turn. Nothing has changed. */
+export class Overtaken extends DataplaneError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('failed', message, options);
+    this.name = 'Overtaken';
+  }
+}
+
 /** One change of our tables: all of it or nothing. In this order. */
 export interface Transaction {
   /** Tables that are made anew, whatever there was under their name. */
@@ -20,6 +28,8 @@ export interface Transaction {
   readonly adds: ElementList;
   /** What the transaction does to the revision set of the IPv4 table. */
   readonly revision: { readonly remove: readonly number[]; readonly add: number };
+  /** Otherwise the transaction is Overtaken: what `generation` told. */
+  readonly generation?: number;
 }
 
 /** A transaction on our tables, by whomever. */
@@ -51,6 +61,11 @@ export interface Monitor {
 export interface NftExecutor {
   /** `failed`: nothing has changed, unless it is OutcomeUnknown. */
   run(transaction: Transaction): Promise<void>;
+  /**
+   * The number of the latest transaction in this network namespace, by whomever. Undefined: nobody else can change our tables. Absent: it
+   * cannot be told.
+   */
+  generation?(): Promise<number | undefined>;
   /** Removes both tables, whatever is in them, if they are there. */
   removeTables(): Promise<void>;
   /**

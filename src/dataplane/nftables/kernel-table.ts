@@ -7,7 +7,7 @@ import { DataplaneError } from '../dataplane.ts';
 import { divideFound, nothingFound, wantedBy, type Wanted } from './adoption.ts';
 import { Difference, SharedElements } from './diff.ts';
 import { ElementList } from './element-list.ts';
-import { OutcomeUnknown, type NftExecutor } from './executor.ts';
+import { OutcomeUnknown, Overtaken, type NftExecutor } from './executor.ts';
 import { families } from './layout.ts';
 import { elementsPerTransaction } from './limits.ts';
 import type { Skeleton } from './skeleton.ts';
@@ -77,6 +77,36 @@ export class KernelTable {
 
   /** Reads the kernel and brings it to exactly `targets`: an intact table is changed element by element, another one replaced. */
   async synchronise(skeletonOf: (family: Family) => Skeleton, targets: ReadonlyMap<string, Target>): Promise<CommitResult> {
+    const previous = this.#present;
+    const result = await this.#synchroniseBy(skeletonOf, targets);
+    // What the frontends were before the table was read again is what their flows were made with.
+    const committed = [...previous].flatMap(([owner, target]) => {
+      const before = frontendOf(target);
+      return before === undefined || result.refused.has(owner) ? [] : [{ before, after: frontendOf(targets.get(owner)) }];
+    });
+    return { ...result, committed };
+  }
+
+  /**
+   * Where another program changed nftables after the reading had begun, what was read may not be what is there: then once more. Not
+   * for ever, as the kernel tells of any table: what somebody changes in ours is heard of in any case.
+   */
+  async #synchroniseBy(skeletonOf: (family: Family) => Skeleton, targets: ReadonlyMap<string, Target>): Promise<CommitResult> {
+    const generation = await this.#executor.generation?.();
+    try {
+      return await this.#synchroniseOnce(skeletonOf, targets, generation);
+    } catch (error) {
+      if (!(error instanceof Overtaken)) throw error;
+      this.#log.info({}, 'another program changed nftables meanwhile: the tables are read again');
+      return await this.#synchroniseOnce(skeletonOf, targets, undefined);
+    }
+  }
+
+  async #synchroniseOnce(
+    skeletonOf: (family: Family) => Skeleton,
+    targets: ReadonlyMap<string, Target>,
+    generation: number | undefined,
+  ): Promise<CommitResult> {
     const found: ElementList[] = [];
     const creation: Skeleton[] = [];
     const revisions: number[] = [];
@@ -100,7 +130,6 @@ export class KernelTable {
     }
     this.#adopted ??= existed;
     const { shared, owned, rest } = found.length === 0 ? nothingFound(targets) : await divideFound(found, await want(), targets, turn);
-    const previous = this.#present;
     this.#present = new Map(targets);
     for (const [owner, elements] of owned) this.#present.set(owner, { elements });
     this.#present.set(adoptedOwner, { elements: rest });
@@ -109,13 +138,7 @@ export class KernelTable {
     const changes: Change[] = [{ owner: adoptedOwner, target: undefined }];
     for (const owner of owned.keys()) changes.push({ owner, target: targets.get(owner) });
     // Traffic that an older table forwards is not to notice that it is replaced: all of it at once.
-    const result = await this.#commit(changes, creation, replaces ? Number.POSITIVE_INFINITY : elementsPerTransaction);
-    // What the frontends were before the table was read again is what their flows were made with.
-    const committed = [...previous].flatMap(([owner, target]) => {
-      const before = frontendOf(target);
-      return before === undefined || result.refused.has(owner) ? [] : [{ before, after: frontendOf(targets.get(owner)) }];
-    });
-    return { ...result, committed };
+    return await this.#commit(changes, creation, replaces ? Number.POSITIVE_INFINITY : elementsPerTransaction, generation);
   }
 
   /** Changes some owners; undefined: it is gone. */
@@ -137,15 +160,16 @@ export class KernelTable {
 
   /**
    * `creation`: tables to make before, in the same transaction as the first changes. `bound`: elements after which a transaction
-   * ends; one owner's are always in one.
+   * ends; one owner's are always in one. `generation`: of the first of them.
    */
-  async #commit(changes: readonly Change[], creation: readonly Skeleton[], bound: number): Promise<CommitResult> {
+  async #commit(changes: readonly Change[], creation: readonly Skeleton[], bound: number, generation?: number): Promise<CommitResult> {
     const run = new Run();
     for (let start = 0; start < changes.length;) {
       const { difference, part } = await this.#difference(changes, start, bound);
       const create = start === 0 ? creation : [];
+      const guard = start === 0 ? generation : undefined;
       start += part.length;
-      if (await this.#attempt(part, difference, create, run)) continue;
+      if (await this.#attempt(part, difference, create, run, guard)) continue;
       await this.#transaction(create, new Difference(this.#shared));
       if (create.length > 0) run.transactions++;
       await this.#bisect(part, run);
@@ -172,13 +196,20 @@ export class KernelTable {
   }
 
   /** One transaction; false: the kernel refuses it, and nothing has changed. */
-  async #attempt(changes: readonly Change[], difference: Difference, creation: readonly Skeleton[], run: Run): Promise<boolean> {
+  async #attempt(
+    changes: readonly Change[],
+    difference: Difference,
+    creation: readonly Skeleton[],
+    run: Run,
+    generation?: number,
+  ): Promise<boolean> {
     const { deletes, adds, laterDeletes } = difference;
     if (creation.length + deletes.size + adds.size > 0) {
       try {
-        await this.#transaction(creation, difference);
+        await this.#transaction(creation, difference, generation);
       } catch (error) {
-        if (!(error instanceof DataplaneError) || error.code !== 'failed' || error instanceof OutcomeUnknown) throw error;
+        const isRefusal = error instanceof DataplaneError && error.code === 'failed';
+        if (!isRefusal || error instanceof OutcomeUnknown || error instanceof Overtaken) throw error;
         run.error = error.message;
         return false;
       }
@@ -234,13 +265,18 @@ export class KernelTable {
   }
 
   /** One transaction with a revision of its own. Creating the IPv4 table empties the revision set. */
-  async #transaction(create: readonly Skeleton[], { deletes, adds }: Pick<Difference, 'deletes' | 'adds'>): Promise<void> {
+  async #transaction(
+    create: readonly Skeleton[],
+    { deletes, adds }: Pick<Difference, 'deletes' | 'adds'>,
+    generation?: number,
+  ): Promise<void> {
     const add = (Math.max(0, ...this.#revisions) % 0x7fff_ffff) + 1;
     assert(!this.#revisions.includes(add));
     const remove = create.some(({ family }) => family === 4) ? [] : this.#revisions;
     this.#expected.add(add);
     try {
-      await this.#executor.run({ create, deletes, adds, revision: { remove, add } });
+      const guard = generation === undefined ? {} : { generation };
+      await this.#executor.run({ create, deletes, adds, revision: { remove, add }, ...guard });
     } catch (error) {
       this.#expected.delete(add);
       throw error;

@@ -7,7 +7,7 @@ import type { Skeleton } from './skeleton.ts';
 
 /** What `nft -j list table` says of one of our tables. */
 export interface TableListing {
-  /** Every chain with its number of rules and every set is as the skeleton has it. */
+  /** Every chain with its number of rules and every set is as the skeleton has it; by netlink also every rule, policy and verdict. */
   readonly intact: boolean;
   /** The churning elements; empty unless intact. */
   readonly elements: ElementList;

@@ -293,6 +293,8 @@ export class NftablesDataplane implements Dataplane {
       this.#refused.set(key, error);
     }
     for (const { before, after } of result.committed) {
+      const isHandedOver = before !== undefined && after === undefined && this.#node?.elsewhere?.includes(before.scope) === true;
+      if (isHandedOver) continue;
       if (this.#staleFlows.length >= maximumConntrackQueue) this.#flowsUnknown = true;
       else this.#staleFlows.push(...staleFlows(before, after, this.#node?.nodePortAddresses ?? []));
     }
@@ -346,7 +348,7 @@ export class NftablesDataplane implements Dataplane {
 
   /** Events of one foreign transaction, and those of a quarrel, make one repair. */
   #scheduleRepair(what: string, delay: number): void {
-    if (this.#closed || this.#cancelRepair !== undefined) return;
+    if (this.#closed || this.#cleared || this.#cancelRepair !== undefined) return;
     const { clock, log } = this.#ports;
     const wait = Math.max(delay, this.#repairedAt + repairInterval - clock.now());
     this.#cancelRepair = clock.after(wait, () => {
@@ -361,7 +363,7 @@ export class NftablesDataplane implements Dataplane {
   }
 
   async #repair(what: string): Promise<void> {
-    if (this.#closed) return;
+    if (this.#closed || this.#cleared) return;
     this.#repairedAt = this.#ports.clock.now();
     const result = await this.#synchronise();
     if (result.transactions === 0) return;

@@ -20,7 +20,7 @@ export interface DirectReturnFacts {
   /** Filters of other programs for forwarded packets. */
   readonly filters: readonly HostFilter[];
   /** Why the kernel cannot; absent: it can. */
-  readonly lacks: { readonly l2?: string; readonly vxlan?: string };
+  readonly lacks: Readonly<Partial<Record<PassingWay, string>>>;
   /** nf_conntrack_tcp_loose. */
   readonly picksUp: boolean;
 }
@@ -52,7 +52,7 @@ export function directReturnPreflight(mode: DirectReturnMode, facts: DirectRetur
   if (mode !== 'vxlan') for (const name of strict) reasons.push(reason('DirectReturnStrictSource', { interface: name }));
   const filtered = facts.filters.filter(dropsUntracked).map(({ family, table, chain }) => `${chain} of table ${family} ${table}`);
   for (const chain of filtered) reasons.push(reason('DirectReturnFiltered', { chain }));
-  for (const way of ['l2', 'vxlan'] as const) {
+  for (const way of passingWays) {
     const error = facts.lacks[way];
     if (error !== undefined && wants(way)) reasons.push(reason('DirectReturnUnsupported', { mode: way, error }));
   }
@@ -62,7 +62,7 @@ export function directReturnPreflight(mode: DirectReturnMode, facts: DirectRetur
   if (!facts.picksUp) reasons.push(reason('DirectReturnNoPickUp', {}));
   const can: Readonly<Record<PassingWay, boolean>> = {
     l2: onLink && facts.lacks.l2 === undefined,
-    route: onLink && filtered.length === 0,
+    route: onLink && filtered.length === 0 && facts.lacks.route === undefined,
     vxlan: tunnel && filtered.length === 0,
   };
   return {

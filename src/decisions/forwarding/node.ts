@@ -1,22 +1,28 @@
 import type { Family } from '../../net/address.ts';
-import type { NodeForwarding } from '../../net/frontend.ts';
+import type { FrontendScope, NodeForwarding } from '../../net/frontend.ts';
 import { comparePrefixes, formatPrefix, hostPrefix, type Prefix } from '../../net/prefix.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import { directReturnNode } from '../direct-return/passing.ts';
+import { isInScope } from './scope.ts';
+
+const frontendScopes: readonly FrontendScope[] = ['internal', 'external'];
 
 /** What a node's forwarding needs to know beside the Services. Without a Node object and without nodePortAddresses it takes no NodePort traffic. */
 export function nodeForwarding(snapshot: Snapshot, nodeName: string): NodeForwarding {
-  const { services, podCIDRs, podInterfaces, masqueradeAll, nodePortAddresses, masqueradeBit } = snapshot.config;
+  const { services, podCIDRs, podInterfaces, masqueradeAll, localhostNodePorts, nodePortAddresses, masqueradeBit } = snapshot.config;
   const configured = podCIDRs.length > 0 || podInterfaces.length > 0;
   const direct = directReturnNode(snapshot, nodeName);
+  const elsewhere = frontendScopes.filter((scope) => !isInScope(services, { scope }));
   return {
     nodePortAddresses: sortedSet(nodePortAddresses.length > 0 ? nodePortAddresses : primaryAddresses(snapshot, nodeName)),
     podPrefixes: sortedSet(configured ? podCIDRs : [...snapshot.nodes.values()].flatMap((node) => node.podCIDRs)),
     ...(podInterfaces.length === 0 ? {} : { podInterfaces: [...new Set(podInterfaces)].toSorted() }),
     ...(masqueradeAll ? { masqueradeAll } : {}),
+    ...(localhostNodePorts ? { localhostNodePorts } : {}),
     // Whoever forwards ClusterIPs answers for those that no Service has.
     servicePrefixes: services === 'all' ? serviceRanges(snapshot) : [],
     masqueradeBit,
+    ...(elsewhere.length === 0 ? {} : { elsewhere }),
     ...(direct === undefined ? {} : { directReturn: direct }),
   };
 }

@@ -93,7 +93,7 @@ interface PortListener {
 interface Backends {
   readonly cluster: readonly Backend[];
   readonly local: readonly Backend[];
-  /** Serving and in neither list, of protocols whose flows the kernel does not know the end of. */
+  /** Serving and in neither list, of protocols whose flows the kernel is told to forget. */
   readonly retained: readonly Backend[];
   /** For frontends with consistent hashing, which is the same on every node. Absent: none, or no backend. */
   readonly hashed?: HashedBackends;
@@ -143,7 +143,8 @@ function backendsByFamily(
       const targets = targetsOf(snapshot, service, port, family);
       const { cluster, everywhere, local } = chooseEndpoints(targets, place);
       const retainedBeside = (chosen: ReadonlySet<Target>): Backend[] => {
-        const serving = port.protocol === 'TCP' ? [] : targets.filter((target) => (target.ready || target.serving) && !chosen.has(target));
+        const forgets = port.protocol !== 'TCP' || service.resetOnRemoval === true;
+        const serving = !forgets ? [] : targets.filter((target) => (target.ready || target.serving) && !chosen.has(target));
         return toBackends(serving, place);
       };
       const backends = {
@@ -204,6 +205,7 @@ function frontend(
     localBackends: policy === 'Local' ? choice.local : [],
     ...(hashed === undefined ? affinityOf(service, port) : {}),
     ...(retained.length === 0 ? {} : { retained }),
+    ...(service.resetOnRemoval === true && port.protocol === 'TCP' ? { resetRemoved: true as const } : {}),
     ...(sourceRanges === undefined ? {} : { sourceRanges }),
   };
 }

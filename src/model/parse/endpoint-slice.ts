@@ -25,6 +25,9 @@ export function readEndpointSlice(fields: Fields, options: ParseOptions): Read<E
   return { object: { kind: 'EndpointSlice', metadata, ...owned, family, ports, endpoints, ...readWeight(fields, metadata.annotations) } };
 }
 
+/** There are hundreds of thousands of endpoints, most without hints: one empty list for all. */
+const none: readonly string[] = [];
+
 /** A mistake must not take the endpoints away: the weight is left out. */
 function readWeight(fields: Fields, annotations: Labels): Pick<EndpointSlice, 'weight'> {
   const written = annotations[weightAnnotation] ?? '';
@@ -59,7 +62,10 @@ function readEndpoint(item: Fields, family: Family): Endpoint | undefined {
   const nodeName = item.text('nodeName') ?? '';
   const zone = item.text('zone') ?? '';
   const hints = item.object('hints');
-  const named = (name: string): string[] => hints.objects(name, 16).flatMap((hint) => hint.text('name') ?? []);
+  const named = (name: string): readonly string[] => {
+    const names = hints.objects(name, 16).flatMap((hint) => hint.text('name') ?? []);
+    return names.length === 0 ? none : names;
+  };
   const hintZones = named('forZones');
   const hintNodes = named('forNodes');
   if (address === undefined) return undefined;

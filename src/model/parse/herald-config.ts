@@ -21,6 +21,7 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
   const config = {
     podCIDRs: spec.parsedList('podCIDRs', limits.cidrs, parsePrefix),
     podInterfaces: spec.parsedList('podInterfaces', limits.podInterfaces, parseInterfacePattern),
+    localhostNodePorts: spec.boolean('localhostNodePorts') ?? defaultConfig.localhostNodePorts,
     icmpEcho: spec.boolean('icmpEcho') ?? defaultConfig.icmpEcho,
     masqueradeAll: spec.boolean('masqueradeAll') ?? defaultConfig.masqueradeAll,
     serviceCIDRs: spec.parsedList('serviceCIDRs', limits.cidrs, parsePrefix),

@@ -44,6 +44,7 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
   const ingress = readIngress(fields.object('status').object('loadBalancer'));
   if (metadata === undefined) return {};
   const directReturn = readSwitch(fields, metadata.annotations, annotations.directReturn);
+  const resetOnRemoval = readSwitch(fields, metadata.annotations, annotations.resetOnRemoval);
   const icmpEcho = readSwitch(fields, metadata.annotations, annotations.icmpEcho);
   const proxy = metadata.labels[labels.serviceProxyName];
   return {
@@ -66,6 +67,7 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
       ...balancing,
       ...(directReturn === undefined ? {} : { directReturn }),
       ...(icmpEcho === undefined ? {} : { icmpEcho }),
+      ...(resetOnRemoval === undefined ? {} : { resetOnRemoval }),
       ...loadBalancer,
       healthCheckNodePort,
       ...(proxy === undefined ? {} : { serviceProxyName: proxy }),

@@ -39,13 +39,15 @@ export const directReturnReasons = {
     fix: (d) => `let packets with "ct state untracked" through ${d.chain}, or use directReturnMode: l2`,
   }),
   DirectReturnUnsupported: entry({
-    brief: 'The kernel lacks what a mode of direct server return needs',
+    brief: 'The node lacks what a mode of direct server return needs',
     says: (d: { readonly mode: string; readonly error: string }) =>
       `mode ${d.mode} of direct server return is not possible on this node: ${d.error}`,
     fix: (d) =>
-      d.mode === 'vxlan'
-        ? 'run on the node: modprobe vxlan; free the UDP port 4789 or use another mode'
-        : 'load the modules nf_tables_netdev (nft_fwd_netdev) and run the agent with NET_ADMIN and the netlink driver; or use directReturnMode: route',
+      ({
+        l2: 'load the kernel modules nf_tables and nft_fwd_netdev, and install the command nft; or use another mode',
+        route: 'install iproute2 (the commands ip and bridge)',
+        vxlan: 'run on the node: modprobe vxlan; install iproute2 (the commands ip and bridge); or use another mode',
+      })[d.mode] ?? 'use another mode',
   }),
   DirectReturnNoPickUp: entry({
     brief: 'Connections that change their node are not picked up',

@@ -13,6 +13,19 @@ export const hostReasons = {
     says: (d: { readonly address: string; readonly why: string }) => `/healthz is not served at ${d.address}: ${d.why}`,
     fix: () => 'stop kube-proxy where it still runs; or give another --healthz-bind-address, or none',
   }),
+  LocalhostNodePortNotServed: entry({
+    brief: 'A NodePort is not served on localhost',
+    says: (d: { readonly port: number; readonly family: string; readonly why: string }) =>
+      `NodePort ${d.port} is not served on the ${d.family} loopback address: ${d.why}`,
+    fix: (d) => `free the port (ss -ltnp "sport = :${d.port}" tells who has it), or set localhostNodePorts: false in HeraldConfig`,
+  }),
+  NodePortListener: entry({
+    brief: 'A program of the node listens on a NodePort',
+    says: (d: { readonly port: number; readonly protocol: string; readonly address: string; readonly service: string }) =>
+      `a program of the node listens on ${d.protocol} port ${d.port} at ${d.address}, but what comes there goes to Service ${d.service}, whose NodePort it is`,
+    fix: (d) =>
+      `let the program listen elsewhere (ss -ln${d.protocol === 'TCP' ? 't' : 'u'}p "sport = :${d.port}" tells who it is), or give the Service another NodePort`,
+  }),
   KernelSettingWrong: entry({
     brief: 'A setting of the kernel is wrong for forwarding',
     says: (d: {

@@ -21,8 +21,9 @@ export function decodeDocuments(text: string, isJson: boolean): DecodedDocument[
   if (isJson) {
     try {
       const raw: unknown = JSON.parse(text);
-      // Positions are needed only when something is wrong, and JSON.parse is much faster.
-      return [{ raw, errors: [], locate: (path) => decodeYaml(text)[0]?.locate(path) ?? { line: 1, column: 1 } }];
+      // JSON.parse is much faster, and knows no positions: whoever wants some has the YAML parser read it, once.
+      let decoded: DecodedDocument | undefined;
+      return [{ raw, errors: [], locate: (path) => (decoded ??= decodeYaml(text)[0])?.locate(path) ?? { line: 1, column: 1 } }];
     } catch {
       // Every JSON text is YAML, and the YAML parser knows where it broke.
     }

@@ -1,4 +1,4 @@
-import type { KubeError } from '../../kube/error.ts';
+import type { KubeError, KubeErrorCode } from '../../kube/error.ts';
 import type { RawObject } from '../../kube/raw-object.ts';
 import type { ReflectorSink } from '../../kube/reflector.ts';
 import { parseObject, type FieldProblem } from '../../model/parse.ts';
@@ -76,10 +76,7 @@ export class Collection implements ReflectorSink {
   }
 
   trouble(error: KubeError | undefined): void {
-    this.#trouble =
-      error === undefined
-        ? undefined
-        : { severity: 'error', object: this.#kind, message: `cannot be read: ${error.message}`, fix: error.fix };
+    this.#trouble = error === undefined ? undefined : problemOf(error, this.#kind);
     this.#events.problemsChanged();
   }
 
@@ -105,4 +102,21 @@ export class Collection implements ReflectorSink {
   #located(severity: SourceProblem['severity'], key: string, { field, message, fix }: FieldProblem): SourceProblem {
     return { severity, object: `${this.#kind}/${key}`, field, message, fix };
   }
+}
+
+/** What concerns all kinds alike is one problem, said once. */
+const ofTheServer: ReadonlySet<KubeErrorCode> = new Set<KubeErrorCode>([
+  'unreachable',
+  'untrusted',
+  'credentials',
+  'unauthorized',
+  'busy',
+  'failing',
+  'stalled',
+]);
+
+function problemOf({ code, message, fix }: KubeError, kind: Kind): SourceProblem {
+  const problem = { severity: 'error', fix } as const;
+  if (ofTheServer.has(code)) return { ...problem, message: `the API server cannot be read: ${message}` };
+  return { ...problem, object: kind, message: `cannot be read: ${message}` };
 }

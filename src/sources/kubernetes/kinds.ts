@@ -38,5 +38,7 @@ const common: readonly WatchedKind[] = [
 
 export const kindsOfAgent = common;
 
-/** The controller reads what agents report; agents do not read each other's reports. */
-export const kindsOfController: readonly WatchedKind[] = [...common, ours('NodeState', 'nodestates')];
+/** What agents report. The controller reads it; agents do only while they need to know what other nodes can do. */
+export const reports = ours('NodeState', 'nodestates');
+
+export const kindsOfController: readonly WatchedKind[] = [...common, reports];

@@ -1,11 +1,12 @@
 import { Reflector, type ReflectorComponents } from '../../kube/reflector.ts';
 import { clusterConfig } from '../../model/default-config.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
 import type { Change, Kind, Snapshot } from '../../model/snapshot.ts';
 import { Store } from '../../model/store.ts';
-import type { Source, SourceProblem } from '../source.ts';
+import { problemText, type Source, type SourceProblem } from '../source.ts';
 import { Subscribers } from '../subscribers.ts';
 import { Collection, type CollectionEvents } from './collection.ts';
-import { kindsOfAgent, kindsOfController } from './kinds.ts';
+import { kindsOfAgent, kindsOfController, reports } from './kinds.ts';
 import { limits } from './limits.ts';
 import { PeerSecrets } from './peer-secrets.ts';
 
@@ -25,12 +26,14 @@ export class KubernetesSource implements Source {
   readonly #store = new Store(clusterConfig);
   readonly #changes = new Subscribers<readonly Change[]>();
   readonly #problemListeners = new Subscribers<readonly SourceProblem[]>();
-  readonly #collections: readonly Collection[];
+  readonly #collections: Collection[];
   readonly #reflectors: readonly Reflector[];
   readonly #secrets: PeerSecrets;
   readonly #stop = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
   #complete = false;
+  /** Begins to read what other agents report, if that is still to begin. */
+  #readReports: (() => Promise<void>) | undefined;
 
   constructor(components: ReflectorComponents, { node }: KubernetesSourceOptions = {}) {
     const events: CollectionEvents = {
@@ -40,6 +43,13 @@ export class KubernetesSource implements Source {
     const kinds = node === undefined ? kindsOfController : kindsOfAgent;
     this.#collections = kinds.map((kind) => new Collection(kind, this.#store, events));
     this.#reflectors = kinds.map(({ resource }, index) => new Reflector(resource, this.#collections[index] as Collection, components));
+    if (node !== undefined) {
+      this.#readReports = () => {
+        const collection = new Collection(reports, this.#store, events);
+        this.#collections.push(collection);
+        return new Reflector(reports.resource, collection, components).run(this.#stop.signal);
+      };
+    }
     this.#secrets = new PeerSecrets(this.#store, node, events, components);
   }
 
@@ -75,7 +85,8 @@ export class KubernetesSource implements Source {
 
   problems(): readonly SourceProblem[] {
     const all = [...this.#collections.flatMap((collection) => collection.problems()), ...this.#secrets.problems()];
-    return all.slice(0, limits.problems);
+    const once = new Map(all.map((problem) => [problemText(problem), problem]));
+    return [...once.values()].slice(0, limits.problems);
   }
 
   async close(): Promise<void> {
@@ -95,6 +106,17 @@ export class KubernetesSource implements Source {
 
   #changed(changes: readonly Change[]): void {
     if (this.#complete && changes.some(({ kind }) => naming.has(kind))) this.#secrets.follow();
+    if (this.#readReports !== undefined && changes.some((change) => this.#needsReports(change))) {
+      const reading = this.#readReports();
+      this.#readReports = undefined;
+      this.#running = Promise.allSettled([this.#running, reading.finally(() => undefined)]);
+    }
     this.#changes.tell(changes);
+  }
+
+  /** Direct server return is decided by what all nodes report. Each report is written twice a minute: nobody reads them without need. */
+  #needsReports({ kind, key }: Change): boolean {
+    if (kind === 'HeraldConfig') return this.#store.config.directReturn;
+    return kind === 'Service' && this.#store.services.get(key as ServiceKey)?.directReturn === true;
   }
 }

@@ -63,10 +63,15 @@ export class KubernetesRecords {
   async writeService(key: ServiceKey, status: RecordedServiceStatus): Promise<void> {
     const text = JSON.stringify(status, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
     // Somebody may have written over it since.
-    const there = sameContent(this.#components.snapshot.services.get(key)?.ingress, status.ingress);
-    if (there && this.#written.get(key) === text) return;
+    const decided = this.#components.snapshot.services.get(key);
+    if (sameContent(decided?.ingress, status.ingress) && this.#written.get(key) === text) return;
     this.#written.set(key, '');
-    if (await this.#patchStatus(servicePath(key), (service, now) => statusPatch(service, status, now))) this.#written.set(key, text);
+    const found = await this.#patchStatus(servicePath(key), (service, now) => {
+      // What was decided for a Service is not for another one that has its name by now: that will be heard of.
+      if (service.metadata['uid'] !== decided?.metadata.uid) throw new KubeError('conflict', `another Service ${key} is there by now`);
+      return statusPatch(service, status, now);
+    });
+    if (found) this.#written.set(key, text);
     else this.#written.delete(key);
   }
 

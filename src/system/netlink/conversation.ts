@@ -102,18 +102,27 @@ export class NetlinkConversation {
       this.#sequence += requests.length;
       const writer = new MessageWriter();
       for (const [index, request] of requests.entries()) writeRequest(writer, request, messageFlags.ack, first + index);
-      await this.#socket.send(writer.bytes());
       const payloads = requests.map((): Uint8Array[] => []);
       const errors = requests.map((): number | undefined => undefined);
-      const turn = new Turn(this.#clock);
-      for (let datagram = this.#socket.receive(); datagram !== undefined; datagram = this.#socket.receive()) {
-        for (const message of readMessages(datagram)) {
-          const index = message.sequence - first;
-          if (message.type === messageTypes.error) errors[index] = readAcknowledgement(message).errno;
-          else payloads[index]?.push(message.payload);
+      // There may be many thousand answers: they are read here while the kernel makes others in a thread.
+      let sent = false;
+      const sending = this.#socket.send(writer.bytes()).finally(() => (sent = true));
+      const reading = async (): Promise<void> => {
+        const turn = new Turn(this.#clock);
+        for (let last = false; !last;) {
+          last = sent;
+          for (let datagram = this.#socket.receive(); datagram !== undefined; datagram = this.#socket.receive()) {
+            for (const message of readMessages(datagram)) {
+              const index = message.sequence - first;
+              if (message.type === messageTypes.error) errors[index] = readAcknowledgement(message).errno;
+              else payloads[index]?.push(message.payload);
+            }
+            if (turn.isOver) await turn.end();
+          }
+          if (!last) await turn.end();
         }
-        if (turn.isOver) await turn.end();
-      }
+      };
+      await Promise.all([sending, reading()]);
       return payloads.map((each, index) => {
         const errno = errors[index];
         if (errno === undefined) throw new NetlinkError('no answer from the kernel', ENODATA);

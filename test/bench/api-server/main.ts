@@ -12,7 +12,7 @@ import { KubeClient } from '../../../src/kube/client.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { KubernetesCluster } from '../../conformance/cluster.ts';
 
-const modes = ['herald', 'informer'];
+const modes = ['herald, streamed', 'herald, in pages', 'informer'];
 const rounds = 5;
 const atOnce = 16;
 const counts = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [5000, 10_000];

@@ -6,11 +6,16 @@ import process from 'node:process';
 const [mode = ''] = process.argv.slice(2);
 const { server, certificateAuthority, token } = JSON.parse(await text(process.stdin)) as Record<string, string>;
 
-const readers: Readonly<Record<string, () => Promise<() => Promise<number>>>> = { herald, informer };
+const readers: Readonly<Record<string, () => Promise<() => Promise<number>>>> = {
+  'herald, streamed': () => herald(true),
+  'herald, in pages': () => herald(false),
+  informer,
+};
 
 /** Herald as an agent reads: every kind, parsed into the model. */
-async function herald(): Promise<() => Promise<number>> {
+async function herald(streamed: boolean): Promise<() => Promise<number>> {
   const { KubeClient } = await import('../../../src/kube/client.ts');
+  const { answerError } = await import('../../../src/kube/error.ts');
   const { KubernetesSource } = await import('../../../src/sources/kubernetes/kubernetes-source.ts');
   const { systemClock } = await import('../../../src/system/clock.ts');
   const { silentLog } = await import('../../../src/system/log.ts');
@@ -18,6 +23,12 @@ async function herald(): Promise<() => Promise<number>> {
   const credentials = { ca: certificateAuthority ?? '', authorization: `Bearer ${token}` };
   const connection = { server: new URL(server ?? ''), credentials: async () => credentials, expired: () => undefined };
   const client = new KubeClient(connection, { clock: systemClock });
+  const stream = client.stream.bind(client);
+  client.stream = async (path, query, signal) => {
+    // As a server without WatchList answers.
+    if (!streamed && query['sendInitialEvents'] === true) throw answerError(422, '');
+    return stream(path, query, signal);
+  };
   const source = new KubernetesSource({ client, clock: systemClock, random: systemRandom, log: silentLog }, { node: 'node1' });
   return async () => {
     await source.start();

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { endedWithUs, foreground } from '../../conformance/foreground.ts';
 import { namespaceOf } from '../../lab/dataplane/one-node.ts';
 import { inNamespace } from '../../lab/namespace.ts';
+import type { ApiObject } from '../../kube-fixture/object.ts';
 import { until } from '../../lab/until.ts';
 import { residentMemory } from '../bgp/process-figures.ts';
 import { nodeObject, serviceObject, sliceObject } from './services.ts';
@@ -18,18 +19,17 @@ export interface AgentMemory {
   readonly atRest: number;
 }
 
-const filesOf = 200;
+const filesOf = 400;
 const restMilliseconds = 240_000;
 
 /** `herald agent --source DIR` over Services with ten endpoints each. */
 export async function measureAgent(services: number): Promise<AgentMemory> {
   const directory = mkdtempSync(join(tmpdir(), 'herald-bench-'));
   const items = Array.from({ length: services }, (_, index) => [serviceObject(index), sliceObject(index, 0, 10)]).flat();
-  writeFileSync(join(directory, 'node.json'), JSON.stringify(nodeObject));
-  for (let file = 0; file * filesOf < items.length; file++) {
-    const list = { apiVersion: 'v1', kind: 'List', items: items.slice(file * filesOf, (file + 1) * filesOf) };
-    writeFileSync(join(directory, `services-${file}.json`), JSON.stringify(list));
-  }
+  const write = (name: string, objects: readonly ApiObject[]): void =>
+    writeFileSync(join(directory, `${name}.yaml`), objects.map((object) => JSON.stringify(object)).join('\n---\n'));
+  write('node', [nodeObject]);
+  for (let file = 0; file * filesOf < items.length; file++) write(`services-${file}`, items.slice(file * filesOf, (file + 1) * filesOf));
   const herald = join(import.meta.dirname, '../../../bin/herald');
   const command = [herald, 'agent', '--node', 'node1', '--source', directory, '--kernel-settings', 'report'];
   const agent = foreground(inNamespace(namespaceOf('node'), endedWithUs(command)), join(directory, 'agent.log'));

@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { quantile } from '../bgp/statistics.ts';
@@ -20,21 +20,9 @@ export async function connectTimes(address: string, port: number, count: number)
   return { median: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), perSecond: (sorted.length / sum) * 1e6 };
 }
 
-/** Asks until it is answered by this machine. */
-export interface Question {
-  /** It has asked for the first time. */
-  readonly asked: Promise<void>;
-  /** The time of day of the answer, in milliseconds. */
-  readonly answered: Promise<number>;
-}
-
-export function askUntil(address: string, port: number, machine: string): Question {
-  const child = spawn('ip', words('until', address, port, machine), { stdio: ['ignore', 'pipe', 'inherit'] });
-  let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  const asked = new Promise<void>((resolve) => child.stdout.once('data', () => resolve()));
-  return { asked, answered: ended.then(() => Number(output.split('\n')[1])) };
+/** Resolves when a connection to there is answered by this machine. */
+export async function answered(address: string, port: number, machine: string): Promise<void> {
+  await inClient('until', address, port, machine);
 }
 
 async function inClient(mode: string, address: string, port: number, argument: string): Promise<string> {

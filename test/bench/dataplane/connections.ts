@@ -1,64 +1,53 @@
-import { connectTimes, type ConnectTimes } from './client.ts';
-import { namespaceOf } from '../../lab/dataplane/one-node.ts';
-import { HeraldNode } from './herald-node.ts';
-import { KubeProxyNode } from './kube-proxy-node.ts';
-import { clusterAddress, externalAddress, target } from './services.ts';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+import type { Connections, Forwarder } from './stand.ts';
 
-/** How long it takes to connect with so many Services on the node between client and pod. */
-export interface Connections {
-  /** Undefined: no rules at all. */
-  readonly by: 'Herald' | 'kube-proxy' | undefined;
+/** One round of connections through one of the stands. */
+export interface ConnectionRound extends Connections {
+  readonly by: Forwarder;
   readonly services: number;
-  /** To the pod's own address, past all Services. */
-  readonly pod: ConnectTimes;
-  readonly clusterIP?: ConnectTimes;
-  readonly external?: ConnectTimes;
 }
 
-const perRun = 3_000;
-
-export async function connectionsWithout(): Promise<Connections> {
-  return { by: undefined, services: 0, pod: await connectTimes(target.pod, target.port, perRun) };
-}
-
-export async function connectionsByHerald(services: number): Promise<Connections> {
-  const herald = new HeraldNode('netlink', namespaceOf('node'));
-  herald.putServices(0, services);
-  await herald.load(herald.decideAll());
-  try {
-    return { by: 'Herald', services, ...(await both()) };
-  } finally {
-    await herald.dataplane.cleanup();
-  }
-}
-
-/** Beside the connections: the load, one change, and the memory of kube-proxy. */
-export interface KubeProxyFigures {
+/** A stand in a process of its own, so that several are there at once and take turns. */
+export class Stand {
+  readonly by: Forwarder;
   readonly services: number;
-  /** From the first object that the API server has to an answer through the last. */
-  readonly load: number;
-  /** From an EndpointSlice that the API server has to an answer by the new endpoint: median. */
-  readonly change: number;
-  readonly memory: number;
-  readonly connections: Connections;
-}
+  readonly #child: ChildProcess;
+  readonly #lines: AsyncIterator<string>;
 
-export async function measureKubeProxy(services: number): Promise<KubeProxyFigures> {
-  const node = await KubeProxyNode.start();
-  try {
-    const load = await node.load(services);
-    const connections: Connections = { by: 'kube-proxy', services, ...(await both()) };
-    const change = await node.change();
-    return { services, load, change, memory: node.memory(), connections };
-  } finally {
-    await node.stop();
+  private constructor(by: Forwarder, services: number) {
+    this.by = by;
+    this.services = services;
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'stand.ts'), by, String(services)], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    this.#child = child;
+    const lines: Interface = createInterface({ input: child.stdout });
+    this.#lines = lines[Symbol.asyncIterator]();
   }
-}
 
-async function both(): Promise<Omit<Connections, 'by' | 'services'>> {
-  return {
-    pod: await connectTimes(target.pod, target.port, perRun),
-    clusterIP: await connectTimes(clusterAddress(0), 80, perRun),
-    external: await connectTimes(externalAddress, 80, perRun),
-  };
+  static async start(by: Forwarder, services: number): Promise<Stand> {
+    const stand = new Stand(by, services);
+    await stand.#read();
+    return stand;
+  }
+
+  async connect(): Promise<ConnectionRound> {
+    this.#child.stdin?.write('connect\n');
+    return { by: this.by, services: this.services, ...((await this.#read()) as Connections) };
+  }
+
+  async stop(): Promise<void> {
+    const closed = once(this.#child, 'close');
+    this.#child.stdin?.end();
+    await closed;
+  }
+
+  async #read(): Promise<unknown> {
+    const { value, done } = await this.#lines.next();
+    if (done === true) throw new Error(`the stand of ${this.by} with ${this.services} Services has ended`);
+    return JSON.parse(value);
+  }
 }

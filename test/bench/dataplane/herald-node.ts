@@ -21,7 +21,8 @@ export class HeraldNode {
   /** Milliseconds of the latest transaction, from its elements to the kernel's answer. */
   transaction = 0;
 
-  constructor(executor: ExecutorName, namespace: string, store = new Store()) {
+  /** `namespace`: another one than this process's. */
+  constructor(executor: ExecutorName, namespace: string | undefined, store = new Store()) {
     this.store = store;
     this.dataplane = new NftablesDataplane(this.#ports(executor, namespace));
     this.put(nodeObject);
@@ -64,12 +65,12 @@ export class HeraldNode {
     if (quarantined.size > 0) throw new Error([...quarantined.values()][0]?.error);
   }
 
-  #ports(executor: ExecutorName, namespace: string): NftablesPorts {
-    const where = namespaceNamed(namespace);
+  #ports(executor: ExecutorName, namespace: string | undefined): NftablesPorts {
+    const where = namespace === undefined ? {} : { namespace: namespaceNamed(namespace) };
     const ports =
       executor === 'netlink'
-        ? machinePorts(systemClock, silentLog, { own: false, namespace: where })
-        : commandPorts(systemClock, silentLog, where.commandPrefix);
+        ? machinePorts(systemClock, silentLog, { own: false, ...where })
+        : commandPorts(systemClock, silentLog, where.namespace?.commandPrefix);
     return { ...ports, executor: this.#timed(ports.executor) };
   }
 

@@ -7,6 +7,7 @@ import { startKubeProxy, type KubeProxy } from '../../kube-fixture/kube-proxy.ts
 import type { ApiObject } from '../../kube-fixture/object.ts';
 import { median } from '../bgp/statistics.ts';
 import { Generation } from './generation.ts';
+import { sharePriority } from './priority.ts';
 
 /** What kube-proxy (nftables mode) needs for so many Services; milliseconds and megabytes. */
 export interface KubeProxyFigures {
@@ -60,6 +61,7 @@ export async function measureKubeProxy({ services, changes, minSyncPeriod = '1ms
         logging: { vmodule: [{ filePattern: 'proxier', verbosity: 2 }] },
       },
     });
+    sharePriority(proxy.process.pid);
     const load = (await loaded(proxy, generation, namespace, services)) - start;
     const times: number[] = [];
     for (let round = 1; round <= changes; round++) {
@@ -179,9 +181,4 @@ function slice(index: number, version = 0): ApiObject {
       };
     }),
   };
-}
-
-if (process.argv[1] === import.meta.filename) {
-  const [services = '1000', changes = '10'] = process.argv.slice(2);
-  console.log(JSON.stringify(await measureKubeProxy({ services: Number(services), changes: Number(changes) })));
 }

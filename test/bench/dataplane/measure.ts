@@ -33,7 +33,7 @@ export interface Latency {
   readonly p99: number;
 }
 
-const [executor = 'netlink', namespace = '', count = '1000', changes = '100'] = process.argv.slice(2);
+const [executor = 'netlink', count = '1000', changes = '100'] = process.argv.slice(2);
 const name = executor as ExecutorName;
 const services = Number(count);
 
@@ -78,7 +78,7 @@ function slab(): number {
 
 const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-const herald = new HeraldNode(name, namespace);
+const herald = new HeraldNode(name, undefined);
 herald.putServices(0, services);
 await pause(200);
 const slabBefore = slab();
@@ -111,7 +111,7 @@ const remove = await latency((round) => {
   return apply(added(round));
 });
 await herald.dataplane.close();
-const successor = new HeraldNode(name, namespace, herald.store);
+const successor = new HeraldNode(name, undefined, herald.store);
 const again = successor.decideAll();
 const adopt = await timed(() => successor.load(again));
 await successor.dataplane.close();

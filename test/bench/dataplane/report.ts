@@ -2,13 +2,14 @@ import { cpus, loadavg, release } from 'node:os';
 import { median } from '../bgp/statistics.ts';
 import type { AgentMemory } from './agent-memory.ts';
 import type { ConnectTimes } from './client.ts';
-import type { Connections, KubeProxyFigures } from './connections.ts';
+import type { ConnectionRound } from './connections.ts';
+import type { KubeProxyFigures } from './kube-proxy.ts';
 import type { Figures } from './measure.ts';
 
 export interface Results {
   readonly rounds: number;
   readonly loads: readonly Figures[];
-  readonly connections: readonly Connections[];
+  readonly connections: readonly ConnectionRound[];
   readonly kubeProxy: readonly KubeProxyFigures[];
   readonly agent: AgentMemory | undefined;
 }
@@ -19,9 +20,9 @@ export function report(results: Results): string {
     `${new Date().toISOString().slice(0, 10)}. ${cpus().length} processors ${cpus()[0]?.model ?? ''}, Linux ${release()}, Node.js ${process.versions.node}.`,
     `Load average at the end: ${load.join(', ')}. ${results.rounds} ${results.rounds === 1 ? 'round' : 'rounds'}; minimum / median.`,
     '',
-    ...loadTable(results.loads),
+    ...(results.loads.length === 0 ? [] : loadTable(results.loads)),
     ...(results.kubeProxy.length === 0 ? [] : ['', ...kubeProxyTable(results.kubeProxy)]),
-    ...(results.connections.length === 0 ? [] : ['', ...connectionTable(results)]),
+    ...(results.connections.length === 0 ? [] : ['', ...connectionTable(results.connections)]),
     ...(results.agent === undefined ? [] : ['', agentLine(results.agent)]),
     '',
   ].join('\n');
@@ -56,30 +57,53 @@ function loadTable(all: readonly Figures[]): string[] {
 function kubeProxyTable(all: readonly KubeProxyFigures[]): string[] {
   const rows = groups(all, ({ services }) => `${services}`).map((runs) => {
     const both = (figure: (run: KubeProxyFigures) => number): string => minimumAndMedian(runs.map(figure), 0);
-    return row([`${runs[0]?.services}`, both(({ load }) => load), both(({ change }) => change), both(({ memory }) => memory)]);
+    const [first] = runs;
+    return row([
+      `${first?.services}`,
+      `${first?.endpoints}`,
+      both(({ load }) => load),
+      both(({ change }) => change),
+      both(({ memory }) => memory),
+      both(({ peakMemory }) => peakMemory),
+    ]);
   });
-  return ['| Services | kube-proxy: load, ms | change one endpoint, ms | memory, MB |', '|---:|---:|---:|---:|', ...rows];
+  return [
+    '| Services | endpoints | kube-proxy: load, ms | change, ms | memory, MB | peak, MB |',
+    '|---:|---:|---:|---:|---:|---:|',
+    ...rows,
+  ];
 }
 
-function connectionTable({ connections, kubeProxy }: Results): string[] {
-  const all = [...connections, ...kubeProxy.map((each) => each.connections)];
+/** Of the rounds the median, and of those with one Service how many times as much. */
+function connectionTable(all: readonly ConnectionRound[]): string[] {
+  const middle = (runs: readonly ConnectionRound[], of: (run: ConnectionRound) => number | undefined): number =>
+    median(runs.flatMap((run) => of(run) ?? []));
+  const one = all.filter(({ by, services }) => by === 'Herald' && services === 1);
   const rows = groups(all, ({ by, services }) => `${by} ${services}`).map((runs) => {
-    const cell = (times: (run: Connections) => ConnectTimes | undefined): string => {
-      const known = runs.flatMap((run) => times(run) ?? []);
-      if (known.length === 0) return '';
-      const of = (figure: (each: ConnectTimes) => number): string => median(known.map(figure)).toFixed(0);
-      return `${of((each) => each.median)} / ${of(({ p99 }) => p99)} (${of(({ perSecond }) => perSecond)})`;
+    const cell = (times: (run: ConnectionRound) => ConnectTimes | undefined): string => {
+      if (runs.every((run) => times(run) === undefined)) return '';
+      const mine = middle(runs, (run) => times(run)?.median);
+      const ratio = mine / middle(one, (run) => times(run)?.median);
+      const p99 = middle(runs, (run) => times(run)?.p99);
+      const perSecond = middle(runs, (run) => times(run)?.perSecond);
+      return `${mine.toFixed(1)} (${ratio.toFixed(2)}) / ${p99.toFixed(0)} / ${perSecond.toFixed(0)}`;
     };
     const [first] = runs;
     return row([
-      first?.by ?? 'no rules',
-      first?.by === undefined ? '' : `${first.services}`,
+      first?.by === 'nobody' ? 'no rules' : `${first?.by}`,
+      first?.by === 'nobody' ? '' : `${first?.services}`,
       cell(({ pod }) => pod),
       cell(({ clusterIP }) => clusterIP),
       cell(({ external }) => external),
     ]);
   });
-  return ['| by | Services | to the pod, µs | ClusterIP, µs | load balancer address, µs |', '|---|---:|---:|---:|---:|', ...rows];
+  return [
+    'Connections, one after the other: median in µs (of that with one Service) / 99th percentile / in a second.',
+    '',
+    '| by | Services | to the pod | ClusterIP | load balancer address |',
+    '|---|---:|---:|---:|---:|',
+    ...rows,
+  ];
 }
 
 function agentLine({ services, endpoints, started, atRest }: AgentMemory): string {

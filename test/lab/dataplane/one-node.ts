@@ -25,6 +25,8 @@ export const clientAddress = (family: Family): string => (family === 4 ? '10.99.
 /** The client has it too; tests block it. */
 export const blockedAddress = (family: Family): string => (family === 4 ? '10.99.0.6' : 'fd99::6');
 
+/** Before the links are made: they take `default` then. */
+export const withoutDuplicateDetection = 'sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0';
 const peer = fileURLToPath(new URL('peer.mjs', import.meta.url));
 const run = promisify(execFile);
 
@@ -55,7 +57,8 @@ export class OneNode {
   static async start(): Promise<OneNode> {
     removeNamespaces();
     for (const machine of machines) ip('netns', 'add', namespaceOf(machine));
-    for (const machine of machines) inside(machine, 'ip link set lo up');
+    // While the link-local address of a link is tentative, nobody is asked for there, and the first packets that are forwarded are lost.
+    for (const machine of machines) inside(machine, 'ip link set lo up', withoutDuplicateDetection);
     ip('link', 'add', 'outside', 'netns', namespaceOf('node'), 'type', 'veth', 'peer', 'name', 'eth0', 'netns', namespaceOf('client'));
     inside('node', 'sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1');
     // Tests count refusals; how many ICMP errors a host sends in a second is not their subject.

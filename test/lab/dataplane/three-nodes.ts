@@ -11,6 +11,7 @@ import type { Protocol } from '../../../src/net/frontend.ts';
 import { prefix } from '../../../src/net/prefix.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';
+import { withoutDuplicateDetection } from './one-node.ts';
 
 /**
  * A client, three nodes and a machine with all the pods on one link, each in a network namespace `hd-PID-...`. The client's routes
@@ -59,6 +60,7 @@ export class ThreeNodes {
   static async start(): Promise<ThreeNodes> {
     removeNamespaces();
     for (const machine of machines) execFileSync('ip', ['netns', 'add', namespaceOf(machine)]);
+    for (const machine of machines) inside(machine, withoutDuplicateDetection);
     inside('link', 'ip link add bridge type bridge', 'ip link set bridge up');
     for (const [machine, host] of Object.entries(hosts) as [Exclude<Machine, 'link'>, number][]) {
       inside('link', `ip link add ${machine} type veth peer name eth0 netns ${namespaceOf(machine)}`);

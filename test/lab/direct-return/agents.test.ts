@@ -100,10 +100,14 @@ describe.each<[Layout, string]>([
     agents.set(n, agent);
     let text = '';
     agent.stdout.on('data', (data) => (text += String(data)));
-    await until(`the agent of node ${n} has started`, (note) => {
-      note(text.slice(-1_000));
-      return text.includes('agent started');
-    });
+    await until(
+      `the agent of node ${n} has started`,
+      (note) => {
+        note(text.slice(-1_000));
+        return text.includes('agent started');
+      },
+      60_000,
+    );
   }
 
   async function endAgent(n: number): Promise<void> {
@@ -124,11 +128,15 @@ describe.each<[Layout, string]>([
   };
   const direct = (family: Family): string[] => nodes.map((n) => `pod${n} ${clientAddress(family)}`);
   const untilSeen = async (what: string, family: Family, expected: readonly string[]): Promise<void> => {
-    await until(what, async (note) => {
-      const now = await pairs(family);
-      note(now.join('; '));
-      return now.join() === expected.join();
-    });
+    await until(
+      what,
+      async (note) => {
+        const now = await pairs(family);
+        note(now.join('; '));
+        return now.join() === expected.join();
+      },
+      60_000,
+    );
   };
 
   test.each(families)('IPv%i: pods see the client, whichever node it comes to', async (family) => {
@@ -168,7 +176,9 @@ describe.each<[Layout, string]>([
     lab.send(1);
     const node1 = formatAddress(address(nodeAddress(layout, 4, 1)));
     await untilSeen('node 1 translates for node 2', 4, [`pod1 ${clientAddress(4)}`, `pod2 ${node1}`, `pod3 ${clientAddress(4)}`]);
-    const { stdout } = await run([program, 'explain', 'service', 'default/web', '--source', directory]);
+    const { stdout } = await run([program, 'explain', 'service', 'default/web', '--source', directory], { timeoutMs: 60_000 });
+    expect(stdout).toContain('direct server return: passes packets on by');
+    expect(stdout).toMatch(/receives by nothing/);
     expect(stdout).toContain('host: the reverse-path filter of');
     expect(stdout).toContain('packets for node "node2" are not passed on but translated');
   });

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
+import { withoutDuplicateDetection } from '../dataplane/one-node.ts';
 import { inNamespace } from '../namespace.ts';
 import { run, type CommandOptions, type CommandResult } from '../command.ts';
 import { until } from '../until.ts';
@@ -54,6 +55,7 @@ export class TwoNodes {
     for (const place of places) {
       await run(['ip', 'netns', 'add', namespaceOf(place)]);
       await lab.exec(place, ['ip', 'link', 'set', 'lo', 'up']);
+      await lab.exec(place, withoutDuplicateDetection.split(' '));
     }
     for (const [index, node] of (['node1', 'node2'] as const).entries()) {
       const subnet = index + 1;

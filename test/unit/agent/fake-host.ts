@@ -1,4 +1,6 @@
+import type { UnservedPort } from '../../../src/dataplane/localhost/node-ports.ts';
 import type { HostFilter } from '../../../src/net/host-filter.ts';
+import type { ListeningSocket } from '../../../src/system/listening-sockets.ts';
 import type { Host, HostInterface } from '../../../src/system/host.ts';
 
 const well: Readonly<Record<string, string>> = {
@@ -26,6 +28,7 @@ export class FakeHost implements Host {
   list: HostInterface[] = [{ name: 'eth0', address: '10.0.0.1', length: 24 }];
   advertised: string[] = [];
   filters: readonly HostFilter[] = [];
+  unserved: readonly UnservedPort[] = [];
 
   uptime = 3_600_000;
 
@@ -35,6 +38,12 @@ export class FakeHost implements Host {
 
   interfaces(): readonly HostInterface[] {
     return this.list;
+  }
+
+  sockets: readonly ListeningSocket[] = [];
+
+  async listening(): Promise<readonly ListeningSocket[]> {
+    return this.sockets;
   }
 
   cores(): number {

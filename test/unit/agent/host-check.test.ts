@@ -132,6 +132,26 @@ describe('the families that a node may have to forward', () => {
   });
 });
 
+test('a program of the node on a NodePort is reported with the Service that has the port, until it is gone', async () => {
+  const bed = await started(({ host, source }) => {
+    source.put(service({ name: 'np', clusterIPs: ['10.96.0.9'], type: 'NodePort', ports: ['80@30080'] }));
+    host.sockets = [
+      { protocol: 'TCP', address: '0.0.0.0', port: 30_080 },
+      { protocol: 'TCP', address: '0.0.0.0', port: 30_081 },
+    ];
+  });
+  expect(reported(bed)).toEqual([['NodePortListener', { protocol: 'TCP', port: 30_080, address: '0.0.0.0', service: 'default/np' }]]);
+  bed.host.sockets = [];
+  await bed.advance(limits.hostCheckMilliseconds);
+  await bed.advance(limits.reportPauseMilliseconds);
+  expect(reported(bed)).toEqual([]);
+});
+
+test('a NodePort that is not served on localhost is reported', async () => {
+  const bed = await started(({ host }) => (host.unserved = [{ family: 6, port: 30_080, why: 'the port is in use' }]));
+  expect(reported(bed)).toEqual([['LocalhostNodePortNotServed', { port: 30_080, family: 'IPv6', why: 'the port is in use' }]]);
+});
+
 describe('filters of other programs', () => {
   const dropping: HostFilter = {
     hook: 'forward',

@@ -89,6 +89,7 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
     host,
     foreign,
     hostFilters: async () => host.filters,
+    unservedLocalhost: () => host.unserved,
     clock,
     random: () => 1,
     log: silentLog,

@@ -1,7 +1,11 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { KubeClient } from '../../../src/kube/client.ts';
 import { atServer, type Connection, type Credentials } from '../../../src/kube/connection.ts';
 import { connectionError } from '../../../src/kube/error.ts';
+import { InCluster } from '../../../src/kube/in-cluster.ts';
 import { limits } from '../../../src/kube/limits.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { FakeApiServer, refuse } from './fake-api-server.ts';
@@ -94,6 +98,23 @@ test('no API server where one is looked for', async () => {
   elsewhere.close();
 });
 
+test('the ClusterIP of the API server where nobody makes it work', async () => {
+  const pod = new InCluster(new URL('https://127.0.0.1:1'), { clock, folder: await serviceAccount() });
+  const inPod = new KubeClient(pod, { clock });
+  await expect(inPod.get('/version')).rejects.toMatchObject({ code: 'unreachable', fix: expect.stringContaining('--apiserver') });
+  inPod.close();
+  const told = new KubeClient(atServer(pod, new URL('https://127.0.0.1:1')), { clock });
+  await expect(told.get('/version')).rejects.toMatchObject({ code: 'unreachable', fix: '' });
+  told.close();
+});
+
+async function serviceAccount(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'herald-account-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  for (const file of ['ca.crt', 'token']) await writeFile(join(folder, file), '');
+  return folder;
+}
+
 test('a server that does not speak TLS', async () => {
   const secure = new KubeClient(connection(new URL(server.url.href.replace('http:', 'https:'))), { clock });
   await expect(secure.get('/version')).rejects.toMatchObject({ code: 'untrusted', fix: 'check the port of the server' });
@@ -107,6 +128,6 @@ test.each([
   ['EHOSTUNREACH', 'unreachable', 'no route'],
   ['ESOMETHING', 'unreachable', 'ESOMETHING'],
 ])('%s in words', (code, kind, says) => {
-  const error = connectionError(Object.assign(new Error('x'), { code }), 'api.example:6443');
+  const error = connectionError(Object.assign(new Error('x'), { code }), { server: new URL('https://api.example:6443') });
   expect(error).toMatchObject({ code: kind, message: expect.stringContaining(says) });
 });

@@ -33,6 +33,8 @@ export class FakeApiServer {
   readonly absent = new Set<string>();
   /** Requests of paths that are here are answered 403. */
   readonly forbidden = new Set<string>();
+  /** Every request is answered 503. */
+  refuseAll = false;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #objects = new Map<string, Map<string, FakeObject>>();
@@ -159,6 +161,7 @@ export class FakeApiServer {
     this.authorizations.push(request.headers.authorization);
     const fault = this.#faults.shift();
     if (fault !== undefined) return fault(response, searchParams, request);
+    if (this.refuseAll) return refuse(response, 503, 'shutting down');
     if (this.absent.has(pathname)) return refuse(response, 404, 'the server could not find the requested resource');
     if (this.forbidden.has(pathname)) return refuse(response, 403, `${pathname} is forbidden`);
     if (initial && !this.streamsLists)

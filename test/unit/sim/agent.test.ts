@@ -6,8 +6,9 @@ import { routesByPeer } from '../../../src/decisions/announcement/merge-routes.t
 import { peersOfNode } from '../../../src/decisions/announcement/peers.ts';
 import { frontendsOfAddress } from '../../../src/decisions/forwarding/address-frontends.ts';
 import { decideForwarding } from '../../../src/decisions/forwarding/plan.ts';
+import { hasBackends } from '../../../src/decisions/forwarding/scope.ts';
 import type { HeraldObject } from '../../../src/model/snapshot.ts';
-import { formatAddress } from '../../../src/net/address.ts';
+import { address, formatAddress } from '../../../src/net/address.ts';
 import { frontendKey, type Frontend } from '../../../src/net/frontend.ts';
 import { formatPrefix, prefix, prefixContains } from '../../../src/net/prefix.ts';
 import { sleep } from '../../../src/system/clock.ts';
@@ -113,6 +114,7 @@ class World {
   readonly dice: Dice;
   readonly bed: Testbed;
   readonly routers: Routers;
+  #foreignSeen = false;
 
   constructor(seed: number) {
     this.dice = new Dice(seed);
@@ -152,7 +154,11 @@ class World {
     if (kind < 76) return this.#put(randomPeer(dice, dice.of(['tor1', 'tor2', 'tor6'])));
     if (kind < 78) return this.#remove(peer({ name: dice.of(['tor1', 'tor2', 'tor6']) }));
     if (kind < 80) return this.#put(randomNode(dice));
-    if (kind < 81) return this.#put(config({ drainSeconds: dice.of([0, 3, 10]) }));
+    if (kind < 82) {
+      const services = dice.of(['all', 'all', 'external', 'none'] as const);
+      return `${this.#put(config({ drainSeconds: dice.of([0, 3, 10]), services }))} ${services}`;
+    }
+    if (kind < 85) return this.#changeForeign();
     if (kind < 88) {
       const frontend = `${dice.of(addresses)} ${dice.of(['TCP 80', 'TCP 443', 'UDP 53'])}`;
       if (!dataplane.refused.delete(frontend)) dataplane.refused.add(frontend);
@@ -173,9 +179,33 @@ class World {
     return 'nothing';
   }
 
-  /** No route leads to a node that does not forward it. */
+  /** Another program that forwards as well, as far as it can be seen: frontends come and go, and now and then all of them. */
+  #changeForeign(): string {
+    const { dice } = this;
+    const { foreign } = this.bed;
+    const frontend = `${dice.of([...addresses, ...Array.from({ length: 8 }, (_, i) => `10.96.0.${i + 1}`)])} ${dice.of(['TCP 80', 'TCP 443', 'UDP 53'])}`;
+    if (dice.chance(0.05)) {
+      foreign.vanish();
+      return 'the other program has gone';
+    }
+    this.#foreignSeen = true;
+    if (!foreign.view.seen || dice.chance(0.05)) {
+      foreign.appear(...addresses.flatMap((address) => [`${address} TCP 80`, `${address} UDP 53`]));
+      return 'the other program has come';
+    }
+    if (foreign.has(frontend)) foreign.remove(frontend);
+    else foreign.add(frontend);
+    return `the other program has, or has no more, ${frontend}`;
+  }
+
+  /** No route leads to a node where neither the kernel has the frontend of Herald, nor another program is known to have it, or may have. */
   unbacked(): string[] {
-    const committed = [...this.bed.dataplane.kernel.values()].map(({ frontend }) => frontend.match);
+    if (!this.#foreignSeen && this.bed.source.snapshot.config.services !== 'all') return [];
+    const foreign = [...this.bed.foreign.frontends].map((key) => {
+      const [at = '', protocol, port] = key.split(' ');
+      return { kind: 'address' as const, address: address(at), protocol, port };
+    });
+    const committed = [...[...this.bed.dataplane.kernel.values()].map(({ frontend }) => frontend.match), ...foreign];
     return Object.values(peerAddresses).flatMap((at) =>
       [...(this.routers.table(at)?.keys() ?? [])]
         .filter((route) => !committed.some((match) => match.kind === 'address' && prefixContains(prefix(route), match.address)))
@@ -197,16 +227,22 @@ class World {
 
   /** What is, and what the decisions say from scratch. */
   comparison(): { readonly actual: unknown; readonly expected: unknown } {
-    const { source, dataplane } = this.bed;
+    const { source, dataplane, foreign } = this.bed;
     const forwarding = new Map<string, readonly Frontend[]>();
     const announcements = [...source.snapshot.services].map(([key, service]) => {
-      const decided = decideForwarding(source.snapshot, service, 'n1').forwarding ?? { frontends: [] };
+      const { forwarding: decided = { frontends: [] }, elsewhere } = decideForwarding(source.snapshot, service, 'n1');
       if (decided.frontends.length > 0) forwarding.set(key, decided.frontends);
       const { addresses } = decideAnnouncement(source.snapshot, service, 'n1');
       // The barrier: an address of which another Service has a frontend is not announced.
       const owns = (frontend: string): boolean => dataplane.kernel.get(frontend)?.service === key;
       const passes = (frontends: readonly string[]): boolean => frontends.length > 0 && frontends.every(owns);
-      return { addresses: addresses.filter(({ address }) => passes(frontendsOfAddress(decided, address))) };
+      const left = { frontends: elsewhere.filter(hasBackends) };
+      const isElsewhere = (frontend: string): boolean => foreign.has(frontend) || !this.#foreignSeen;
+      return {
+        addresses: addresses.filter(
+          ({ address }) => passes(frontendsOfAddress(decided, address)) || frontendsOfAddress(left, address).some(isElsewhere),
+        ),
+      };
     });
     const routes = routesByPeer(announcements);
     const sessions = peersOfNode(source.snapshot, 'n1').flatMap(({ peer, result }) => {
@@ -231,6 +267,7 @@ class World {
         stale: [...dataplane.kernel]
           .filter(([, { service, frontend }]) => !forwarding.get(service)?.some((wanted) => same(wanted, frontend)))
           .map(([key]) => key),
+        cleared: dataplane.cleared,
         unreachable: dataplane.unreachable.toSorted(),
         differing: [...new Set((this.bed.states.at(-1)?.differing ?? []).map(({ reason }) => reason.code))].filter(
           (code) => code === 'FrontendQuarantined' || code === 'DataPlaneFailed',
@@ -241,6 +278,7 @@ class World {
         forwarding: sorted([...forwarding]),
         kernel: [...new Set(wantedKeys)].toSorted(),
         stale: [],
+        cleared: source.snapshot.config.services === 'none',
         unreachable: [...new Set(aggregates.map(({ prefix }) => formatPrefix(prefix)))].toSorted(),
         differing: [],
       },

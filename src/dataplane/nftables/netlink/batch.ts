@@ -3,7 +3,7 @@ import { listAttributes } from '../../../system/netlink/attributes.ts';
 import { messageFlags, messageHeaderBytes } from '../../../system/netlink/message.ts';
 import { MessageWriter } from '../../../system/netlink/message-writer.ts';
 import { tableFamily } from '../layout.ts';
-import { elementListAttributes, messages, protocolFamily, subsystem } from './constants.ts';
+import { batchAttributes, elementListAttributes, messages, protocolFamily, subsystem } from './constants.ts';
 import { writeAttributes, type Attributes } from './expressions.ts';
 
 /** struct nfgenmsg: family, version, and for a batch its subsystem in network byte order. */
@@ -24,7 +24,8 @@ export class Batch {
   readonly #starts: number[] = [];
   readonly #about: ((entry: number | undefined) => string)[] = [];
 
-  constructor(firstSequence: number) {
+  /** `generation`: the kernel refuses all of it (ERESTART) where that is not the number of the latest transaction. */
+  constructor(firstSequence: number, generation?: number) {
     this.#firstSequence = firstSequence;
     this.#message(
       messages.batchBegin,
@@ -32,7 +33,9 @@ export class Batch {
       0,
       subsystem,
       () => 'the transaction',
-      () => {},
+      (writer) => {
+        if (generation !== undefined) writer.numberAttribute(batchAttributes.generation, generation);
+      },
     );
   }
 

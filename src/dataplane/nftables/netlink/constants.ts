@@ -63,6 +63,8 @@ export const elementListAttributes = { table: 1, set: 2, elements: 3, setId: 4 }
 export const elementAttributes = { key: 1, data: 2, flags: 3, keyEnd: 10 } as const;
 export const elementFlags = { intervalEnd: 1 } as const;
 export const dataAttributes = { value: 1, verdict: 2 } as const;
+/** NFNL_BATCH_GENID. */
+export const batchAttributes = { generation: 1 } as const;
 export const generationAttributes = { number: 1 } as const;
 export const verdictAttributes = { code: 1, chain: 2 } as const;
 export const expressionAttributes = { name: 1, data: 2 } as const;

@@ -34,10 +34,10 @@ export class Conversation {
   }
 
   /** Undefined: the kernel has done all of it. Otherwise nothing has changed, unless it rejects with AnswerLost: then nobody knows. */
-  async transact(fill: (batch: Batch) => void | Promise<void>): Promise<Refusal | undefined> {
+  async transact(fill: (batch: Batch) => void | Promise<void>, generation?: number): Promise<Refusal | undefined> {
     let made: { readonly batch: Batch; readonly last: number } | undefined;
     const answers = await this.#conversation.exchange(async (sequence) => {
-      const batch = new Batch(sequence);
+      const batch = new Batch(sequence, generation);
       await fill(batch);
       const { datagram, last, next } = batch.end();
       made = { batch, last };

@@ -3,7 +3,7 @@ import { AnswerLost, MalformedNetlink, NetlinkError } from '../../../system/netl
 import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../../system/netlink/socket.ts';
 import { DataplaneError } from '../../dataplane.ts';
 import type { ElementList } from '../element-list.ts';
-import { OutcomeUnknown, type Monitor, type MonitorEvents, type NftExecutor, type Transaction } from '../executor.ts';
+import { OutcomeUnknown, Overtaken, type Monitor, type MonitorEvents, type NftExecutor, type Transaction } from '../executor.ts';
 import { families, revisionSet, tableName } from '../layout.ts';
 import { attemptPause, maximumAttempts, maximumBatchBytes, maximumHeardElements } from '../limits.ts';
 import type { TableListing } from '../listing.ts';
@@ -57,6 +57,8 @@ class NetlinkExecutor implements NftExecutor {
   #listener: Listener | undefined;
   /** Of the tables that are made. */
   #flags: number;
+  /** A table is there that did not become ours. */
+  #unclaimed = false;
 
   constructor(socket: NetlinkSocket, options: NetlinkOptions, clock: Clock, own: boolean) {
     this.#socket = socket;
@@ -67,19 +69,26 @@ class NetlinkExecutor implements NftExecutor {
   }
 
   async run(transaction: Transaction): Promise<void> {
-    const { deletes, adds, revision } = transaction;
+    const { deletes, adds, revision, generation } = transaction;
     const turn = new Turn(this.#clock);
-    const work = (): Promise<Refusal | undefined> => this.#transact((batch) => writeTransaction(batch, transaction, this.#flags, turn));
+    const work = (): Promise<Refusal | undefined> =>
+      this.#transact((batch) => writeTransaction(batch, transaction, this.#flags, turn), generation);
     const refusal =
       this.#listener === undefined || deletes.size + adds.size <= maximumHeardElements
         ? await work()
         : await unheard(this.#listener, () => this.#conversation.generation(), revision.add, work);
     if (refusal === undefined) return;
+    if (generation !== undefined && refusal.error.code === 'ERESTART') throw new Overtaken(refusal.text, { cause: refusal.error });
     const lacksOwnership = refusal.error.code === 'ENOTSUP' || refusal.error.code === 'EINVAL';
     if (this.#flags === 0 || !lacksOwnership || !transaction.create.some(({ family }) => refusal.text.startsWith(tableText(family))))
       throw dataplaneErrorOf(refusal);
     this.#flags = 0;
     await this.run(transaction);
+  }
+
+  async generation(): Promise<number | undefined> {
+    if (this.#flags !== 0 && !this.#unclaimed) return undefined;
+    return await this.#attempts(() => this.#conversation.generation());
   }
 
   async removeTables(): Promise<void> {
@@ -92,7 +101,11 @@ class NetlinkExecutor implements NftExecutor {
     if (listing === undefined || this.#flags === 0) return listing;
     const refusal = await this.#transact((batch) => writeTable(batch, skeleton.family, this.#flags));
     // Not supported: a kernel without ownership, or a table that was made without.
-    if (refusal === undefined || refusal.error.code === 'ENOTSUP' || refusal.error.code === 'EINVAL') return listing;
+    if (refusal === undefined) return listing;
+    if (refusal.error.code === 'ENOTSUP' || refusal.error.code === 'EINVAL') {
+      this.#unclaimed = true;
+      return listing;
+    }
     if (refusal.error.code === 'EPERM')
       throw new DataplaneError('permission', `${tableText(skeleton.family)} belongs to another process, or CAP_NET_ADMIN is missing`);
     throw dataplaneErrorOf(refusal);
@@ -108,9 +121,10 @@ class NetlinkExecutor implements NftExecutor {
     this.#socket.close();
   }
 
-  #transact(fill: (batch: Batch) => void | Promise<void>): Promise<Refusal | undefined> {
+  #transact(fill: (batch: Batch) => void | Promise<void>, generation?: number): Promise<Refusal | undefined> {
     return this.#attempts(async () => {
-      const refusal = await this.#conversation.transact(fill);
+      const refusal = await this.#conversation.transact(fill, generation);
+      if (generation !== undefined && refusal?.error.code === 'ERESTART') return refusal;
       if (refusal !== undefined && passing.has(refusal.error.code)) throw refusal.error;
       return refusal;
     });
@@ -133,7 +147,10 @@ class NetlinkExecutor implements NftExecutor {
 async function writeTransaction(batch: Batch, transaction: Transaction, flags: number, turn: Turn): Promise<void> {
   const { create, deletes, adds, revision } = transaction;
   let id = 0;
-  for (const skeleton of create) writeSkeleton(batch, skeleton, flags, () => ++id);
+  for (const skeleton of create) {
+    writeSkeleton(batch, skeleton, flags, () => ++id);
+    if (turn.isOver) await turn.end();
+  }
   await writeElements(batch, 'delete', deletes, turn);
   await writeElements(batch, 'add', adds, turn);
   writeRevisions(batch, messages.delElement, revision.remove);

@@ -20,9 +20,10 @@ interface Literal {
   readonly backends?: readonly string[];
   readonly local?: readonly string[];
   readonly retained?: readonly string[];
+  readonly reset?: true;
 }
 
-function frontend({ at, port = 80, protocol = 'UDP', backends = [], local = [], retained = [] }: Literal): Frontend {
+function frontend({ at, port = 80, protocol = 'UDP', backends = [], local = [], retained = [], reset }: Literal): Frontend {
   return {
     match: at === 'node' ? { kind: 'nodePort', family: 4, protocol, port } : { kind: 'address', address: address(at), protocol, port },
     scope: 'external',
@@ -30,6 +31,7 @@ function frontend({ at, port = 80, protocol = 'UDP', backends = [], local = [], 
     backends: backends.map(backend),
     localBackends: local.map(backend),
     ...(retained.length === 0 ? {} : { retained: retained.map(backend) }),
+    ...(reset === undefined ? {} : { resetRemoved: reset }),
   };
 }
 
@@ -87,6 +89,30 @@ describe('the flows of a frontend that changes', () => {
       web({ protocol: 'SCTP', backends: two }),
       web({ protocol: 'SCTP', backends: two.slice(1) }),
       ['SCTP 172.30.0.1:80 10.1.0.1:8080'],
+    ],
+    [
+      'TCP that is to be reset',
+      web({ protocol: 'TCP', backends: two, reset: true }),
+      web({ protocol: 'TCP', backends: two.slice(1), reset: true }),
+      ['TCP 172.30.0.1:80 10.1.0.1:8080'],
+    ],
+    [
+      'the whole Service, of TCP that is to be reset',
+      web({ protocol: 'TCP', backends: two.slice(1), reset: true }),
+      undefined,
+      ['TCP 172.30.0.1:80 10.1.0.2:8080'],
+    ],
+    [
+      'TCP that is to be reset, where the backend serves on',
+      web({ protocol: 'TCP', backends: two, reset: true }),
+      web({ protocol: 'TCP', backends: two.slice(1), retained: two.slice(0, 1), reset: true }),
+      [],
+    ],
+    [
+      'TCP that was to be reset',
+      web({ protocol: 'TCP', backends: two, reset: true }),
+      web({ protocol: 'TCP', backends: two.slice(1) }),
+      [],
     ],
     ['TCP stays', web({ protocol: 'TCP', backends: two }), web({ protocol: 'TCP' }), []],
     [

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
 import { DirectReturn } from '../../../../src/dataplane/direct-return/direct-return.ts';
 import { markOf, preferences, tunnelNextHop } from '../../../../src/dataplane/direct-return/identity.ts';
 import { pathCheckInterval } from '../../../../src/dataplane/direct-return/limits.ts';
@@ -265,4 +266,10 @@ test('a tunnel that the kernel does not make is told', async () => {
     vxlan: expect.stringContaining('herald-vx6') as string,
   });
   expect([...paths.items.values()].map(({ family }) => family)).toEqual([4]);
+});
+
+test('without a look at the routes there are none', async () => {
+  const { direct, paths } = setup();
+  paths.list = () => Promise.reject(new DataplaneError('unavailable', 'cannot run ip'));
+  expect(await direct.probe([], [])).toEqual({ route: 'cannot run ip' });
 });

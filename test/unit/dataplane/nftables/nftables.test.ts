@@ -409,6 +409,33 @@ describe('the watch', () => {
     expect(kernel.contents()).toEqual(before);
   });
 
+  test('cleared, the tables are gone and nobody brings them back, until they are wanted again', async () => {
+    const { kernel, clock, dataplane, repairs } = await started();
+    const before = kernel.contents();
+    await dataplane.clear();
+    expect(kernel.tables.size).toBe(0);
+    const { length } = kernel.transactions;
+    kernel.foreign(() => undefined, 'delete table ip herald');
+    await settleRepair(clock);
+    await dataplane.clear();
+    expect({ repairs, transactions: kernel.transactions.length }).toEqual({ repairs: [], transactions: length });
+    await dataplane.replace(node, new Map());
+    expect(kernel.tables.size).toBe(2);
+    expect(kernel.contents().length).toBeLessThan(before.length);
+    // It watches again.
+    kernel.foreign((tables) => tables.clear(), 'delete table ip herald');
+    await settleRepair(clock);
+    expect(repairs).toEqual(['delete table ip herald']);
+  });
+
+  test('tables of an earlier run are cleared', async () => {
+    const { kernel } = await started();
+    const { dataplane } = setup(kernel);
+    await dataplane.clear();
+    expect(kernel.tables.size).toBe(0);
+    await dataplane.close();
+  });
+
   test('a foreign element is removed and the rest left as it is', async () => {
     const { kernel, clock, repairs } = await started();
     kernel.foreign(
@@ -507,6 +534,18 @@ describe('flows of UDP', () => {
     expect(await step(undefined)).toEqual(['172.30.0.1:53 10.244.0.3:8080']);
     expect(await step(service(frontend('172.30.0.1', 53, [1])))).toEqual(['172.30.0.1:53 172.30.0.1:*']);
     expect(await step(undefined)).toEqual([]);
+  });
+
+  test.each<[readonly ('internal' | 'external')[], string[]]>([
+    [['internal'], []],
+    [['external'], ['172.30.0.1:53 10.244.0.1:8080']],
+  ])('stay with a frontend that is handed over to another program: %j', async (elsewhere, forgotten) => {
+    const { dataplane, deleted } = setup();
+    await dataplane.replace(node, new Map([['dns', udp([1])]]));
+    await dataplane.setNode({ ...node, elsewhere });
+    await dataplane.apply(new Map([['dns', undefined]]));
+    await settle();
+    expect(texts(deleted)).toEqual(forgotten);
   });
 
   test('that an agent finds when it starts are compared with its frontends', async () => {

@@ -62,6 +62,7 @@ describe('what a node can do for direct server return: receives / passes / why n
     ['a filter that drops', 'auto', { filters: [filter] }, good, 'link,vxlan / l2 / Filtered'],
     ['a filter that drops behind a router', 'auto', { filters: [filter] }, router, 'vxlan /  / Filtered'],
     ['no netdev tables', 'auto', { lacks: { l2: 'no such thing' } }, good, 'link,vxlan / route,vxlan / Unsupported'],
+    ['no command ip', 'auto', { lacks: { route: 'cannot run ip', vxlan: 'cannot run ip' } }, good, 'link / l2 / Unsupported,Unsupported'],
     ['no VXLAN', 'auto', { lacks: { vxlan: 'no such thing' } }, good, 'link / l2,route / Unsupported'],
     ['no VXLAN, mode vxlan', 'vxlan', { lacks: { vxlan: 'no such thing' } }, good, ' /  / Unsupported'],
     ['no VXLAN where nobody wants it', 'l2', { lacks: { vxlan: 'no such thing' } }, good, 'link / l2,route / '],

@@ -161,6 +161,22 @@ describe('the frontends of a Service', () => {
     expect([retained('UDP'), retained('SCTP'), retained('TCP')]).toEqual([['10.1.0.2:8080'], ['10.1.0.2:8080'], []]);
   });
 
+  test('resetOnRemoval: frontends of TCP say so, and know who serves on without new connections', () => {
+    const endpoints = ['10.1.0.1@here', '10.1.0.2@two draining'];
+    const frontendsOf = (more: object) => {
+      const snapshot = cluster({
+        services: [{ name: 'web', ports: ['a:80/TCP', 'b:80/UDP'], ...more }],
+        slices: [{ service: 'web', ports: ['a:80/TCP', 'b:80/UDP'], endpoints }],
+      });
+      const [web] = snapshot.services.values();
+      return ((web && decideForwarding(snapshot, web, 'here').forwarding) ?? { frontends: [] }).frontends.map(
+        ({ match, resetRemoved = false, retained = [] }) => `${match.protocol} ${resetRemoved} ${retained.map(backend).join()}`,
+      );
+    };
+    expect(frontendsOf({ resetOnRemoval: true })).toEqual(['TCP true 10.1.0.2:80', 'UDP false 10.1.0.2:80']);
+    expect(frontendsOf({ resetOnRemoval: false })).toEqual(['TCP false ', 'UDP false 10.1.0.2:80']);
+  });
+
   test('an external IP that repeats the load balancer address does not lift its guard', () => {
     const service = { assigned: ['192.0.2.1'], externalIPs: ['192.0.2.1'], sourceRanges: ['203.0.113.0/24'] };
     expect(lines(service, [two], anyone).filter((line) => line.startsWith('192.0.2.1'))).toEqual([

@@ -56,8 +56,13 @@ describe('objects of herald.dev', () => {
     expect(problemsOf(ours('HeraldConfig', { nodePortAddresses: ['primary'] }, 'default'))).toHaveLength(1);
   });
 
-  test('HeraldConfig has interfaces of pods, by name or by how it begins, masqueradeAll and icmpEcho', () => {
-    const spec = { podInterfaces: ['cni0', 'cali*', 'eth0.100', 'abcdefghijklmno'], masqueradeAll: true, icmpEcho: true };
+  test('HeraldConfig has interfaces of pods, by name or by how it begins, masqueradeAll, icmpEcho and localhostNodePorts', () => {
+    const spec = {
+      podInterfaces: ['cni0', 'cali*', 'eth0.100', 'abcdefghijklmno'],
+      masqueradeAll: true,
+      icmpEcho: true,
+      localhostNodePorts: true,
+    };
     expect(parseObject(ours('HeraldConfig', spec, 'default')).object).toMatchObject(spec);
     expect(parseObject(ours('HeraldConfig', {}, 'default')).object).toMatchObject({
       podInterfaces: [],

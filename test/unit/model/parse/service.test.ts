@@ -45,10 +45,10 @@ describe('a Service', () => {
     expect(good(service(configured)).affinitySeconds).toBe(7);
   });
 
-  test.each(['icmp-echo', 'direct-return'])(
+  test.each(['icmp-echo', 'direct-return', 'reset-on-removal'])(
     'may say herald.dev/%s: "true" or "false", and works on where it says something else',
     (name) => {
-      const field = name === 'icmp-echo' ? 'icmpEcho' : 'directReturn';
+      const field = name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
       const read = (value: string) => parseObject(service({}, { annotations: { [`herald.dev/${name}`]: value } }));
       expect(read('true').object).toMatchObject({ [field]: true });
       expect(read('false').object).toMatchObject({ [field]: false });

@@ -170,6 +170,18 @@ test('a Service without a class is not ours in a cluster, unless HeraldConfig sa
   await until(() => source.snapshot.config.defaultClass);
 });
 
+test('an API server that is away is one problem, not one of each kind, and everything stays', async () => {
+  server.put(services, 'web', web, 'shop');
+  await source.start();
+  server.refuseAll = true;
+  server.resetConnections();
+  await until(() => source.problems().length > 0);
+  expect(source.problems().map(problemText)).toEqual([expect.stringMatching(/^the API server cannot be read: .*503/)]);
+  expect(source.snapshot.services.size).toBe(1);
+  server.refuseAll = false;
+  await until(() => source.problems().length === 0);
+});
+
 test('start waits until every kind was read, and ends with its signal', async () => {
   for (let i = 0; i < 40; i++) server.next((response) => refuse(response, 403, 'services is forbidden'));
   const stop = new AbortController();
@@ -224,5 +236,30 @@ describe('Secrets', () => {
     server.pageItems = 1000;
     await source.start();
     expect(source.problems().filter(({ message }) => message.includes('more than'))).toHaveLength(1);
+  });
+});
+
+describe('reports of other agents', () => {
+  const states = '/apis/herald.dev/v1alpha1/nodestates';
+  const report = { status: { updated: '2026-01-01T00:00:00Z', directReturn: { receives: ['link'], passes: ['l2'] } } };
+  const asking = { ...web, metadata: { annotations: { 'herald.dev/direct-return': 'true' } } };
+
+  test('are read when a Service needs them, and not before', async () => {
+    server.put(states, 'node2', report);
+    server.put(services, 'web', web, 'shop');
+    await source.start();
+    server.put(services, 'other', web, 'shop');
+    await until(() => source.snapshot.services.has('shop/other'));
+    expect(source.snapshot.nodeStates.size).toBe(0);
+    server.put(services, 'web', asking, 'shop');
+    await until(() => source.snapshot.nodeStates.size === 1);
+    expect(source.snapshot.nodeStates.get('node2')?.directReturn).toMatchObject({ receives: ['link'], passes: ['l2'] });
+  });
+
+  test('are read from the start where HeraldConfig asks for direct server return', async () => {
+    server.put(states, 'node2', report);
+    server.put('/apis/herald.dev/v1alpha1/heraldconfigs', 'default', { spec: { directReturn: true } });
+    await source.start();
+    await until(() => source.snapshot.nodeStates.size === 1);
   });
 });

@@ -1,0 +1,127 @@
+import { formatAddress, parseAddress, type Address } from '../../net/address.ts';
+import type { NodeForwarding, ServiceForwarding } from '../../net/frontend.ts';
+import { prefixContains, type Prefix } from '../../net/prefix.ts';
+import type { ApplyResult, Dataplane, DataplaneError, ForwardingChanges } from '../dataplane.ts';
+import type { DirectReturnLacks } from '../direct-return/direct-return.ts';
+import { LocalhostNodePorts, type LocalhostComponents, type LocalhostPort, type UnservedPort } from './node-ports.ts';
+
+/**
+ * A data plane that answers NodePorts of TCP on 127.0.0.1 and ::1 as well, where the node asks for it (KEP-6032). Packets from a
+ * loopback address cannot leave the host, so rules cannot do it: a socket of ours passes the connection on to the NodePort on an
+ * address of the node, where the rules choose the backend with all that belongs to it.
+ */
+export class LocalhostDataplane implements Dataplane {
+  readonly #inner: Dataplane;
+  readonly #ports: LocalhostNodePorts;
+  /** NodePorts of TCP by service, whether they are served or not. */
+  readonly #services = new Map<string, readonly LocalhostPort[]>();
+  /** How many services have the port. */
+  readonly #users = new Map<string, { readonly of: LocalhostPort; count: number }>();
+  #addresses: readonly Prefix[] = [];
+  #serves = false;
+
+  /** `own`: the addresses of this host, as text. */
+  constructor(inner: Dataplane, components: LocalhostComponents, own: () => readonly string[]) {
+    this.#inner = inner;
+    this.#ports = new LocalhostNodePorts(components, ({ family, port }) => {
+      const addresses = own().flatMap((text) => {
+        const address = parseAddress(text);
+        return address.ok && address.value.family === family ? [address.value] : [];
+      });
+      const found = addresses.find((address) => this.#addresses.some((prefix) => prefixContains(prefix, address)));
+      return found === undefined ? undefined : { address: formatAddress(found), port };
+    });
+  }
+
+  get adopted(): boolean {
+    return this.#inner.adopted;
+  }
+
+  unserved(): UnservedPort[] {
+    return this.#ports.unserved();
+  }
+
+  async replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult> {
+    const result = await this.#inner.replace(node, services);
+    const gone = [...this.#services.keys()].filter((service) => !services.has(service));
+    this.#follow(new Map<string, ServiceForwarding | undefined>([...gone.map((service) => [service, undefined] as const), ...services]));
+    this.#followNode(node);
+    return result;
+  }
+
+  async setNode(node: NodeForwarding): Promise<ApplyResult> {
+    const result = await this.#inner.setNode(node);
+    this.#followNode(node);
+    return result;
+  }
+
+  async apply(changes: ForwardingChanges): Promise<ApplyResult> {
+    const result = await this.#inner.apply(changes);
+    this.#follow(changes);
+    return result;
+  }
+
+  async clear(): Promise<void> {
+    this.#follow(new Map([...this.#services.keys()].map((service) => [service, undefined])));
+    await this.#inner.clear();
+  }
+
+  setUnreachable(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
+    return this.#inner.setUnreachable(prefixes);
+  }
+
+  probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnLacks> {
+    return this.#inner.probeDirectReturn(interfaces, tunnels);
+  }
+
+  onRepair(listener: (what: string) => void): void {
+    this.#inner.onRepair(listener);
+  }
+
+  onFailure(listener: (error: DataplaneError) => void): void {
+    this.#inner.onFailure(listener);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#ports.stop(), this.#inner.close()]);
+  }
+
+  async cleanup(): Promise<void> {
+    await Promise.all([this.#ports.stop(), this.#inner.cleanup()]);
+  }
+
+  #followNode({ nodePortAddresses, localhostNodePorts = false }: NodeForwarding): void {
+    this.#addresses = nodePortAddresses;
+    if (localhostNodePorts === this.#serves) return;
+    this.#serves = localhostNodePorts;
+    for (const { of } of this.#users.values()) this.#openOrClose(of, localhostNodePorts);
+  }
+
+  #follow(changes: ForwardingChanges): void {
+    for (const [service, forwarding] of changes) {
+      const before = this.#services.get(service) ?? [];
+      const after = (forwarding?.frontends ?? []).flatMap(({ match }) =>
+        match.kind === 'nodePort' && match.protocol === 'TCP' ? [{ family: match.family, port: match.port }] : [],
+      );
+      // The new ones first, so that a port that stays is not closed in between.
+      for (const of of after) this.#use(of, 1);
+      for (const of of before) this.#use(of, -1);
+      if (after.length === 0) this.#services.delete(service);
+      else this.#services.set(service, after);
+    }
+  }
+
+  #use(of: LocalhostPort, more: 1 | -1): void {
+    const key = `${of.family} ${of.port}`;
+    const user = this.#users.get(key) ?? { of, count: 0 };
+    user.count += more;
+    if (user.count > 0) this.#users.set(key, user);
+    else this.#users.delete(key);
+    if (this.#serves) this.#openOrClose(of, user.count > 0);
+  }
+
+  #openOrClose(of: LocalhostPort, open: boolean): void {
+    if (open) this.#ports.open(of);
+    else this.#ports.close(of);
+  }
+}

@@ -1,0 +1,58 @@
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+/** A socket that takes what comes to a port of this host. */
+export interface ListeningSocket {
+  readonly protocol: 'TCP' | 'UDP';
+  /** Text. "::" takes what comes to IPv4 addresses as well, unless the program said otherwise, which nobody can see. */
+  readonly address: string;
+  readonly port: number;
+}
+
+const files = [
+  ['TCP', 'tcp'],
+  ['TCP', 'tcp6'],
+  ['UDP', 'udp'],
+  ['UDP', 'udp6'],
+] as const;
+
+/** TCP_LISTEN and TCP_CLOSE of net/tcp_states.h: the latter is what UDP sockets without a peer have. */
+const waiting = { TCP: '0A', UDP: '07' } as const;
+
+/**
+ * Of the network namespace of this process; `root` is /proc. The kernel lists the listening sockets of TCP first: where there are
+ * a hundred thousand connections, they are not read.
+ */
+export async function listeningSockets(root: string): Promise<ListeningSocket[]> {
+  const found: ListeningSocket[] = [];
+  for (const [protocol, file] of files) {
+    const stream = createReadStream(`${root}/net/${file}`, { encoding: 'latin1' });
+    try {
+      for await (const line of createInterface({ input: stream })) {
+        const [, local = '', , state] = line.trim().split(/\s+/);
+        if (local === 'local_address') continue;
+        if (state === waiting[protocol]) found.push(socketOf(protocol, local));
+        else if (protocol === 'TCP') break;
+      }
+    } catch (error) {
+      // A host without the family has no such file.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    } finally {
+      stream.destroy();
+    }
+  }
+  return found;
+}
+
+/** "0100007F:1F90": words in the byte order of the machine, and a number. */
+function socketOf(protocol: ListeningSocket['protocol'], local: string): ListeningSocket {
+  const [hex = '', port = ''] = local.split(':');
+  const octets = (hex.match(/.{8}/g) ?? []).flatMap((word) => Array.from(Buffer.from(word, 'hex')).toReversed());
+  return { protocol, address: textOf(octets), port: Number.parseInt(port, 16) };
+}
+
+function textOf(octets: readonly number[]): string {
+  if (octets.length === 4) return octets.join('.');
+  if (octets.every((octet) => octet === 0)) return '::';
+  return Array.from({ length: 8 }, (_, group) => (((octets[2 * group] ?? 0) << 8) | (octets[2 * group + 1] ?? 0)).toString(16)).join(':');
+}

@@ -1,0 +1,57 @@
+import { createInterface } from 'node:readline';
+import { namespaceOf, OneNode } from '../../lab/dataplane/one-node.ts';
+import { connectTimes, type ConnectTimes } from './client.ts';
+import { HeraldNode } from './herald-node.ts';
+import { KubeProxyNode } from './kube-proxy-node.ts';
+import { clusterAddress, externalAddress, target } from './services.ts';
+
+/** Who forwards on the node of a stand; nobody: there are no rules at all. */
+export type Forwarder = 'nobody' | 'Herald' | 'kube-proxy';
+
+/** How long it takes to connect from a client through the node. */
+export interface Connections {
+  /** To the pod's own address, past all Services. */
+  readonly pod: ConnectTimes;
+  readonly clusterIP?: ConnectTimes;
+  readonly external?: ConnectTimes;
+}
+
+/**
+ * A process with a client, a node and pods of its own, and so many Services on the node. It prints a line as soon as they are there;
+ * then, for each line that it reads, what a round of connections took.
+ */
+const [forwarder = 'nobody', services = '0', perRound = '300'] = process.argv.slice(2);
+
+async function connections(): Promise<Connections> {
+  const count = Number(perRound);
+  const pod = await connectTimes(target.pod, target.port, count);
+  if (forwarder === 'nobody') return { pod };
+  const clusterIP = await connectTimes(clusterAddress(0), 80, count);
+  return { pod, clusterIP, external: await connectTimes(externalAddress, 80, count) };
+}
+
+/** Resolves to what ends it. */
+async function load(): Promise<() => Promise<void>> {
+  if (forwarder === 'nobody') return () => Promise.resolve();
+  if (forwarder === 'kube-proxy') {
+    const node = await KubeProxyNode.start();
+    await node.load(Number(services));
+    return () => node.stop();
+  }
+  const herald = new HeraldNode('netlink', namespaceOf('node'));
+  herald.putServices(0, Number(services));
+  await herald.load(herald.decideAll());
+  return () => herald.dataplane.close();
+}
+
+const lab = await OneNode.start();
+try {
+  const stop = await load();
+  console.log('"ready"');
+  for await (const line of createInterface({ input: process.stdin }))
+    if (line === 'connect') console.log(JSON.stringify(await connections()));
+  await stop();
+} finally {
+  lab.stop();
+}
+process.exit();

@@ -1,0 +1,106 @@
+import { execFileSync } from 'node:child_process';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { NftExecutor } from '../../src/dataplane/nftables/executor.ts';
+import { netlinkExecutor } from '../../src/dataplane/nftables/netlink/netlink-executor.ts';
+import { address } from '../../src/net/address.ts';
+import type { NodeForwarding, ServiceForwarding } from '../../src/net/frontend.ts';
+import { dataplaneBy, OneKernel, quickClock } from './one-kernel.ts';
+
+/** Another program that changes nftables after we have read our tables, and before we change them. */
+const node: NodeForwarding = { nodePortAddresses: [], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14 };
+
+const service = (host: number): ServiceForwarding => ({
+  frontends: [
+    {
+      match: { kind: 'address', address: address(`10.96.0.${host}`), protocol: 'TCP', port: 80 },
+      scope: 'internal',
+      policy: 'Cluster',
+      backends: [{ address: address('10.244.0.1'), port: 8080, local: true }],
+      localBackends: [],
+    },
+  ],
+});
+const [before, after] = [new Map([['a', service(1)]]), new Map([1, 2].map((host) => [`s${host}`, service(host)]))];
+
+let kernel: OneKernel;
+let scratch: OneKernel;
+
+beforeAll(() => {
+  kernel = new OneKernel('overtaken');
+  scratch = new OneKernel('alone');
+});
+
+afterAll(() => {
+  kernel?.remove();
+  scratch?.remove();
+});
+
+beforeEach(async () => {
+  for (const each of [kernel, scratch]) await byNetlink(each).removeTables();
+  const predecessor = dataplaneBy(byNetlink(kernel));
+  await predecessor.replace(node, before);
+  await predecessor.close();
+});
+
+function byNetlink({ namespace }: OneKernel): NftExecutor {
+  const executor = netlinkExecutor(quickClock, { own: false, networkNamespace: `/run/netns/${namespace}` });
+  if (executor === undefined) throw new Error('netlink is not available here');
+  return executor;
+}
+
+const nft = (...words: string[]): string => execFileSync('ip', ['netns', 'exec', kernel.namespace, 'nft', ...words], { encoding: 'utf8' });
+
+/** Starts on what a predecessor left; `meanwhile` happens each time that both tables have been read. How often that was. */
+async function start(meanwhile: (reading: number) => void): Promise<number> {
+  const executor = byNetlink(kernel);
+  let readings = 0;
+  const disturbed: NftExecutor = {
+    run: (transaction) => executor.run(transaction),
+    ...(executor.generation === undefined ? {} : { generation: () => executor.generation?.() ?? Promise.resolve(undefined) }),
+    removeTables: () => executor.removeTables(),
+    async readTable(skeleton, likely) {
+      const listing = await executor.readTable(skeleton, likely);
+      if (skeleton.family === 6) meanwhile(++readings);
+      return listing;
+    },
+    // Nothing is heard of: what comes out comes of the transaction alone.
+    monitor: () => ({ subscribed: true, stop: () => Promise.resolve() }),
+    close: () => executor.close(),
+  };
+  const dataplane = dataplaneBy(disturbed);
+  expect([...(await dataplane.replace(node, after)).quarantined]).toEqual([]);
+  await dataplane.close();
+  return readings;
+}
+
+async function expectAsAlone(): Promise<void> {
+  const alone = dataplaneBy(byNetlink(scratch));
+  await alone.replace(node, after);
+  await alone.close();
+  expect((await kernel.reading.read()).lines).toEqual((await scratch.reading.read()).lines);
+}
+
+describe('the transaction that follows a reading', () => {
+  test('what another program changes of our tables meanwhile is seen, because they are read again', async () => {
+    const readings = await start((reading) => {
+      if (reading > 1) return;
+      nft('delete', 'element', 'ip', 'herald', 'cluster_ips', '{ 10.96.0.1 }');
+      nft('add', 'element', 'ip6', 'herald', 'cluster_ips', '{ fd00::99 }');
+    });
+    expect(readings).toBe(2);
+    await expectAsAlone();
+  });
+
+  test('a host whose other tables change all the time does not keep us from ours', async () => {
+    nft('add', 'table', 'ip', 'other');
+    const readings = await start((reading) => void nft('add', 'chain', 'ip', 'other', `c${reading}`));
+    expect(readings).toBe(2);
+    await expectAsAlone();
+    nft('delete', 'table', 'ip', 'other');
+  });
+
+  test('where nothing happens meanwhile they are read once', async () => {
+    expect(await start(() => undefined)).toBe(1);
+    await expectAsAlone();
+  });
+});

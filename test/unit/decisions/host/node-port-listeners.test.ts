@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { judgeListeners } from '../../../../src/decisions/host/node-port-listeners.ts';
+import { fix, says } from '../../../../src/model/reasons.ts';
+import { prefix } from '../../../../src/net/prefix.ts';
+
+const nodePorts = {
+  owners: new Map([
+    ['TCP 30080', 'shop/web'],
+    ['UDP 30053', 'shop/dns'],
+  ]),
+  addresses: [prefix('10.0.0.0/24'), prefix('::/0'), prefix('127.0.0.0/8')],
+};
+
+test.each<[string, 'TCP' | 'UDP', string, number, boolean]>([
+  ['on all addresses', 'TCP', '0.0.0.0', 30_080, true],
+  ['on all addresses of both families', 'UDP', '::', 30_053, true],
+  ['on an address of NodePorts', 'TCP', '10.0.0.7', 30_080, true],
+  ['on another address', 'TCP', '10.9.0.7', 30_080, false],
+  ['on a loopback address, where no NodePort is answered', 'TCP', '127.0.0.1', 30_080, false],
+  ['on the other loopback address', 'TCP', '::1', 30_080, false],
+  ['on an IPv6 address of NodePorts', 'TCP', 'fd00:0:0:0:0:0:0:1', 30_080, true],
+  ['by the other protocol', 'UDP', '0.0.0.0', 30_080, false],
+  ['on a port of its own', 'TCP', '0.0.0.0', 8_080, false],
+])('a program that listens %s', (_, protocol, address, port, told) => {
+  expect(judgeListeners([{ protocol, address, port }], nodePorts)).toHaveLength(told ? 1 : 0);
+});
+
+test('several sockets of one program are told once, with who has the port', () => {
+  const socket = { protocol: 'UDP', address: '0.0.0.0', port: 30_053 } as const;
+  const [because, ...others] = judgeListeners([socket, socket], nodePorts);
+  expect(others).toEqual([]);
+  expect(because && says(because)).toBe(
+    'a program of the node listens on UDP port 30053 at 0.0.0.0, but what comes there goes to Service shop/dns, whose NodePort it is',
+  );
+  expect(because && fix(because)).toContain('ss -lnup "sport = :30053"');
+});

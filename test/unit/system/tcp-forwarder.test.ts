@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, test } from 'vitest';
+import { tcpForwarding, type TcpForwarder } from '../../../src/system/tcp-forwarder.ts';
+
+const open: (Server | TcpForwarder)[] = [];
+const addresses = ['127.0.0.1', '::1'];
+
+afterEach(async () => {
+  for (const each of open.splice(0)) await each.close('connections' as never);
+});
+
+async function listening(server: Server, address: string): Promise<number> {
+  open.push(server);
+  server.on('connection', (socket) => socket.on('error', () => undefined));
+  server.listen(0, address);
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+/** A port that nothing listens on, at this moment. */
+async function freePort(address: string): Promise<number> {
+  const server = createServer();
+  const port = await listening(server, address);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** The code of the error that ends a connection, or what was read until its end. */
+const outcome = (socket: Socket): Promise<string> => text(socket).catch((error: unknown) => (error as NodeJS.ErrnoException).code ?? '');
+
+describe.each(addresses)('a forwarder of TCP on %s', (address) => {
+  test('passes on what both sides say, also after one of them has ended', async () => {
+    const server = createServer({ allowHalfOpen: true }, (socket) => {
+      void text(socket).then((said) => socket.end(`heard ${said}`));
+    });
+    const target = { address, port: await listening(server, address) };
+    const port = await freePort(address);
+    open.push(await tcpForwarding(10)({ address, port }, () => target));
+    const client = connect({ host: address, port, allowHalfOpen: true });
+    client.write('one, ');
+    client.end('two');
+    expect(await outcome(client)).toBe('heard one, two');
+  });
+
+  test('refuses by a reset where there is no target, and where the target refuses', async () => {
+    const targets = [undefined, { address, port: await freePort(address) }];
+    const port = await freePort(address);
+    open.push(await tcpForwarding(10)({ address, port }, () => targets.shift()));
+    for (let count = 0; count < 2; count++) expect(await outcome(connect({ host: address, port }))).toBe('ECONNRESET');
+  });
+
+  test('has room for so many connections, and for others when they have ended', async () => {
+    const server = createServer((socket) => void socket.write('hello'));
+    const target = { address, port: await listening(server, address) };
+    const port = await freePort(address);
+    open.push(await tcpForwarding(2)({ address, port }, () => target));
+    /** What it hears first, or the code of its error. */
+    const begin = async (): Promise<readonly [Socket, string]> => {
+      const socket = connect({ host: address, port });
+      const said = once(socket, 'data').then(([data]: Buffer[]) => String(data));
+      const first = await said.catch((error: unknown) => (error as NodeJS.ErrnoException).code ?? '');
+      socket.on('error', () => undefined);
+      return [socket, first];
+    };
+    const [[one, first], [two, second]] = [await begin(), await begin()];
+    expect([first, second]).toEqual(['hello', 'hello']);
+    expect((await begin())[1]).toBe('ECONNRESET');
+    one.destroy();
+    let [next, word] = await begin();
+    // Until the forwarder has heard that the first has ended.
+    while (word !== 'hello') [next, word] = await begin();
+    next.destroy();
+    two.destroy();
+  });
+
+  test('is told what is wrong with the port, and leaves connections alone when it is closed', async () => {
+    const server = createServer((socket) => void socket.pipe(socket));
+    const target = { address, port: await listening(server, address) };
+    await expect(tcpForwarding(10)(target, () => target)).rejects.toMatchObject({ name: 'ListenError', code: 'taken' });
+    const port = await freePort(address);
+    const forwarder = await tcpForwarding(10)({ address, port }, () => target);
+    const client = connect({ host: address, port });
+    client.write('before');
+    await once(client, 'data');
+    await forwarder.close();
+    expect(await outcome(connect({ host: address, port }))).toBe('ECONNREFUSED');
+    client.write('after');
+    const [answer] = (await once(client, 'data')) as [Buffer];
+    expect(String(answer)).toBe('after');
+    await forwarder.close('connections');
+    expect(await outcome(client)).toBe('ECONNRESET');
+  });
+});
