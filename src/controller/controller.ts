@@ -132,6 +132,7 @@ export class Controller {
       const claim = before?.provider.claim(service, snapshot);
       if (before !== undefined && claim !== undefined && !claim.mine && keepsHolding(before.service, service, claim)) {
         await this.#write(key, { ...service, ingress: before.ingress }, claim.reason);
+        for (const other of before.provider.written(key)) this.#queue.addFirst(other);
         return;
       }
       // Not ours: what we wrote for it goes, what others wrote stays.

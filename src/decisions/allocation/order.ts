@@ -14,7 +14,7 @@ export function inOrderOfService({ services }: Snapshot, waitingSince: ReadonlyM
 
 /** Services of which a source tells at once: those that are gone first, as what they held is free for the others; then the oldest. */
 export function inOrderOfCreation(keys: readonly ServiceKey[], { services }: Snapshot): ServiceKey[] {
-  return sortedBy(keys, (key) => `${services.has(key) ? 1 : 0} ${ageOf(key, services)}`);
+  return sortedBy(keys, (key) => (services.has(key) ? `1 ${ageOf(key, services)}` : `0 ${key}`));
 }
 
 /** RFC 3339 in UTC sorts as text. Who does not say how old he is counts as young. */
