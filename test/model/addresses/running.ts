@@ -164,9 +164,10 @@ export class Running implements StatusWriter {
   /** Nobody has the address on record who may not share it, as far as the controller knew when it decided. */
   #expectFree(key: ServiceKey, address: string): void {
     const { snapshot } = this.source;
-    const services = this.#provider.seen.get(key);
-    const mine = services?.get(key);
-    assert(services !== undefined && mine !== undefined, 'a Service is written that was not looked at');
+    // What a Service keeps that is of another class by now is written without a decision.
+    const services = this.#provider.seen.get(key) ?? snapshot.services;
+    const mine = services.get(key);
+    if (mine === undefined) return this.#must(false, `${key} is written, which nobody has seen`);
     for (const [other, { ingress }] of this.#truth.records) {
       const theirs = services.get(other);
       if (other === key || theirs?.type !== 'LoadBalancer' || !textsOf(ingress).includes(address)) continue;
