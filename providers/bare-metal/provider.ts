@@ -81,6 +81,7 @@ export class BareMetalProvider implements Provider {
       if (service !== undefined) this.#allocator.expect(allocationRequest(service, snapshot));
     }
     if (!everything && !pools && namespaces.size === 0) return [];
+    if (everything) this.#dismissOthers(snapshot);
     // What became free belongs to those that wait, in the order in which they began to.
     const waiting = [...this.#waiting].toSorted(([, a], [, b]) => a.since - b.since).map(([key]) => key);
     const concerned = [...snapshot.services].filter(
@@ -100,6 +101,14 @@ export class BareMetalProvider implements Provider {
     const { addresses } = this.#allocator.decide(request);
     if (addresses.every((address) => held.some((own) => sameAddress(own, address))) && addresses.length > 0) return undefined;
     return { addresses: held, reason: this.#withheld, pools: [], freed: [] };
+  }
+
+  /** Who is not ours by HeraldConfig may keep what it holds, but is given nothing: it must not be woken in the place of another. */
+  #dismissOthers(snapshot: Snapshot): void {
+    for (const key of this.#waiting.keys()) {
+      const service = snapshot.services.get(key);
+      if (service !== undefined && !this.claim(service, snapshot).mine) this.#waiting.delete(key);
+    }
   }
 
   #setPools(snapshot: Snapshot): void {

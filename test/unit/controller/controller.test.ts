@@ -386,6 +386,19 @@ describe('the controller', () => {
     expect(released()).toMatchObject([{ service: 'shop/web', addresses: ['192.0.2.1'] }]);
   });
 
+  test('a Service that waited and is not ours any more by HeraldConfig is not woken in the place of one that waits', async () => {
+    const loadBalancerClass = 'herald.dev/herald';
+    const holders = ['shop/a', 'shop/b'].map((name) => service({ name, loadBalancerClass }));
+    source.put(...holders, service({ name: 'shop/first' }), service({ name: 'shop/second', loadBalancerClass }));
+    const controller = await startController();
+    expect([writer.addresses('shop/first'), writer.addresses('shop/second')]).toEqual([[], []]);
+    source.put(config({ defaultClass: false }));
+    await controller.settled();
+    source.remove(service({ name: 'shop/a' }));
+    await controller.settled();
+    expect(writer.addresses('shop/second')).toEqual(['192.0.2.1']);
+  });
+
   test('an address that is exchanged for another is logged as released', async () => {
     source.put(service({ name: 'shop/web' }));
     const controller = await startController();
