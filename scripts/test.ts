@@ -2,7 +2,7 @@
  * Runs the test tiers and closes with one line, "N passed, N failed", which counts every test and every static check.
  *
  *   node scripts/test.ts quick   what `npm test` runs: types, build, lint, format, import graph, unit and property tests, a lab smoke run
- *   node scripts/test.ts model   random sequences of objects and faults: the kernel's tables against a plan from nothing
+ *   node scripts/test.ts model   random sequences of objects and faults: the kernel's tables against a plan from nothing, a million operations on addresses
  *   node scripts/test.ts lab     every lab suite, one after the other
  *   node scripts/test.ts peers   our speaker against BIRD, FRR, GoBGP and OpenBGPD
  *   node scripts/test.ts conformance   against kube-apiserver, and beside kube-proxy
@@ -29,11 +29,11 @@ const tiers: Readonly<Record<string, () => Outcome[]>> = {
     check('lint', 'oxlint', ['--type-aware', '--deny-warnings']),
     check('format', 'oxfmt', ['--check', 'src', 'providers', 'test', 'scripts']),
     vitest('unit and property tests', ['--project', 'unit']),
-    vitest('model test, a short run', ['--project', 'model'], { MODEL_RUNS: '3', ...process.env }),
+    vitest('model test, a short run', ['--project', 'model'], { MODEL_RUNS: '3', MODEL_OPERATIONS: '100000', ...process.env }),
     vitest('lab smoke run', ['--project', 'lab', 'test/lab/smoke.test.ts']),
   ],
   conformance: () => [vitest('conformance', ['--project', 'conformance'])],
-  model: () => [vitest('model test', ['--project', 'model'], { MODEL_RUNS: '150', ...process.env })],
+  model: () => [vitest('model test', ['--project', 'model'], { MODEL_RUNS: '150', MODEL_OPERATIONS: '1000000', ...process.env })],
   peers: () => [vitest('peers', ['--project', 'peers'])],
   lab: () => [vitest('lab suites', ['--project', 'lab'])],
 };

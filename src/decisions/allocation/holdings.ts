@@ -27,6 +27,8 @@ export interface Holdings {
   holdersOf(address: Address): readonly ServiceKey[];
   /** Another Service that holds the address and may not share it with the request, and why. */
   conflict(request: AllocationRequest, address: Address): { readonly by: ServiceKey; readonly why: string } | undefined;
+  /** Whether another Service that holds the address could share it with the one request, and may not with the other. */
+  parts(before: AllocationRequest, after: AllocationRequest, address: Address): boolean;
   /** Addresses that Services of the request's sharing group hold, ascending. */
   ofGroup(request: AllocationRequest): readonly Address[];
 }
@@ -72,6 +74,12 @@ export function createHoldings(): Holdings {
         if (why !== undefined) return { by, why };
       }
       return undefined;
+    },
+    parts(before, after, address) {
+      const others = [...(byAddress.get(formatAddress(address)) ?? [])].flatMap((by) => byService.get(by)?.request ?? []);
+      return others.some(
+        (other) => other.service !== after.service && whyNotShared(before, other) === undefined && whyNotShared(after, other) !== undefined,
+      );
     },
     ofGroup(request) {
       const group = sharingGroup(request);

@@ -98,11 +98,11 @@ export function termsDiffer(a: AllocationRequest, b: AllocationRequest): boolean
   );
 }
 
-/** Whether a Service may no longer share what it holds because of a change of its own, and not of the other's. */
+/** Whether a Service may no longer share what it holds with one of the others because of a change of its own, and not of the other's. */
 function isOwnDoing(ledger: Ledger, request: AllocationRequest, held: Holding, addresses: readonly Address[]): boolean {
   if (held.seeking) return true;
   if (held.disputed) return differs(held.request, request);
-  return firstConflict(ledger, held.request, addresses) === undefined;
+  return addresses.some((address) => ledger.holdings.parts(held.request, request, address));
 }
 
 function asksForOthers({ space }: Ledger, request: AllocationRequest, held: Holding, asked: boolean): boolean {

@@ -389,6 +389,30 @@ describe('sharing', () => {
     expect(ask(allocator, alone)).toBe('192.0.2.2');
   });
 
+  test.each([
+    ['192.0.2.1', {}],
+    ['2001:db8::1', { clusterIPs: ['fd96::1'] }],
+  ])('of three that share %s two change at once: both are told, or move, and the third is not touched', (only, family) => {
+    const allocator = withPools({ name: 'one', addresses: [`${only}-${only}`] });
+    const [a, b, c] = [
+      { ...family, name: 'a', ...key, ports: ['80'] },
+      { ...family, name: 'b', ...key, ports: ['443'] },
+      { ...family, name: 'c', ...key, ports: ['80/UDP'] },
+    ];
+    for (const each of [a, b, c]) expect(ask(allocator, each)).toBe(only);
+    const [other, alone] = [
+      { ...a, sharingKey: 'l' },
+      { ...family, name: 'b', ports: ['443'] },
+    ];
+    expect(ask(allocator, other)).toBe(`${only} (AddressTaken)`);
+    // That the first had left already is no excuse for leaving the third.
+    expect(ask(allocator, alone)).toBe(`${only} (AddressTaken)`);
+    expect(ask(allocator, c)).toBe(only);
+    allocator.release('default/c', 0);
+    allocator.release('default/a', 0);
+    expect(ask(allocator, alone)).toBe(only);
+  });
+
   test('a record with one address twice moves nobody', () => {
     const allocator = withPools(small);
     expect(show(allocator.adopt(request('a'), [address('192.0.2.1')]))).toBe('192.0.2.1');

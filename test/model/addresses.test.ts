@@ -1,0 +1,146 @@
+import assert from 'node:assert';
+import { expect, test } from 'vitest';
+import type { ServiceKey } from '../../src/model/metadata.ts';
+import { Random } from '../fuzz/random.ts';
+import { config, metadata } from '../unit/decisions/fixtures.ts';
+import { expectNothingLeaks, expectSettled } from './addresses/checks.ts';
+import { anyPool, anyService, namespaceNames, poolNames, serviceKeys } from './addresses/random-objects.ts';
+import { Running, textsOf } from './addresses/running.ts';
+import { Truth } from './addresses/truth.ts';
+
+/**
+ * Whatever happens to Services, pools, Namespaces and settings, in whatever order the controller hears of it and however late, whatever
+ * becomes of its writes, and whenever another one takes over: no address is given to two who may not share it, none moves unless its
+ * owner asks, nothing leaks, and the order of events within a batch changes nothing.
+ *
+ *   npm run test:model    a million operations. MODEL_SEED repeats a run, MODEL_OPERATIONS says how many
+ */
+const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
+const operations = Number(process.env['MODEL_OPERATIONS'] ?? 20_000);
+const perSequence = 250;
+
+class Sequence {
+  readonly #random: Random;
+  readonly #mayMove = new Set<ServiceKey>();
+  #truth = new Truth();
+  #running: Running;
+
+  constructor(seed: number) {
+    this.#random = new Random(seed);
+    this.#running = new Running(this.#truth, this.#random, this.#mayMove);
+  }
+
+  async play(count: number): Promise<void> {
+    for (const name of poolNames) this.#changePool(name);
+    await this.#running.start();
+    for (let done = 0; done < count; done++) await this.#step();
+    await this.#running.settle();
+    expectSettled(this.#truth, this.#running.source.snapshot);
+    for (const key of serviceKeys) this.#mayMove.add(key);
+    await expectNothingLeaks(this.#truth, this.#running);
+    await this.#running.halt();
+  }
+
+  async #step(): Promise<void> {
+    const random = this.#random;
+    const what = random.below(100);
+    if (what < 40) this.#changeService(random.pick(serviceKeys));
+    else if (what < 50) this.#removeService(random.pick(serviceKeys));
+    else if (what < 56) this.#changePool(random.pick(poolNames));
+    else if (what < 60) this.#changeSettings();
+    else if (what < 75) this.#running.deliver();
+    else if (what < 80) this.#running.fate = random.pick(['works', 'refused', 'lost', 'works']);
+    else if (what < 88) for (let turns = random.below(12); turns > 0; turns--) await Promise.resolve();
+    else if (what < 92) this.#running.clock.advance(random.below(20_000));
+    else if (what < 95) await this.#checkpoint();
+    else if (what < 97) await this.#takeOver();
+    else if (what === 97) await this.#compareOrders();
+    else await new Promise(setImmediate);
+  }
+
+  #changeService(key: ServiceKey): void {
+    const before = this.#truth.services.get(key);
+    const next = anyService(this.#random, key);
+    this.#truth.services.set(key, next);
+    if (before !== undefined) this.#mayMove.add(key);
+    this.#running.tell('Service', key);
+  }
+
+  #removeService(key: ServiceKey): void {
+    this.#truth.services.delete(key);
+    this.#mayMove.add(key);
+    this.#running.tell('Service', key);
+  }
+
+  #changePool(name: (typeof poolNames)[number]): void {
+    if (this.#random.chance(5)) this.#truth.pools.delete(name);
+    else this.#truth.pools.set(name, anyPool(this.#random, name));
+    this.#running.tell('IPAddressPool', name);
+  }
+
+  #changeSettings(): void {
+    if (this.#random.chance(3)) {
+      this.#truth.config = config({ defaultClass: this.#random.chance(2) });
+      this.#running.tell('HeraldConfig', 'default');
+      return;
+    }
+    const name = this.#random.pick(namespaceNames);
+    const labels: Record<string, string> = this.#random.chance(2) ? { team: 'x' } : {};
+    this.#truth.namespaces.set(name, { kind: 'Namespace', metadata: metadata(name, '', labels) });
+    this.#running.tell('Namespace', name);
+  }
+
+  async #checkpoint(): Promise<void> {
+    await this.#running.settle();
+    expectSettled(this.#truth, this.#running.source.snapshot);
+  }
+
+  /** In the middle of whatever the last one does. */
+  async #takeOver(): Promise<void> {
+    const last = this.#running;
+    last.fenced = true;
+    this.#running = new Running(this.#truth, this.#random, this.#mayMove);
+    await Promise.all([last.halt(), this.#running.start()]);
+  }
+
+  /** Two controllers that start from the same records hear of the same changes in different orders. */
+  async #compareOrders(): Promise<void> {
+    await this.#checkpoint();
+    const changed = Array.from({ length: 6 }, () => this.#random.pick(serviceKeys));
+    const next = changed.map((key) => ({ key, service: this.#random.chance(4) ? undefined : anyService(this.#random, key) }));
+    const pool = this.#random.chance(2) ? anyPool(this.#random, 'p') : undefined;
+    const ends = [];
+    for (const order of [1, 2]) {
+      const truth = this.#truth.copy();
+      const one = new Running(truth, new Random(this.#random.u32() + order), new Set(serviceKeys));
+      await one.start();
+      for (const { key, service } of next) {
+        if (service === undefined) truth.services.delete(key);
+        else truth.services.set(key, service);
+        one.tell('Service', key);
+      }
+      if (pool !== undefined) {
+        truth.pools.set('p', pool);
+        one.tell('IPAddressPool', 'p');
+      }
+      await one.settle();
+      await one.halt();
+      ends.push([...truth.records].map(([key, { ingress }]) => `${key} ${textsOf(ingress).join()}`).toSorted());
+    }
+    assert.deepEqual(ends[0], ends[1], 'the order of events changes who has what');
+  }
+}
+
+test(`addresses: ${operations} operations from seed ${seed}`, async () => {
+  let done = 0;
+  for (let sequence = 0; done < operations; sequence++) {
+    const own = (seed + sequence) >>> 0;
+    try {
+      await new Sequence(own).play(perSequence);
+    } catch (error) {
+      throw new Error(`MODEL_SEED=${own} MODEL_OPERATIONS=${perSequence} fails`, { cause: error });
+    }
+    done += perSequence;
+  }
+  expect(done).toBeGreaterThanOrEqual(operations);
+});

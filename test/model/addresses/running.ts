@@ -1,0 +1,177 @@
+import assert from 'node:assert';
+import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
+import { Controller } from '../../../src/controller/controller.ts';
+import type { Recorded, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
+import { allocationRequest } from '../../../src/decisions/allocation/request.ts';
+import { whyNotShared } from '../../../src/decisions/allocation/sharing.ts';
+import type { Reconciliation } from '../../../src/controller/provider.ts';
+import { serviceKey, type ServiceKey } from '../../../src/model/metadata.ts';
+import type { Ingress, Service } from '../../../src/model/service.ts';
+import type { Kind, Snapshot } from '../../../src/model/snapshot.ts';
+import { formatAddress } from '../../../src/net/address.ts';
+import { silentLog } from '../../../src/system/log.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+import type { Random } from '../../fuzz/random.ts';
+import { TestSource } from '../../unit/test-source.ts';
+import { shuffled, type Truth } from './truth.ts';
+
+export const textsOf = (ingress: readonly Ingress[] = []): string[] =>
+  ingress.flatMap(({ address }) => (address === undefined ? [] : [formatAddress(address)]));
+
+/** How the next writes go: they work, are refused, or take effect while the answer is lost. */
+export type Fate = 'works' | 'refused' | 'lost';
+
+/** Remembers what there was when it decided on a Service: until that is written, more may have come. */
+class WatchedProvider extends BareMetalProvider {
+  readonly seen = new Map<ServiceKey, ReadonlyMap<ServiceKey, Service>>();
+
+  override reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation> {
+    this.seen.set(serviceKey(service.metadata), new Map(snapshot.services));
+    return super.reconcile(service, snapshot);
+  }
+}
+
+/** One controller over the truth, of which it hears late and in any order; every write is held against what must never happen. */
+export class Running implements StatusWriter {
+  readonly clock = new VirtualClock();
+  readonly source: TestSource;
+  readonly #truth: Truth;
+  readonly #random: Random;
+  readonly #mayMove: Set<ServiceKey>;
+  readonly #pending = new Map<string, { readonly kind: Kind; readonly key: string }>();
+  readonly #unheard = new Set<ServiceKey>();
+  /** What each Service had when its status was written last, or should have been. */
+  readonly #decided = new Map<ServiceKey, readonly string[]>();
+  readonly #provider = new WatchedProvider();
+  readonly #violations: string[] = [];
+  #controller: Controller | undefined;
+  fate: Fate = 'works';
+  /** Another one has taken over: nothing of this one takes effect any more. */
+  fenced = false;
+
+  /** `mayMove`: Services whose owner has asked for something that is not written down yet. */
+  constructor(truth: Truth, random: Random, mayMove: Set<ServiceKey>) {
+    this.#truth = truth;
+    this.#random = random;
+    this.#mayMove = mayMove;
+    this.source = new TestSource(...shuffled(random, truth.objects()));
+    for (const [key, { ingress }] of shuffled(random, [...truth.records])) this.source.store.setIngress(key, ingress);
+  }
+
+  async start(): Promise<void> {
+    const { source, clock } = this;
+    const components = { source, providers: [this.#provider], writer: this, clock, random: () => 0, log: silentLog };
+    this.#controller = new Controller(components);
+    await this.#controller.start();
+  }
+
+  /** Something changed of which the controller hears when it is delivered. */
+  tell(kind: Kind, key: string): void {
+    this.#pending.set(`${kind}/${key}`, { kind, key });
+  }
+
+  /** Everything that changed comes in one batch, in any order. */
+  deliver(): void {
+    const batch = shuffled(this.#random, [...this.#pending.values()]);
+    this.#pending.clear();
+    this.source.atOnce(() => {
+      for (const { kind, key } of batch) {
+        const object = this.#truth.find(kind, key);
+        const before = this.source.find(kind, key);
+        if (object !== undefined) this.source.put(object);
+        else if (before !== undefined) this.source.remove(before);
+      }
+      for (const key of shuffled(this.#random, [...this.#unheard])) this.source.record(key, this.#truth.records.get(key)?.ingress);
+      this.#unheard.clear();
+    });
+  }
+
+  /** Nothing is left to hear, to try again, or to wait for. */
+  async settle(): Promise<void> {
+    this.fate = 'works';
+    // What is written comes back as a change once more.
+    for (let round = 0; round < 4; round++) {
+      this.deliver();
+      await this.#controller?.settled();
+      this.clock.advance(100_000);
+      await this.#controller?.settled();
+    }
+    assert.deepEqual(this.#violations, []);
+    for (const [key, { since }] of this.#truth.records) if (since === undefined) this.#mayMove.delete(key);
+  }
+
+  async halt(): Promise<void> {
+    this.fenced = true;
+    await this.#controller?.stop();
+    assert.deepEqual(this.#violations, []);
+  }
+
+  async recorded(): Promise<Recorded> {
+    const addresses = [...this.#truth.records].map(([key, { ingress }]) => [key, ingress.flatMap(({ address }) => address ?? [])] as const);
+    const since = [...this.#truth.records].flatMap(([key, { since }]) =>
+      since === undefined ? [] : [[key, String(since).padStart(12, '0')] as const],
+    );
+    return {
+      addresses: new Map(shuffled(this.#random, addresses)),
+      unreadable: new Map(),
+      waitingSince: new Map(shuffled(this.#random, since)),
+    };
+  }
+
+  async writeService(key: ServiceKey, { ingress, conditions }: ServiceStatus): Promise<void> {
+    const held = this.#decided.get(key) ?? textsOf(this.#truth.records.get(key)?.ingress);
+    for (const address of textsOf(ingress)) if (!held.includes(address)) this.#expectFree(key, address);
+    this.#decided.set(key, textsOf(ingress));
+    await Promise.resolve();
+    this.#expectToWork();
+    const met = conditions[0]?.status === 'True';
+    const record = this.#truth.records.get(key);
+    const before = textsOf(record?.ingress);
+    const after = textsOf(ingress);
+    const gone = before.filter((address) => !after.includes(address));
+    this.#must(gone.length === 0 || this.#mayMove.has(key), `${key} loses ${gone.join()} without having asked for it`);
+    const since = met ? undefined : (record?.since ?? this.#truth.writes++);
+    this.#truth.records.set(key, { ingress, ...(since === undefined ? {} : { since }) });
+    this.#unheard.add(key);
+    if (this.fate === 'lost') throw new Error('the answer is lost');
+  }
+
+  async removeService(key: ServiceKey): Promise<void> {
+    await Promise.resolve();
+    this.#expectToWork();
+    const held = textsOf(this.#truth.records.get(key)?.ingress);
+    this.#must(held.length === 0 || this.#mayMove.has(key), `${key} loses ${held.join()} without having asked for it`);
+    this.#truth.records.delete(key);
+    this.#unheard.add(key);
+    if (this.fate === 'lost') throw new Error('the answer is lost');
+    this.#decided.delete(key);
+  }
+
+  async writeObject(): Promise<void> {
+    // Conditions of pools are no business of this test.
+  }
+
+  /** The controller would take an error for one of the API server, and try again. */
+  #must(condition: boolean, what: string): void {
+    if (!condition) this.#violations.push(what);
+  }
+
+  #expectToWork(): void {
+    if (this.fenced) throw new Error('another controller works here');
+    if (this.fate === 'refused') throw new Error('refused');
+  }
+
+  /** Nobody has the address on record who may not share it, as far as the controller knew when it decided. */
+  #expectFree(key: ServiceKey, address: string): void {
+    const { snapshot } = this.source;
+    const services = this.#provider.seen.get(key);
+    const mine = services?.get(key);
+    assert(services !== undefined && mine !== undefined, 'a Service is written that was not looked at');
+    for (const [other, { ingress }] of this.#truth.records) {
+      const theirs = services.get(other);
+      if (other === key || theirs?.type !== 'LoadBalancer' || !textsOf(ingress).includes(address)) continue;
+      const why = whyNotShared(allocationRequest(mine, snapshot), allocationRequest(theirs, snapshot));
+      this.#must(why === undefined, `${key} is given ${address} of ${other}: ${why}`);
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import type { HeraldConfig, IPAddressPool } from '../../../src/model/configuration.ts';
+import type { Namespace } from '../../../src/model/cluster.ts';
+import type { ServiceKey } from '../../../src/model/metadata.ts';
+import type { Ingress, Service } from '../../../src/model/service.ts';
+import type { HeraldObject, Kind } from '../../../src/model/snapshot.ts';
+import type { Random } from '../../fuzz/random.ts';
+
+export interface Recorded {
+  readonly ingress: readonly Ingress[];
+  /** The Service lacks what it asks for since the change of this number. */
+  readonly since?: number;
+}
+
+/** The objects and the records as an API server or a directory has them, whoever has heard of them. */
+export class Truth {
+  readonly services = new Map<ServiceKey, Service>();
+  readonly pools = new Map<string, IPAddressPool>();
+  readonly namespaces = new Map<string, Namespace>();
+  config: HeraldConfig | undefined;
+  readonly records = new Map<ServiceKey, Recorded>();
+  /** Changes of records so far: their time. */
+  writes = 0;
+
+  objects(): HeraldObject[] {
+    const config = this.config === undefined ? [] : [this.config];
+    return [...this.services.values(), ...this.pools.values(), ...this.namespaces.values(), ...config];
+  }
+
+  find(kind: Kind, key: string): HeraldObject | undefined {
+    if (kind === 'Service') return this.services.get(key as ServiceKey);
+    if (kind === 'IPAddressPool') return this.pools.get(key);
+    return kind === 'Namespace' ? this.namespaces.get(key) : this.config;
+  }
+
+  copy(): Truth {
+    const copy = new Truth();
+    for (const [key, value] of this.services) copy.services.set(key, value);
+    for (const [key, value] of this.pools) copy.pools.set(key, value);
+    for (const [key, value] of this.namespaces) copy.namespaces.set(key, value);
+    for (const [key, value] of this.records) copy.records.set(key, value);
+    copy.config = this.config;
+    copy.writes = this.writes;
+    return copy;
+  }
+}
+
+export function shuffled<T>(random: Random, list: readonly T[]): T[] {
+  const result = [...list];
+  for (let left = result.length - 1; left > 0; left--) {
+    const other = random.below(left + 1);
+    const [a, b] = [result[left], result[other]];
+    if (a !== undefined && b !== undefined) [result[left], result[other]] = [b, a];
+  }
+  return result;
+}
