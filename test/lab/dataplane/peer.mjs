@@ -92,18 +92,17 @@ function udp({ address, port, localAddress, localPort, timeout }) {
   });
 }
 
-/** One connection that asks every 20 ms until standard input ends; prints how often it was answered, and by whom first. */
+/** One connection that asks every 20 ms until standard input ends; prints when it is answered, and in the end how often, and by whom first. */
 function stay({ address, port, ...local }) {
   const socket = net.connect({ host: address, port, ...local });
   let answers = 0;
   let who = '';
   let failure = '';
   socket.on('connect', () => {
-    console.log('connected');
     setInterval(() => socket.write('stay'), 20).unref();
   });
   socket.on('data', (data) => {
-    answers++;
+    if (answers++ === 0) console.log('connected');
     who ||= String(data).split(' ')[0];
   });
   socket.on('error', (error) => (failure = error.code));
