@@ -64,6 +64,12 @@ export const kernelSettingsOption = (): Option =>
     .default('set');
 
 /** A command of its own, which does not need --node. */
+export const cleanupHeraldOption = (): Option =>
+  new Option(
+    '--cleanup',
+    'remove all that an agent which was stopped has left in the kernel of this node, and end: 0 it is gone, 1 not all of it, 3 refused (an agent runs)',
+  ).implies({ node: '' });
+
 export const cleanupOption = (): Option =>
   new Option(
     '--cleanup-kube-proxy',
