@@ -5,7 +5,8 @@ import type { Prefix } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { Turn } from '../../system/turn.ts';
-import { kindText, staleFlows, strayFinder, type ConntrackCleaner, type StaleFlows } from '../conntrack/conntrack-cleaner.ts';
+import type { ConntrackCleaner } from '../conntrack/conntrack-cleaner.ts';
+import { FlowCleaning } from '../conntrack/flow-cleaning.ts';
 import { DataplaneError, type ApplyResult, type Dataplane, type ForwardingChanges, type QuarantinedFrontend } from '../dataplane.ts';
 import { DirectReturn, type DirectReturnLacks } from '../direct-return/direct-return.ts';
 import type { IngressTable } from '../direct-return/ingress-set.ts';
@@ -17,7 +18,7 @@ import { frontendProblem, nodeElements } from './elements.ts';
 import type { NftExecutor } from './executor.ts';
 import { KernelTable, nodeOwner, type CommitResult } from './kernel-table.ts';
 import { markerChain, type PodInterfaces } from './layout.ts';
-import { maximumConntrackQueue, repairDelay, repairInterval, repairRetry, retriesPerBatch } from './limits.ts';
+import { repairDelay, repairInterval, repairRetry, retriesPerBatch } from './limits.ts';
 import { skeleton } from './skeleton.ts';
 import { frontendOf, type Target } from './target.ts';
 import { watchRuleset } from './watch.ts';
@@ -43,6 +44,7 @@ export class NftablesDataplane implements Dataplane {
   readonly #unreachable: UnreachableSet;
   readonly #direct: DirectReturn;
   readonly #desired = new DesiredFrontends();
+  readonly #flows: FlowCleaning;
   /** What was asked for since the latest batch began. */
   #incoming = new Map<string, ServiceForwarding | undefined>();
   /** Services that are not among them are gone. */
@@ -50,9 +52,6 @@ export class NftablesDataplane implements Dataplane {
   readonly #refused = new Map<string, string>();
   readonly #repairListeners: ((what: string) => void)[] = [];
   readonly #failureListeners: ((error: DataplaneError) => void)[] = [];
-  #staleFlows: StaleFlows[] = [];
-  /** Nobody has watched which flows came and went: they are to be compared with the frontends. */
-  #flowsUnknown = false;
   #node: NodeForwarding | undefined;
   #nodeTouched = false;
   /** What of frontends with direct server return is passed on may have changed. */
@@ -64,7 +63,6 @@ export class NftablesDataplane implements Dataplane {
   #watch: { stop(): Promise<void> } | undefined;
   #cancelRepair: Cancel | undefined;
   #repairedAt = Number.NEGATIVE_INFINITY;
-  #cleaning: Promise<void> | undefined;
   #closed = false;
   /** There is nothing of ours, and nothing is wanted. */
   #cleared = false;
@@ -72,6 +70,10 @@ export class NftablesDataplane implements Dataplane {
   constructor(ports: NftablesPorts) {
     this.#ports = ports;
     this.#kernel = new KernelTable(ports.executor, ports.clock, ports.log);
+    this.#flows = new FlowCleaning(ports, {
+      frontends: () => Array.from(this.#desired.frontends(), ({ frontend }) => frontend),
+      nodePortAddresses: () => this.#node?.nodePortAddresses ?? [],
+    });
     this.#unreachable = new UnreachableSet(ports, (what) => this.#wasRepaired(what));
     this.#direct = new DirectReturn(ports, { repaired: (what) => this.#wasRepaired(what), changed: () => this.#pathsChanged() });
   }
@@ -169,7 +171,7 @@ export class NftablesDataplane implements Dataplane {
     await this.#serial.idle();
     await this.#unreachable.close();
     await this.#direct.close();
-    await this.#cleaning;
+    await this.#flows.idle();
   }
 
   #setNode(node: NodeForwarding): void {
@@ -248,7 +250,7 @@ export class NftablesDataplane implements Dataplane {
       const { masqueradeBit } = this.#node;
       const pods = podInterfacesOf(this.#node);
       const result = await this.#kernel.synchronise((family) => skeleton(family, masqueradeBit, pods), targets);
-      this.#flowsUnknown = true;
+      this.#flows.unwatched();
       this.#finish([], result);
       await this.#direct.committed(frontendsOf(targets));
       return result;
@@ -294,44 +296,9 @@ export class NftablesDataplane implements Dataplane {
     }
     for (const { before, after } of result.committed) {
       const isHandedOver = before !== undefined && after === undefined && this.#node?.elsewhere?.includes(before.scope) === true;
-      if (isHandedOver) continue;
-      if (this.#staleFlows.length >= maximumConntrackQueue) this.#flowsUnknown = true;
-      else this.#staleFlows.push(...staleFlows(before, after, this.#node?.nodePortAddresses ?? []));
+      if (!isHandedOver) this.#flows.changed(before, after);
     }
-    if (this.#staleFlows.length > 0 || this.#flowsUnknown) this.#cleaning ??= this.#clean();
-  }
-
-  /** After the commit and beside it: nobody waits for old flows to be forgotten. */
-  async #clean(): Promise<void> {
-    while (this.#flowsUnknown || this.#staleFlows.length > 0) {
-      if (this.#flowsUnknown) {
-        this.#flowsUnknown = false;
-        await this.#findStrays();
-      }
-      const stale = this.#staleFlows;
-      this.#staleFlows = [];
-      try {
-        await this.#ports.conntrack.delete(stale);
-      } catch (error) {
-        this.#ports.log.warn({ error: String(error) }, 'stale flows could not be deleted');
-      }
-    }
-    this.#cleaning = undefined;
-  }
-
-  async #findStrays(): Promise<void> {
-    try {
-      const frontends = Array.from(this.#desired.frontends(), ({ frontend }) => frontend);
-      const strayOf = strayFinder(frontends, this.#node?.nodePortAddresses ?? []);
-      const strays = new Map<string, StaleFlows>();
-      await this.#ports.conntrack.each((flow) => {
-        const stray = strayOf(flow);
-        if (stray !== undefined) strays.set(kindText(stray), stray);
-      });
-      for (const stray of strays.values()) this.#staleFlows.push(stray);
-    } catch (error) {
-      this.#ports.log.warn({ error: String(error) }, 'flows could not be listed, stale ones may stay until they time out');
-    }
+    this.#flows.begin();
   }
 
   #quarantined(): ReadonlyMap<string, QuarantinedFrontend> {

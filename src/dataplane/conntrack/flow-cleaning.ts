@@ -1,0 +1,81 @@
+import type { Frontend } from '../../net/frontend.ts';
+import type { Prefix } from '../../net/prefix.ts';
+import type { Log } from '../../system/log.ts';
+import { maximumConntrackQueue } from '../nftables/limits.ts';
+import { kindText, staleFlows, strayFinder, type ConntrackCleaner, type StaleFlows } from './conntrack-cleaner.ts';
+
+export interface FlowCleaningComponents {
+  readonly conntrack: ConntrackCleaner;
+  readonly log: Log;
+}
+
+export interface FlowCleaningOptions {
+  /** All that the node is to have. */
+  readonly frontends: () => Iterable<Frontend>;
+  readonly nodePortAddresses: () => readonly Prefix[];
+}
+
+/** Has the kernel forget flows that lead astray, after commits and beside them: nobody waits for it. */
+export class FlowCleaning {
+  readonly #components: FlowCleaningComponents;
+  readonly #options: FlowCleaningOptions;
+  #stale: StaleFlows[] = [];
+  #unknown = false;
+  #working: Promise<void> | undefined;
+
+  constructor(components: FlowCleaningComponents, options: FlowCleaningOptions) {
+    this.#components = components;
+    this.#options = options;
+  }
+
+  /** A frontend changed in the kernel; undefined: absent. */
+  changed(before: Frontend | undefined, after: Frontend | undefined): void {
+    if (this.#stale.length >= maximumConntrackQueue) this.#unknown = true;
+    else this.#stale.push(...staleFlows(before, after, this.#options.nodePortAddresses()));
+  }
+
+  /** Nobody has watched which flows came and went: all are compared with the frontends. */
+  unwatched(): void {
+    this.#unknown = true;
+  }
+
+  begin(): void {
+    if (this.#stale.length > 0 || this.#unknown) this.#working ??= this.#work();
+  }
+
+  /** Resolves when nothing is left to do. Never rejects. */
+  async idle(): Promise<void> {
+    await this.#working;
+  }
+
+  async #work(): Promise<void> {
+    while (this.#unknown || this.#stale.length > 0) {
+      if (this.#unknown) {
+        this.#unknown = false;
+        await this.#findStrays();
+      }
+      const stale = this.#stale;
+      this.#stale = [];
+      try {
+        await this.#components.conntrack.delete(stale);
+      } catch (error) {
+        this.#components.log.warn({ error: String(error) }, 'stale flows could not be deleted');
+      }
+    }
+    this.#working = undefined;
+  }
+
+  async #findStrays(): Promise<void> {
+    try {
+      const strayOf = strayFinder(this.#options.frontends(), this.#options.nodePortAddresses());
+      const strays = new Map<string, StaleFlows>();
+      await this.#components.conntrack.each((flow) => {
+        const stray = strayOf(flow);
+        if (stray !== undefined) strays.set(kindText(stray), stray);
+      });
+      for (const stray of strays.values()) this.#stale.push(stray);
+    } catch (error) {
+      this.#components.log.warn({ error: String(error) }, 'flows could not be listed, stale ones may stay until they time out');
+    }
+  }
+}
