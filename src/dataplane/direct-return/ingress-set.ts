@@ -8,6 +8,7 @@ import { hashedClass, slotText } from '../nftables/classid.ts';
 import { elementsPerStatement } from '../nftables/limits.ts';
 import { ingressChanges, ingressRemoval, ingressSkeleton, type IngressElement } from './ingress-script.ts';
 import { pathCheckInterval } from './limits.ts';
+import { whyNot } from './why-not.ts';
 import { Serial } from '../../system/serial.ts';
 
 /** The port for the table of mode l2: lines of nft's language, all of them or none. Rejects with DataplaneError. */
@@ -75,14 +76,8 @@ export class IngressSet {
   }
 
   /** Why frames cannot be handed over at these interfaces; undefined: they can. */
-  async probe(interfaces: readonly string[]): Promise<string | undefined> {
-    try {
-      await this.#ports.ingress.check(ingressSkeleton(interfaces, []));
-      return undefined;
-    } catch (error) {
-      if (error instanceof DataplaneError) return error.message;
-      throw error;
-    }
+  probe(interfaces: readonly string[]): Promise<string | undefined> {
+    return whyNot(() => this.#ports.ingress.check(ingressSkeleton(interfaces, [])));
   }
 
   async close(): Promise<void> {

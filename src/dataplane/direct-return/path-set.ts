@@ -5,6 +5,7 @@ import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { pathCheckInterval } from './limits.ts';
 import { itemKey, pathDifference, planPaths, tunnelItem, type PathPlan, type PathTable } from './paths.ts';
+import { whyNot } from './why-not.ts';
 import { Serial } from '../../system/serial.ts';
 
 export interface PathPorts {
@@ -64,17 +65,13 @@ export class PathSet {
   }
 
   /** Makes tunnels from these addresses; why that is not possible. */
-  async probe(addresses: readonly Address[]): Promise<string | undefined> {
-    try {
-      return await this.#serial.run(async () => {
+  probe(addresses: readonly Address[]): Promise<string | undefined> {
+    return this.#serial.run(() =>
+      whyNot(async () => {
         const { missing } = pathDifference(await this.#ports.paths.list(), addresses.map(tunnelItem));
         if (missing.length > 0) await this.#ports.paths.change(missing, []);
-        return undefined;
-      });
-    } catch (error) {
-      if (error instanceof DataplaneError) return error.message;
-      throw error;
-    }
+      }),
+    );
   }
 
   async close(): Promise<void> {
