@@ -1,11 +1,11 @@
 import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Family } from '../../../src/net/address.ts';
 import type { Protocol } from '../../../src/net/frontend.ts';
+import { removeNamespaces, runInside } from './namespaces.ts';
 
 /**
  * A client, a node and three pods, each in a network namespace `hd-...`. Pods hang on links of their own, so that all
@@ -139,29 +139,9 @@ export class OneNode {
 
 /** Runs commands in the namespace of a machine and returns what the last one printed. */
 export function inside(machine: Machine, ...commands: string[]): string {
-  let output = '';
-  for (const command of commands)
-    output = execFileSync('ip', ['netns', 'exec', namespaceOf(machine), ...command.split(' ')], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-      maxBuffer: 1 << 26,
-    });
-  return output;
+  return runInside(namespaceOf(machine), commands);
 }
 
 function ip(...args: string[]): void {
   execFileSync('ip', args);
-}
-
-/** Ours, and those of processes that have ended. */
-function removeNamespaces(): void {
-  for (const name of execFileSync('ip', ['netns', 'list'], { encoding: 'utf8' }).split(/\s+/)) {
-    const pid = /^hd-(\d+)-/.exec(name)?.[1];
-    if (pid === undefined || (Number(pid) !== process.pid && existsSync(`/proc/${pid}`))) continue;
-    try {
-      execFileSync('ip', ['netns', 'del', name], { stdio: 'ignore' });
-    } catch {
-      // Somebody else was faster.
-    }
-  }
 }

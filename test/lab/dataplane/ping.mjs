@@ -5,6 +5,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import process from 'node:process';
 import koffi from 'koffi';
+import { checksum, octetsOf, socketAddress } from './octets.mjs';
 
 const libc = koffi.load('libc.so.6');
 const socket = libc.func('int socket(int domain, int type, int protocol)');
@@ -14,31 +15,6 @@ const sendto = libc.func('long sendto(int fd, const void *data, size_t length, i
 const recvfrom = libc.func(
   'long recvfrom(int fd, _Out_ void *data, size_t length, int flags, _Out_ void *address, _Inout_ unsigned int *size)',
 );
-
-/** struct sockaddr_in, struct sockaddr_in6. */
-function socketAddress(address) {
-  const family = net.isIPv4(address) ? 4 : 6;
-  const octets = Buffer.alloc(family === 4 ? 16 : 28);
-  octets.writeUInt16LE(family === 4 ? 2 : 10, 0);
-  octetsOf(address).copy(octets, family === 4 ? 4 : 8);
-  return octets;
-}
-
-function octetsOf(address) {
-  if (net.isIPv4(address)) return Buffer.from(address.split('.').map(Number));
-  const [head, tail = ''] = address.split('::');
-  const groups = (text) => (text === '' ? [] : text.split(':'));
-  const [front, back] = [groups(head), groups(tail)];
-  const all = [...front, ...Array.from({ length: 8 - front.length - back.length }, () => '0'), ...back];
-  return Buffer.from(all.map((group) => group.padStart(4, '0')).join(''), 'hex');
-}
-
-function checksum(data) {
-  let sum = 0;
-  for (let at = 0; at < data.length; at += 2) sum += data.readUInt16BE(at);
-  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16);
-  return ~sum & 0xffff;
-}
 
 function echoRequest(family, identifier, sequence) {
   const packet = Buffer.alloc(16);

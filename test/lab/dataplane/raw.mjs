@@ -2,20 +2,11 @@
 import { Buffer } from 'node:buffer';
 import net from 'node:net';
 import koffi from 'koffi';
+import { checksum, octetsOf, socketAddress } from './octets.mjs';
 
 const libc = koffi.load('libc.so.6');
 const socket = libc.func('int socket(int domain, int type, int protocol)');
 const sendto = libc.func('long sendto(int fd, const void *data, size_t length, int flags, const void *address, unsigned int size)');
-
-/** Network order, 4 or 16 octets. */
-function octets(address) {
-  if (net.isIPv4(address)) return Buffer.from(address.split('.').map(Number));
-  const [head, tail = ''] = address.split('::');
-  const groups = (text) => (text === '' ? [] : text.split(':'));
-  const [front, back] = [groups(head), groups(tail)];
-  const all = [...front, ...Array.from({ length: 8 - front.length - back.length }, () => '0'), ...back];
-  return Buffer.from(all.map((group) => group.padStart(4, '0')).join(''), 'hex');
-}
 
 /** CRC32c (RFC 9260 appendix A), bit by bit. */
 function crc32c(data) {
@@ -67,20 +58,12 @@ function tcpData(source, destination, sourcePort, port, sequence) {
   const pseudo = Buffer.alloc(8);
   pseudo.writeUInt32BE(packet.length, 0);
   pseudo.writeUInt8(6, 7);
-  packet.writeUInt16BE(checksum(Buffer.concat([octets(source), octets(destination), pseudo, packet])), 16);
+  packet.writeUInt16BE(checksum(Buffer.concat([octetsOf(source), octetsOf(destination), pseudo, packet])), 16);
   return packet;
 }
 
-/** RFC 1071, of an even number of octets. */
-function checksum(data) {
-  let sum = 0;
-  for (let at = 0; at < data.length; at += 2) sum += data.readUInt16BE(at);
-  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16);
-  return ~sum & 0xffff;
-}
-
 function ip(source, destination, protocol, payload) {
-  const [from, to] = [octets(source), octets(destination)];
+  const [from, to] = [octetsOf(source), octetsOf(destination)];
   if (from.length === 4) {
     const header = Buffer.alloc(20);
     header.writeUInt8(0x45, 0);
@@ -99,15 +82,6 @@ function ip(source, destination, protocol, payload) {
   from.copy(header, 8);
   to.copy(header, 24);
   return Buffer.concat([header, payload]);
-}
-
-/** struct sockaddr_in or sockaddr_in6; the port stays 0. */
-function socketAddress(destination) {
-  const to = octets(destination);
-  const address = Buffer.alloc(to.length === 4 ? 16 : 28);
-  new DataView(address.buffer, address.byteOffset).setUint16(0, to.length === 4 ? 2 : 10, true);
-  to.copy(address, to.length === 4 ? 4 : 8);
-  return address;
 }
 
 function packetOf(sourcePort, index) {

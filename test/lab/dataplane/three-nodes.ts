@@ -1,6 +1,5 @@
 import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -12,6 +11,7 @@ import { prefix } from '../../../src/net/prefix.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { withoutDuplicateDetection } from './one-node.ts';
+import { removeNamespaces, runInside } from './namespaces.ts';
 
 /**
  * A client, three nodes and a machine with all the pods on one link, each in a network namespace `hd-PID-...`. The client's routes
@@ -150,24 +150,8 @@ export class ThreeNodes {
 
 /** Runs commands in the namespace of a machine and returns what the last one printed. */
 export function inside(machine: Machine, ...commands: string[]): string {
-  let output = '';
-  for (const command of commands)
-    output = execFileSync('ip', ['netns', 'exec', namespaceOf(machine), ...command.split(' ')], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-      maxBuffer: 1 << 26,
-    });
-  return output;
+  return runInside(namespaceOf(machine), commands);
 }
 
 const namespaceOf = (machine: Machine): string => `hd-${process.pid}-three-${machine}`;
 const nodad = (family: Family): string => (family === 4 ? '' : ' nodad');
-
-/** Ours, and those of processes that have ended. */
-function removeNamespaces(): void {
-  for (const name of execFileSync('ip', ['netns', 'list'], { encoding: 'utf8' }).split(/\s+/)) {
-    const pid = /^hd-(\d+)-three-/.exec(name)?.[1];
-    if (pid === undefined || (Number(pid) !== process.pid && existsSync(`/proc/${pid}`))) continue;
-    execFileSync('ip', ['netns', 'del', name], { stdio: 'ignore' });
-  }
-}

@@ -1,20 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../until.ts';
-import { nodeAddresses, TwoNodes, type HttpReply } from './two-nodes.ts';
+import { nodeAddresses, nodeObjects, TwoNodes, type HttpReply } from './two-nodes.ts';
 
 const port = 32_100;
 let lab: TwoNodes;
-
-const nodes = `apiVersion: v1
-kind: Node
-metadata: { name: node1 }
-status: { addresses: [{ type: InternalIP, address: 10.71.1.1 }, { type: InternalIP, address: "fd71:1::1" }] }
----
-apiVersion: v1
-kind: Node
-metadata: { name: node2 }
-status: { addresses: [{ type: InternalIP, address: 10.71.2.1 }, { type: InternalIP, address: "fd71:2::1" }] }
-`;
 
 /** A Service of policy Local whose endpoints, one of each family, are on `node`. */
 const ledger = (node: string): string => `apiVersion: v1
@@ -46,7 +35,7 @@ endpoints: [{ addresses: ["fd00:244:1::11"], nodeName: ${node}, conditions: { re
 
 beforeAll(async () => {
   lab = await TwoNodes.build();
-  await lab.write('10-nodes.yaml', nodes);
+  await lab.write('10-nodes.yaml', nodeObjects);
   await lab.write('20-ledger.yaml', ledger('node1'));
   await Promise.all([lab.startAgent('node1'), lab.startAgent('node2')]);
 });
@@ -97,10 +86,10 @@ describe.each([4, 6] as const)('a health-check node port over IPv%d', (family) =
 
 test('a node that the autoscaler is about to remove fails /healthz, not /livez', async () => {
   const taint = 'spec: { taints: [{ key: ToBeDeletedByClusterAutoscaler, effect: NoSchedule }] }';
-  await lab.write('10-nodes.yaml', nodes.replace('metadata: { name: node2 }', `metadata: { name: node2 }\n${taint}`));
+  await lab.write('10-nodes.yaml', nodeObjects.replace('metadata: { name: node2 }', `metadata: { name: node2 }\n${taint}`));
   await until('/healthz fails', async (note) => note(await lab.get(url('node2', 4, 10_256, 'healthz')))?.status === 503);
   expect((await lab.get(url('node2', 4, 10_256, 'livez')))?.status).toBe(200);
-  await lab.write('10-nodes.yaml', nodes);
+  await lab.write('10-nodes.yaml', nodeObjects);
   await until('/healthz is well', async (note) => note(await lab.get(url('node2', 4, 10_256, 'healthz')))?.status === 200);
 });
 

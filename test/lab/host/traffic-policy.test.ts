@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../until.ts';
-import { nodeAddresses, TwoNodes, type Place } from './two-nodes.ts';
+import { nodeAddresses, nodeObjects, TwoNodes, type Place } from './two-nodes.ts';
 
 /** A host network pod on node1, and its NodePort and health check on both nodes while the traffic policy changes. */
 const families = [4, 6] as const;
@@ -14,16 +14,7 @@ let lab: TwoNodes;
 
 const clientAddresses = { node1: { 4: '10.71.1.2', 6: 'fd71:1::2' }, node2: { 4: '10.71.2.2', 6: 'fd71:2::2' } } as const;
 
-const objects = `apiVersion: v1
-kind: Node
-metadata: { name: node1 }
-status: { addresses: [{ type: InternalIP, address: 10.71.1.1 }, { type: InternalIP, address: "fd71:1::1" }] }
----
-apiVersion: v1
-kind: Node
-metadata: { name: node2 }
-status: { addresses: [{ type: InternalIP, address: 10.71.2.1 }, { type: InternalIP, address: "fd71:2::1" }] }
----
+const objects = `${nodeObjects}---
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
 metadata: { namespace: shop, name: till-v4, labels: { kubernetes.io/service-name: till } }

@@ -24,6 +24,18 @@ export const nodeAddresses = {
   node2: { 4: '10.71.2.1', 6: 'fd71:2::1' },
 } as const;
 
+/** Their Node objects, as manifests. */
+export const nodeObjects = `apiVersion: v1
+kind: Node
+metadata: { name: node1 }
+status: { addresses: [{ type: InternalIP, address: 10.71.1.1 }, { type: InternalIP, address: "fd71:1::1" }] }
+---
+apiVersion: v1
+kind: Node
+metadata: { name: node2 }
+status: { addresses: [{ type: InternalIP, address: 10.71.2.1 }, { type: InternalIP, address: "fd71:2::1" }] }
+`;
+
 export interface HttpReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
