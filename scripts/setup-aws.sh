@@ -81,7 +81,7 @@ install_from_debian() {
   building=$from_debian.building
   rm -rf "$building" "$from_debian"
   mkdir -p "$building/bin"
-  mirror=$(mirror_of_apt)
+  mirror=${HERALD_DEBIAN_MIRROR:-$(mirror_of_apt)} || fail 'apt knows no mirror of Debian: name one in HERALD_DEBIAN_MIRROR'
   fetch "${mirror%/}/$deb" "$building/moto.deb" || fail "$deb could not be fetched from $mirror"
   echo "$deb_sha256  $building/moto.deb" | sha256sum --check --quiet >>"$log" 2>&1 || fail "$deb from $mirror has another checksum"
   dpkg-deb -x "$building/moto.deb" "$building" >>"$log" 2>&1 6>&- || fail "dpkg-deb could not unpack $deb"
@@ -116,7 +116,7 @@ fetch() {
 
 mirror_of_apt() {
   apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
-    sed -n 's/^Debian [a-z]* //p' | head -n 1 | grep . || echo http://deb.debian.org/debian
+    sed -n 's/^Debian [a-z]* //p' | head -n 1 | grep .
 }
 
 main
