@@ -9,4 +9,6 @@ export const limits = {
   reportWatchMilliseconds: 10_000,
   /** Pools whose code the condition of a Service lists. */
   detailsInCondition: 10,
+  /** How long a Service must not be announced, or programmed, before its condition and an Event say so. */
+  conditionHoldMilliseconds: 30_000,
 } as const;

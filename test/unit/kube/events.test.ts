@@ -93,7 +93,7 @@ describe('repetition', () => {
     clock.advance(1000);
     recorder.record(event());
     await recorder.idle();
-    const { name } = bodies()[0]?.['metadata'] as { name: string };
+    const { name } = (bodies()[0]?.['metadata'] ?? {}) as { name?: string };
     expect(writes[1]).toMatchObject({ method: 'PATCH', path: `/apis/events.k8s.io/v1/namespaces/shop/events/${name}` });
     expect(bodies()[1]).toEqual({ series: { count: 2, lastObservedTime: '2026-01-01T00:00:01.000000Z' } });
     for (let time = 0; time < 3; time++) recorder.record(event());
