@@ -4,5 +4,5 @@ export type { AddressType, BGPAdvertisement } from './kinds/bgp-advertisement.ts
 export type { BGPPeer } from './kinds/bgp-peer.ts';
 export type { Community } from './kinds/community.ts';
 export type { ExternalIPPolicy } from './kinds/external-ip-policy.ts';
-export type { ConntrackConfig, DirectReturnMode, HeraldConfig, ServicesScope } from './kinds/herald-config.ts';
+export type { Compat, ConntrackConfig, DirectReturnMode, HeraldConfig, ServicesScope } from './kinds/herald-config.ts';
 export type { IPAddressPool, Quota, Reservation, ServiceAllocation } from './kinds/ip-address-pool.ts';

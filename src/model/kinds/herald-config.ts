@@ -2,7 +2,7 @@ import { passingWays } from '../../net/direct-return.ts';
 import { slotTableSizes } from '../../net/frontend.ts';
 import { limits } from '../limits.ts';
 import { boolean, choice, integer, list, object, parsed, text } from '../schema/fields.ts';
-import { cidr, interfacePattern, loadBalancerClass } from '../schema/grammars.ts';
+import { cidr, interfacePattern, labelName, loadBalancerClass } from '../schema/grammars.ts';
 import { defineKind, type ObjectOfKind, type ReadContext } from '../schema/kind.ts';
 import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
 import type { ObjectValue, Value } from '../schema/value.ts';
@@ -17,6 +17,9 @@ export type ServicesScope = (typeof servicesScopes)[number];
 /** auto: l2, else route, for nodes on the same link; vxlan for the others. */
 const directReturnModes = ['auto', ...passingWays] as const;
 export type DirectReturnMode = (typeof directReturnModes)[number];
+
+const compats = ['none', 'metallb'] as const;
+export type Compat = (typeof compats)[number];
 
 /** Not kube-proxy's, which has 14 unless it is told otherwise, and had 15. Cilium uses 8 to 11 and 16 to 31, as Calico does. */
 export const besideKubeProxyBit = 13;
@@ -51,10 +54,6 @@ const heraldConfigFields = {
     default: 'all',
     description:
       'What Herald forwards: everything; NodePorts, load balancer addresses and external IPs beside a kube-proxy; nothing, as another program does. [Beside kube-proxy](../explanation/beside-kube-proxy.md).',
-  }),
-  compat: choice(['none', 'metallb'], {
-    default: 'none',
-    description: 'metallb: objects and annotations of MetalLB are read as if they were ours.',
   }),
   podCIDRs: cidrs({
     unset: 'the podCIDRs of all Nodes, unless there are `podInterfaces`',
@@ -104,9 +103,17 @@ const heraldConfigFields = {
   }),
   loadBalancerClass: parsed(loadBalancerClass, { unset: '`herald.dev/herald`', description: 'Services of this class are ours.' }),
   defaultClass: boolean({
-    unset: 'true over a directory, false in a cluster',
+    unset: 'true over a directory and with `compat: metallb`, else false',
     description:
       'Services without a class are ours, too. A Service that ceases to be ours by this field or `loadBalancerClass` is not announced, but keeps its address until the Service itself changes its type or class, or goes.',
+  }),
+  compat: choice(compats, {
+    default: 'none',
+    description: 'metallb: objects of `metallb.io` and annotations of MetalLB are read as if they were ours.',
+  }),
+  compatNamespace: parsed(labelName, {
+    unset: 'metallb-system',
+    description: 'The only namespace whose MetalLB objects are read, as MetalLB reads only its own.',
   }),
   drainSeconds: integer({
     min: 0,
@@ -174,7 +181,8 @@ export function settings(spec: ObjectValue<typeof heraldConfigFields>, { standal
     ...spec,
     masqueradeBit: spec.masqueradeBit ?? (spec.services === 'all' ? aloneBit : besideKubeProxyBit),
     loadBalancerClass: spec.loadBalancerClass ?? 'herald.dev/herald',
-    // In a cluster a Service without a class may be another controller's.
-    defaultClass: spec.defaultClass ?? standalone,
+    // In a cluster a Service without a class may be another controller's; MetalLB without --lb-class serves those.
+    defaultClass: spec.defaultClass ?? (standalone || spec.compat === 'metallb'),
+    compatNamespace: spec.compatNamespace ?? 'metallb-system',
   };
 }
