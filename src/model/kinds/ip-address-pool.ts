@@ -79,7 +79,8 @@ const fields = {
   }),
 };
 
-const count = { min: 0, max: Number.MAX_SAFE_INTEGER } as const;
+/** int64, of which the largest value stands for more addresses than it can say; a number of JavaScript is less exact. */
+const count = { min: 0, max: Infinity } as const;
 
 const status = object({
   assignedIPv4: integer({ ...count, description: 'IPv4 addresses that Services have.' }),
