@@ -170,12 +170,19 @@ export interface HeraldConfig {
   readonly loadBalancerClass: string;
   /** Whether Services without a class are ours too. Standalone: true, as there is nobody else. */
   readonly defaultClass: boolean;
+  /** metallb: objects and annotations of MetalLB are read as if they were ours, and `defaultClass` is true unless it is written. */
+  readonly compat: Compat;
+  /** The only namespace whose MetalLB objects count, as MetalLB itself reads only its own. */
+  readonly compatNamespace: string;
   /** How long rules stay after the route that led to them was withdrawn. */
   readonly drainSeconds: number;
   /** Services with consistent hashing that do not say otherwise use direct server return. */
   readonly directReturn: boolean;
   readonly directReturnMode: DirectReturnMode;
 }
+
+export const compats = ['none', 'metallb'] as const;
+export type Compat = (typeof compats)[number];
 
 /** auto: l2, else route, for nodes on the same link; vxlan for the others. */
 export const directReturnModes = ['auto', ...passingWays] as const;

@@ -33,6 +33,8 @@ export const defaultConfig: HeraldConfig = {
   hashSlots: 1021,
   loadBalancerClass: 'herald.dev/herald',
   defaultClass: true,
+  compat: 'none',
+  compatNamespace: 'metallb-system',
   drainSeconds: 10,
   directReturn: false,
   directReturnMode: 'auto',

@@ -1,10 +1,10 @@
 import { slotTableSizes, type SlotTableSize } from '../../net/frontend.ts';
 import { parseInterfacePattern } from '../../net/interface-pattern.ts';
 import { parsePrefix } from '../../net/prefix.ts';
-import { directReturnModes, type ConntrackConfig, type HeraldConfig, type ServicesScope } from '../configuration.ts';
+import { compats, directReturnModes, type ConntrackConfig, type HeraldConfig, type ServicesScope } from '../configuration.ts';
 import { besideKubeProxyBit, clusterConfig, defaultConfig, defaultConntrack } from '../default-config.ts';
 import { limits } from '../limits.ts';
-import { readMetadata } from './metadata.ts';
+import { isLabelName, readMetadata } from './metadata.ts';
 import type { Fields } from './fields.ts';
 import type { ParseOptions, Read } from './result.ts';
 
@@ -17,6 +17,8 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
   const standalone = options.resourceVersion !== undefined;
   const spec = fields.object('spec');
   const services: ServicesScope = spec.oneOf('services', ['all', 'external', 'none']) ?? 'all';
+  const compat = spec.oneOf('compat', compats) ?? defaultConfig.compat;
+  const compatNamespace = spec.text('compatNamespace') ?? defaultConfig.compatNamespace;
   const serviceProxyName = spec.text('serviceProxyName');
   const config = {
     podCIDRs: spec.parsedList('podCIDRs', limits.cidrs, parsePrefix),
@@ -33,7 +35,10 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
     consistentHashing: spec.boolean('consistentHashing') ?? defaultConfig.consistentHashing,
     hashSlots: readHashSlots(spec),
     loadBalancerClass: spec.text('loadBalancerClass') ?? defaultConfig.loadBalancerClass,
-    defaultClass: spec.boolean('defaultClass') ?? (standalone ? defaultConfig : clusterConfig).defaultClass,
+    // What MetalLB without --lb-class serves.
+    defaultClass: spec.boolean('defaultClass') ?? (compat === 'metallb' || (standalone ? defaultConfig : clusterConfig).defaultClass),
+    compat,
+    compatNamespace,
     drainSeconds: spec.integer('drainSeconds', 0, 3600) ?? defaultConfig.drainSeconds,
     directReturn: spec.boolean('directReturn') ?? defaultConfig.directReturn,
     directReturnMode: spec.oneOf('directReturnMode', directReturnModes) ?? defaultConfig.directReturnMode,
@@ -41,6 +46,7 @@ export function readHeraldConfig(fields: Fields, options: ParseOptions): Read<He
   if (!/^[\w.-]+\/[\w.-]+$/.test(config.loadBalancerClass)) {
     spec.problem('loadBalancerClass', 'is not a class', 'write a name with a prefix, for example herald.dev/herald');
   }
+  if (!isLabelName(compatNamespace)) spec.problem('compatNamespace', 'is not the name of a namespace', 'write the namespace of MetalLB');
   fields.raw('status');
   return metadata === undefined ? {} : { object: { kind: 'HeraldConfig', metadata, services, ...config } };
 }
