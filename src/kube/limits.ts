@@ -33,6 +33,14 @@ export const limits = {
   absentMilliseconds: 30_000,
   /** A kind whose objects were there is gone when it was not found this often in a row. */
   absentLooks: 3,
+  /** Of an election (client-go's): how long a Lease counts after its last renewal; a leader that could not renew it for so long leads no more. */
+  leaseMilliseconds: 15_000,
+  renewDeadlineMilliseconds: 10_000,
+  /** Pause between renewals; one that waits asks as often, and up to this part of it less often, so that not all ask at once. */
+  leaseRetryMilliseconds: 2000,
+  leaseRetryJitter: 1.2,
+  /** One request about a Lease is given up after this: there must be time for another one before the deadline. */
+  leaseAnswerMilliseconds: 5000,
   /** The API server's bounds: octets of the note of an Event, of its other words, and of the name of an object. */
   eventNote: 1024,
   eventWord: 128,
