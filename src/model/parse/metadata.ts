@@ -35,7 +35,7 @@ export function readMetadata(fields: Fields, kind: string, scope: Scope, options
   const uid = metadata.text('uid') ?? '';
   const resourceVersion = metadata.text('resourceVersion') ?? '';
   const labels = metadata.textMap('labels');
-  const written = metadata.textMap('annotations', (key) => key !== lastApplied);
+  const written = metadata.textMap('annotations', { keep: (key) => key !== lastApplied });
   warnOfMetalLB(metadata, written);
   const size = Object.entries(written).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
   if (size > limits.annotations) metadata.problem('annotations', `are longer than ${limits.annotations} characters together`, '');
