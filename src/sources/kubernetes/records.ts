@@ -167,9 +167,10 @@ export class KubernetesRecords {
   async #patchService(key: ServiceKey, from: Version, change: Parameters<typeof statusPatch>[1]): Promise<void> {
     const { uid } = from;
     const body = statusPatch({ uid, resourceVersion: this.#own.versionFor(key, from) }, change);
-    const before = this.#known.get(key);
+    const { ingress = [], conditions = [] } = this.#known.get(key) ?? {};
+    const added = change.conditions.filter(({ type }) => !conditions.some((known) => known.type === type));
     // Until it is answered nobody knows what is there.
-    if (before !== undefined) this.#known.set(key, { ...before, unsure: true });
+    this.#known.set(key, { ingress, conditions: [...conditions, ...added], unsure: true });
     try {
       const answer = await this.#components.client.write({
         method: 'PATCH',

@@ -136,6 +136,17 @@ test('conditions that may have been written, as the answer was lost, are taken b
   expect(statusOf()).toMatchObject({ conditions: [{ status: 'True' }, { status: 'False' }] });
 });
 
+test('so are those of a first write', async () => {
+  server.losesAnswers = true;
+  await expect(records.writeService('shop/web', { ...status, conditions: [assigned, announced] }, seen())).rejects.toMatchObject({
+    code: 'unreachable',
+  });
+  server.losesAnswers = false;
+  see();
+  await records.writeService('shop/web', status, seen());
+  expect(statusOf()).toMatchObject({ conditions: [{ type: 'herald.dev/AddressAssigned' }] });
+});
+
 test('a Service that is gone needs no status', async () => {
   const before = seen();
   server.remove('shop/web');
