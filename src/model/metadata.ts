@@ -17,6 +17,21 @@ export interface Metadata {
   /** RFC 3339, or "" where unknown (standalone). */
   readonly creationTimestamp: string;
   readonly deleting: boolean;
+  /** Where the object was made of another program's: nothing is written to it, and messages name that one. */
+  readonly origin?: Origin;
+}
+
+/** An object of another program, as its own group has it. */
+export interface Origin {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** "IPAddressPool.metallb.io/metallb-system/main". */
+export function originText({ apiVersion, kind, namespace, name }: Origin): string {
+  return `${kind}.${apiVersion.split('/')[0]}/${namespace}/${name}`;
 }
 
 export interface NamespacedName {
