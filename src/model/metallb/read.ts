@@ -65,7 +65,12 @@ function readService(raw: Readonly<Record<string, unknown>>, options: ParseOptio
   const result = parseObject({ ...raw, metadata: { ...metadata, annotations } }, options);
   const warnings = result.warnings.map((problem) => asWritten(problem, translated));
   for (const { name, message, fix } of translated.findings) addProblem(warnings, ['metadata', 'annotations', name], message, fix);
-  return { ...result, problems: result.problems.map((problem) => asWritten(problem, translated)), warnings };
+  const problems = result.problems.map((problem) => asWritten(problem, translated));
+  const { object } = result;
+  if (object?.kind !== 'Service' || object.invalidRequest === undefined) return { ...result, problems, warnings };
+  const { field, problem } = object.invalidRequest;
+  const invalidRequest = { field: translated.from.get(field) ?? field, problem };
+  return { ...result, object: { ...object, invalidRequest }, problems, warnings };
 }
 
 /** A problem of an annotation of ours that was made of MetalLB's is one of MetalLB's. */
