@@ -1,7 +1,7 @@
 import { differs, type FieldRow, type TranslatedValue } from './rows.ts';
 
 const aggregation =
-  'An address whose aggregate would cover others outside of its block of the pool is not announced ([AggregationTooShort](reasons.md)); MetalLB looks only at the largest block of a range, and refuses the whole configuration.';
+  'An address whose aggregate would cover others outside of its block of the pool is not announced ([AggregationTooShort](reasons.md)); MetalLB looks only at the largest block of a range, and refuses the whole configuration. From 1 up.';
 
 /** metallb.io/v1beta1 BGPAdvertisement. */
 export const advertisementRows: readonly FieldRow[] = [
@@ -15,7 +15,7 @@ export const advertisementRows: readonly FieldRow[] = [
   {
     field: 'communities',
     does: 'differs',
-    text: 'Well-known names (`no-export`) are understood without an alias; an alias of that name goes before. An unknown alias leaves this advertisement out; MetalLB takes no configuration then. At most 63.',
+    text: 'Well-known names (`no-export`) are understood without an alias; an alias of that name goes before. An unknown alias leaves this advertisement out; MetalLB takes no configuration then.',
     translate: (value) => ({ value: Array.isArray(value) ? value.map(plainCommunity) : value }),
   },
   { field: 'ipAddressPools', does: 'same', text: 'Names of IPAddressPools of either group.' },

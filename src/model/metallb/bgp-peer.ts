@@ -50,7 +50,7 @@ export const peerRows: readonly FieldRow[] = [
   {
     field: 'ebgpMultiHop',
     does: 'differs',
-    text: 'As in FRR mode: an external peer that is not on a connected network needs it. In native mode MetalLB behaves as if it were always set.',
+    text: 'As in FRR mode: an external peer that is not on a connected network needs it. In native mode MetalLB behaves as if it were always set. With an internal or a link-local peer it is refused.',
   },
   { field: 'vrf', does: 'no', text: 'Not supported yet: a BGPPeer with it is refused, as its session would run in the wrong table.' },
   {

@@ -133,6 +133,7 @@ export class DirectorySource implements Source {
     // How objects are read is itself in a manifest. Nobody sees any of them before all are read in one way.
     for (let mode = this.#nextMode(); !this.#closed && !sameMode(mode, this.#mode); mode = this.#nextMode()) {
       this.#mode = mode;
+      for (const id of this.#applied.keys()) affected.add(id);
       await this.#readFiles(this.#versions.keys(), affected, changes);
     }
     if (this.#closed) return;
