@@ -28,10 +28,8 @@ test('it is refused for what the reference names, and for nothing else', () => {
     }),
     { numRuns: 5000 },
   );
-  // BFDProfile is to come.
   const named = [
     /^L\.\.\.Advertisement kind: Herald announces by BGP only/,
-    /^BFDProfile kind: BFDProfile is not supported yet/,
     /^BGPPeer spec\.vrf: is not supported yet/,
     /^BGPPeer spec\.ebgpMultiHop: is for (external sessions|peers behind another router)/,
     /^BGPAdvertisement spec\.communities\[\.\.\.\]: .*neither a community nor a name of one/,

@@ -95,7 +95,9 @@ describe('objects of herald.dev', () => {
     expect(read({ compat: 'metallb', defaultClass: false })).toMatchObject({ compat: 'metallb', defaultClass: false });
     expect(read({ compat: 'metallb', compatNamespace: 'lb' })).toMatchObject({ compatNamespace: 'lb' });
     expect(problemsOf(ours('HeraldConfig', { compat: 'purelb' }, 'default'))).toEqual([expect.stringContaining('one of none, metallb')]);
-    expect(problemsOf(ours('HeraldConfig', { compatNamespace: 'a/b' }, 'default'))).toEqual([expect.stringContaining('namespace')]);
+    expect(problemsOf(ours('HeraldConfig', { compatNamespace: 'a/b' }, 'default'))).toEqual([
+      expect.stringContaining('spec.compatNamespace: '),
+    ]);
   });
 
   test.each(['*', 'abcdefghijklmnop', 'abcdefghijklmno*', 'a"b', 'a b', 'cali*x', ''])('HeraldConfig refuses the interface %j', (name) => {
