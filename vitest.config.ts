@@ -31,6 +31,17 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
+      // Each file has an emulator of AWS of its own; two share a machine.
+      {
+        test: {
+          name: 'aws',
+          include: ['test/aws/**/*.test.ts'],
+          setupFiles: ['test/aws/loopback-only.ts'],
+          maxWorkers: 2,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
       // Programs of Kubernetes: what a file starts needs half a gigabyte, so one file at a time.
       {
         test: {

@@ -1,5 +1,6 @@
 import { allocationReasons } from '../src/model/reasons/allocation.ts';
 import { announcementReasons } from '../src/model/reasons/announcement.ts';
+import { awsReasons } from '../src/model/reasons/aws.ts';
 import { configurationReasons } from '../src/model/reasons/configuration.ts';
 import { directReturnReasons } from '../src/model/reasons/direct-return.ts';
 import { forwardingReasons } from '../src/model/reasons/forwarding.ts';
@@ -16,6 +17,7 @@ const chapters: readonly (readonly [string, string, Readonly<Record<string, Reas
     directReturnReasons,
   ],
   ['Host', 'What is wrong with a host, or missing on it. Services may work all the same.', hostReasons],
+  ['AWS', 'Why a Service has no load balancer in AWS, or what is odd about the one it asks for.', awsReasons],
   ['Configuration', 'Why an object is left out although each of its fields is valid.', configurationReasons],
 ];
 

@@ -31,7 +31,7 @@ main() {
   exec 8>"$cache/lock"
   flock 8
   [ "$(cat "$stamp" 2>/dev/null)" != "$packages" ] || return 0
-  mirror=${HERALD_DEBIAN_MIRROR:-$(mirror_of_apt)}
+  mirror=${HERALD_DEBIAN_MIRROR:-$(mirror_of_apt)} || fail 'apt knows no mirror of Debian: name one in HERALD_DEBIAN_MIRROR'
   proxy=$(apt-config dump | grep -E '^Acquire::https?::Proxy ' || true)
   say "building a Debian trixie root in $root, once, for $packages (about a minute)"
   rm -rf --one-file-system "$building" "$root"
@@ -70,7 +70,7 @@ apt_get() {
 
 mirror_of_apt() {
   apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
-    sed -n 's/^Debian [a-z]* //p' | head -n 1 | grep . || echo http://deb.debian.org/debian
+    sed -n 's/^Debian [a-z]* //p' | head -n 1 | grep .
 }
 
 main

@@ -5,6 +5,7 @@
  *   node scripts/test.ts model   random sequences of objects and faults: the kernel's tables against a plan from nothing, a million operations on addresses
  *   node scripts/test.ts lab     every lab suite, one after the other
  *   node scripts/test.ts peers   our speaker against BIRD, FRR, GoBGP and OpenBGPD
+ *   node scripts/test.ts aws     the AWS provider against moto, an emulator, over HTTP on loopback
  *   node scripts/test.ts conformance   against kube-apiserver, and beside kube-proxy
  *   node scripts/test.ts quick -t 'BGP-'   further arguments: only vitest, with them; by name (-t) the tests are listed
  */
@@ -38,6 +39,7 @@ const tiers: Readonly<Record<string, () => Outcome[]>> = {
     }),
     vitest('lab smoke run', ['--project', 'lab', 'test/lab/smoke.test.ts']),
   ],
+  aws: () => [vitest('aws', ['--project', 'aws'])],
   conformance: () => [vitest('conformance', ['--project', 'conformance'])],
   model: () => [vitest('model test', ['--project', 'model'], { MODEL_RUNS: '150', MODEL_OPERATIONS: '1000000', ...process.env })],
   peers: () => [vitest('peers', ['--project', 'peers'])],

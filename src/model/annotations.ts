@@ -41,5 +41,8 @@ export const labels = {
 /** Prefix of our own annotations: an unknown one under it is a mistake that is worth a warning. */
 export const annotationPrefix = 'herald.dev/';
 
+/** Prefix of those that the AWS provider reads: its own table, providers/aws/annotations/, knows them. */
+export const awsAnnotationPrefix = 'herald.dev/aws-';
+
 /** Value of `labels.managedBy` on slices that Herald made of core/v1 Endpoints. */
 export const mirrorManager = 'mirror.herald.dev';

@@ -15,6 +15,10 @@ export interface Node {
   readonly ready: boolean;
   /** Has the taint ToBeDeletedByClusterAutoscaler: the node is about to be removed. */
   readonly toBeDeleted: boolean;
+  /** Has the taint karpenter.sh/disrupted:NoSchedule: Karpenter is about to replace the node. */
+  readonly disrupted?: true;
+  /** spec.providerID: which machine of which cloud it is. */
+  readonly providerID?: string;
 }
 
 /** networking.k8s.io/v1 ServiceCIDR: ranges that ClusterIPs are taken from. */

@@ -1,5 +1,6 @@
 import { allocationReasons } from './reasons/allocation.ts';
 import { announcementReasons } from './reasons/announcement.ts';
+import { awsReasons } from './reasons/aws.ts';
 import { configurationReasons } from './reasons/configuration.ts';
 import { directReturnReasons } from './reasons/direct-return.ts';
 import { forwardingReasons } from './reasons/forwarding.ts';
@@ -16,6 +17,7 @@ export const catalogue = {
   ...forwardingReasons,
   ...directReturnReasons,
   ...hostReasons,
+  ...awsReasons,
 };
 
 export type ReasonCode = keyof typeof catalogue;

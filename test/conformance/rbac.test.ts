@@ -16,7 +16,7 @@ import { apply, openDefinition, shipped } from './manifests.ts';
 /** With the Roles of manifests/base and nothing else: what Herald asks for is granted, and what is granted it asks for. */
 const namespace = `hl-ku-${process.pid}-rbac`;
 const program = join(import.meta.dirname, '../../bin/herald');
-const kinds = ['IPAddressPool', 'BGPPeer', 'BGPAdvertisement', 'Community', 'ExternalIPPolicy', 'HeraldConfig', 'NodeState'];
+const kinds = ['IPAddressPool', 'BGPPeer', 'BGPAdvertisement', 'BFDProfile', 'Community', 'ExternalIPPolicy', 'HeraldConfig', 'NodeState'];
 
 const audit = mkdtempSync(join(tmpdir(), 'herald-audit-'));
 let cluster: KubernetesCluster;

@@ -25,7 +25,7 @@ export type Scope = 'namespaced' | 'cluster';
 /** Undefined when the object has no usable name. `fields` is the object, not its metadata. */
 export function readMetadata(fields: Fields, kind: string, scope: Scope, options: ParseOptions): Metadata | undefined {
   const metadata = fields.object('metadata');
-  for (const name of ['generation', 'managedFields', 'ownerReferences', 'finalizers', 'selfLink', 'generateName']) metadata.raw(name);
+  for (const name of ['generation', 'managedFields', 'ownerReferences', 'selfLink', 'generateName']) metadata.raw(name);
   metadata.require('name', `name this ${kind}`);
   const name = metadata.text('name', 253) ?? '';
   if (name !== '' && !isSubdomainName(name)) {
@@ -35,13 +35,15 @@ export function readMetadata(fields: Fields, kind: string, scope: Scope, options
   const uid = metadata.text('uid') ?? '';
   const resourceVersion = metadata.text('resourceVersion') ?? '';
   const labels = metadata.textMap('labels');
-  const written = metadata.textMap('annotations', (key) => key !== lastApplied);
+  const written = metadata.textMap('annotations', { keep: (key) => key !== lastApplied });
   warnOfMetalLB(metadata, written);
   const size = Object.entries(written).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
   if (size > limits.annotations) metadata.problem('annotations', `are longer than ${limits.annotations} characters together`, '');
   const creationTimestamp = metadata.text('creationTimestamp') ?? '';
   const deleting = metadata.has('deletionTimestamp');
   metadata.raw('deletionGracePeriodSeconds');
+  const finalizers = kind === 'Service' ? metadata.texts('finalizers', limits.names) : [];
+  metadata.raw('finalizers');
   if (namespace === undefined || !isSubdomainName(name)) return undefined;
   const standalone = options.resourceVersion !== undefined;
   return {
@@ -53,6 +55,7 @@ export function readMetadata(fields: Fields, kind: string, scope: Scope, options
     annotations: written,
     creationTimestamp,
     deleting,
+    ...(finalizers.length === 0 ? {} : { finalizers }),
   };
 }
 

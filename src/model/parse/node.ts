@@ -9,6 +9,9 @@ import type { ParseOptions, Read } from './result.ts';
 /** Set by the cluster autoscaler before it removes a node. */
 const toBeDeletedTaint = 'ToBeDeletedByClusterAutoscaler';
 
+/** Set by Karpenter before it replaces a node. */
+const disruptedTaint = 'karpenter.sh/disrupted:NoSchedule';
+
 /** core/v1 Node. The API server does not validate addresses: one that cannot be read is left out with a warning. */
 export function readNode(fields: Fields, options: ParseOptions): Read<Node> {
   const metadata = readMetadata(fields, 'Node', 'cluster', options);
@@ -24,7 +27,8 @@ export function readNode(fields: Fields, options: ParseOptions): Read<Node> {
   });
   const conditions = new Map<string, string>();
   for (const item of status.objects('conditions', limits.names)) conditions.set(item.text('type') ?? '', item.text('status') ?? '');
-  const taints = spec.objects('taints', limits.names).map((item) => item.text('key'));
+  const taints = spec.objects('taints', limits.names).map((item) => `${item.text('key')}:${item.text('effect')}`);
+  const providerID = spec.text('providerID') ?? '';
   if (metadata === undefined) return {};
   return {
     object: {
@@ -35,7 +39,9 @@ export function readNode(fields: Fields, options: ParseOptions): Read<Node> {
       podCIDRs,
       networkUnavailable: conditions.get('NetworkUnavailable') === 'True',
       ready: (conditions.get('Ready') ?? 'True') === 'True',
-      toBeDeleted: taints.includes(toBeDeletedTaint),
+      toBeDeleted: taints.some((taint) => taint.startsWith(`${toBeDeletedTaint}:`)),
+      ...(taints.includes(disruptedTaint) ? { disrupted: true } : {}),
+      ...(providerID === '' ? {} : { providerID }),
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Resource } from '../../kube/reflector.ts';
-import { heraldApiVersion } from '../../model/parse.ts';
+import { heraldApiVersion, pluralOf } from '../../model/kinds.ts';
 import type { Kind } from '../../model/snapshot.ts';
 
 /** A kind of which every object is read. */
@@ -18,7 +18,7 @@ const grouped = (kind: Kind, apiVersion: string, plural: string, optional: boole
 });
 
 /** Our own kinds are there once their CRDs are installed, which may be after us. */
-const ours = (kind: Kind, plural: string): WatchedKind => grouped(kind, heraldApiVersion, plural, true);
+const ours = (kind: Kind): WatchedKind => grouped(kind, heraldApiVersion, pluralOf(kind), true);
 
 /** What every agent and the controller read; Secrets are read by name. */
 const common: readonly WatchedKind[] = [
@@ -28,17 +28,18 @@ const common: readonly WatchedKind[] = [
   grouped('EndpointSlice', 'discovery.k8s.io/v1', 'endpointslices', false),
   // Since Kubernetes 1.33.
   grouped('ServiceCIDR', 'networking.k8s.io/v1', 'servicecidrs', true),
-  ours('IPAddressPool', 'ipaddresspools'),
-  ours('BGPPeer', 'bgppeers'),
-  ours('BGPAdvertisement', 'bgpadvertisements'),
-  ours('Community', 'communities'),
-  ours('ExternalIPPolicy', 'externalippolicies'),
-  ours('HeraldConfig', 'heraldconfigs'),
+  ours('IPAddressPool'),
+  ours('BGPPeer'),
+  ours('BGPAdvertisement'),
+  ours('BFDProfile'),
+  ours('Community'),
+  ours('ExternalIPPolicy'),
+  ours('HeraldConfig'),
 ];
 
 export const kindsOfAgent = common;
 
 /** What agents report. The controller reads it; agents do only while they need to know what other nodes can do. */
-export const reports = ours('NodeState', 'nodestates');
+export const reports = ours('NodeState');
 
 export const kindsOfController: readonly WatchedKind[] = [...common, reports];

@@ -5,7 +5,7 @@ import { rawKey, rawObject, type RawObject } from '../../kube/raw-object.ts';
 import { nodeStateManifest } from '../../model/manifest.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
 import type { NodeState } from '../../model/node-state.ts';
-import { heraldApiVersion } from '../../model/parse.ts';
+import { heraldApiVersion, pluralOf } from '../../model/kinds.ts';
 import { readServiceRecord } from '../../model/parse/service-record.ts';
 import { sameContent } from '../../model/same-content.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
@@ -83,7 +83,7 @@ export class KubernetesRecords {
   }
 
   async writeObject(kind: string, name: string, conditions: readonly RecordedCondition[]): Promise<void> {
-    const path = `/apis/${heraldApiVersion}/${kind.toLowerCase()}s/${encodeURIComponent(name)}`;
+    const path = `/apis/${heraldApiVersion}/${pluralOf(kind)}/${encodeURIComponent(name)}`;
     await this.#patchStatus(path, (object, now) => conditionsPatch(object, conditions, now));
   }
 

@@ -24,12 +24,25 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'src/agent': shells,
   // The provider contract belongs to its consumer, the controller.
   'providers/bare-metal': ['src/controller', ...decisions],
-  'src/cli': ['src/controller', 'src/agent', 'src/explain', 'providers/bare-metal', ...shells],
+  'providers/aws': ['src/controller', ...decisions],
+  'src/cli': ['src/controller', 'src/agent', 'src/explain', 'providers/bare-metal', 'providers/aws', ...shells],
 };
 
 /** npm packages and Node built-ins that only some rooms may use; a pure room uses none of them. */
-const pureRooms = new Set(['src/net', 'src/model', 'src/decisions', 'src/explain', 'src/controller', 'src/agent', 'providers/bare-metal']);
-const harmless = new Set(['node:assert']);
+const pureRooms = new Set([
+  'src/net',
+  'src/model',
+  'src/decisions',
+  'src/explain',
+  'src/controller',
+  'src/agent',
+  'providers/bare-metal',
+  'providers/aws',
+]);
+/** Names are hashed by AWS' rules of length; a hash is a pure function. */
+const harmless = new Set(['node:assert', 'node:crypto']);
+/** The edges inside of pure rooms: they alone know the SDK. */
+const edges = ['providers/aws/sdk/'];
 
 interface Import {
   readonly from: string;
@@ -84,7 +97,9 @@ describe('the import graph', () => {
   });
 
   test('pure rooms use no package and no built-in', () => {
-    const impure = outside.filter(({ from, to }) => pureRooms.has(roomOf(from)) && !harmless.has(to));
+    const impure = outside.filter(
+      ({ from, to }) => pureRooms.has(roomOf(from)) && !harmless.has(to) && !edges.some((edge) => from.startsWith(edge)),
+    );
     expect(impure).toEqual([]);
   });
 

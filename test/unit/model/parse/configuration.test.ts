@@ -87,6 +87,19 @@ describe('objects of herald.dev', () => {
     expect(problemsOf(ours('HeraldConfig', { conntrack: { maxPerCore: -1, more: 1 } }, 'default'))).toHaveLength(2);
   });
 
+  test('HeraldConfig reads objects of MetalLB where it says so, and Services without a class are ours then unless it says otherwise', () => {
+    const read = (spec: object) => parseObject(ours('HeraldConfig', spec, 'default')).object;
+    expect(read({})).toMatchObject({ compat: 'none', compatNamespace: 'metallb-system', defaultClass: false });
+    expect(read({ compat: 'none' })).toMatchObject({ compat: 'none', defaultClass: false });
+    expect(read({ compat: 'metallb' })).toMatchObject({ compat: 'metallb', defaultClass: true });
+    expect(read({ compat: 'metallb', defaultClass: false })).toMatchObject({ compat: 'metallb', defaultClass: false });
+    expect(read({ compat: 'metallb', compatNamespace: 'lb' })).toMatchObject({ compatNamespace: 'lb' });
+    expect(problemsOf(ours('HeraldConfig', { compat: 'purelb' }, 'default'))).toEqual([expect.stringContaining('one of none, metallb')]);
+    expect(problemsOf(ours('HeraldConfig', { compatNamespace: 'a/b' }, 'default'))).toEqual([
+      expect.stringContaining('spec.compatNamespace: '),
+    ]);
+  });
+
   test.each(['*', 'abcdefghijklmnop', 'abcdefghijklmno*', 'a"b', 'a b', 'cali*x', ''])('HeraldConfig refuses the interface %j', (name) => {
     expect(problemsOf(ours('HeraldConfig', { podInterfaces: [name] }, 'default'))).toEqual([
       expect.stringMatching(/^spec\.podInterfaces\[0\]: /),

@@ -1,0 +1,213 @@
+import { both, classic, legacyPrefix, nlb, unsupported, type AnnotationEntry } from './entry.ts';
+import { addresses, boolean, cidrs, integer, list, map, text, texts, word, type ValueType } from './value-types.ts';
+import { parsed, refused } from '../../../src/net/parsed.ts';
+
+/** CPA: "" and "false" are internet-facing, whatever else is internal; LBC: a boolean. */
+const internalText: ValueType<boolean> = {
+  name: 'boolean, or any text for internal',
+  read: (text) => parsed(!['', 'false', 'False', 'FALSE', 'f', 'F', '0'].includes(text.trim())),
+};
+
+const anything: ValueType<string> = { name: 'text', read: (text) => parsed(text.trim()) };
+
+const name: ValueType<string> = {
+  name: 'at most 32 letters, digits and "-"',
+  read: (text) =>
+    /^(?!internal-)[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,30}[a-zA-Z0-9])?$/.test(text)
+      ? parsed(text)
+      : refused('is not at most 32 letters, digits and "-" that begin neither with "-" nor with "internal-"'),
+};
+
+const sourceNatPrefix = list('auto_assigned or IPv6 prefixes of length 80', (text) =>
+  text === 'auto_assigned' || /^[0-9a-fA-F:]+\/80$/.test(text) ? parsed(text) : refused('is neither auto_assigned nor a /80'),
+);
+
+const prefixLists = list('prefix list ids', (text) => (text.startsWith('pl-') ? parsed(text) : refused('does not begin with "pl-"')));
+
+/** Annotations about the load balancer as a whole. */
+export const loadBalancerAnnotations = {
+  type: both('type', anything, {
+    default: '-',
+    says: 'Of Services without loadBalancerClass, and only where `--aws-classless` says so: `nlb`, `nlb-ip` and `external` make an NLB, anything else a Classic ELB.',
+    lbc: 'differs',
+    cpa: 'differs',
+    difference:
+      'selects only with `--aws-classless=legacy` or `classic`; a later change replaces the load balancer instead of being refused',
+  }),
+  targetType: nlb('nlb-target-type', word('instance', 'ip'), {
+    default: '`--aws-default-target-type`, `instance`; `ip` with type `nlb-ip`',
+    says: 'What is registered: nodes by their NodePort, or pods.',
+    lbc: 'yes',
+  }),
+  name: both('name', name, {
+    default: 'made of namespace, name and a hash',
+    says: 'Name of the load balancer. Only when it is made: AWS cannot rename one.',
+    lbc: 'yes',
+  }),
+  scheme: both('scheme', word('internal', 'internet-facing'), {
+    default:
+      'that of the existing load balancer, else `--aws-default-scheme`, `internal`; internet-facing for a Classic ELB without a class',
+    says: 'From where it is reached. A change makes a second load balancer, and removes the first after that has taken over.',
+    lbc: 'differs',
+    difference: 'the new load balancer is there before the old one goes',
+  }),
+  internal: both('internal', internalText, {
+    default: '-',
+    says: 'The older form of `scheme`, which wins over it.',
+    lbc: 'differs',
+    cpa: 'differs',
+    difference: 'read as CPA does for both kinds; a change is carried out',
+  }),
+  ipAddressType: nlb('ip-address-type', word('ipv4', 'dualstack'), {
+    default: '`dualstack` where the Service has IPv6, else `ipv4`',
+    says: 'Addresses of the load balancer.',
+    lbc: 'differs',
+    difference: 'follows spec.ipFamilies where it is not set',
+  }),
+  subnets: both('subnets', texts('subnet ids or Name tags'), {
+    default: 'found by tags; those of the existing load balancer stay',
+    says: 'One subnet for each availability zone.',
+    lbc: 'yes',
+    cpa: 'differs',
+    difference: 'changed on an existing NLB as well',
+  }),
+  eipAllocations: nlb('eip-allocations', texts('allocation ids'), {
+    default: 'addresses of AWS',
+    says: 'Elastic IPs, one for each subnet, in their order. Internet-facing only.',
+    lbc: 'yes',
+    cpa: 'yes',
+  }),
+  privateIPv4: nlb('private-ipv4-addresses', addresses(4), {
+    default: 'addresses of AWS',
+    says: 'One address in each subnet. Internal only.',
+    lbc: 'yes',
+    cpa: 'yes',
+  }),
+  ipv6Addresses: nlb('ipv6-addresses', addresses(6), {
+    default: 'addresses of AWS',
+    says: 'One address in each subnet. Dual stack only.',
+    lbc: 'yes',
+  }),
+  ipv6SourceNat: nlb('enable-prefix-for-ipv6-source-nat', word('on', 'off'), {
+    default: '`off`',
+    says: 'Lets UDP listeners serve IPv6. Dual stack only.',
+    lbc: 'yes',
+  }),
+  sourceNatPrefixes: nlb('source-nat-ipv6-prefixes', sourceNatPrefix, {
+    default: 'assigned by AWS',
+    says: 'One for each subnet; needs `enable-prefix-for-ipv6-source-nat: "on"`.',
+    lbc: 'yes',
+  }),
+  attributes: nlb('attributes', map, {
+    default: '-',
+    says: 'Attributes of the load balancer by the names of AWS. Only those that are listed are managed.',
+    lbc: 'yes',
+  }),
+  accessLog: both('access-log-enabled', boolean, {
+    default: '`false`',
+    says: 'Access logs to S3.',
+    lbc: 'yes',
+    cpa: 'yes',
+  }),
+  accessLogBucket: both('access-log-s3-bucket-name', text, { default: '-', says: 'Where access logs go.', lbc: 'yes', cpa: 'yes' }),
+  accessLogPrefix: both('access-log-s3-bucket-prefix', text, { default: '-', says: 'Folder in the bucket.', lbc: 'yes', cpa: 'yes' }),
+  accessLogInterval: classic('access-log-emit-interval', integer(5, 60), {
+    default: '60',
+    says: 'Minutes between two access logs: 5 or 60.',
+    cpa: 'yes',
+  }),
+  crossZone: both('cross-zone-load-balancing-enabled', boolean, {
+    default: 'NLB: not managed; Classic: `false`',
+    says: 'Every address of the load balancer reaches the targets of all zones.',
+    lbc: 'yes',
+    cpa: 'yes',
+  }),
+  drainingEnabled: classic('connection-draining-enabled', boolean, {
+    default: '`false`',
+    says: 'Instances that leave finish their connections.',
+    cpa: 'yes',
+  }),
+  drainingTimeout: classic('connection-draining-timeout', integer(1, 3600), {
+    default: '300',
+    says: 'Seconds after which they are cut.',
+    cpa: 'yes',
+  }),
+  idleTimeout: classic('connection-idle-timeout', integer(1, 4000), {
+    default: '60',
+    says: 'Seconds without data after which a connection is closed.',
+    cpa: 'yes',
+  }),
+  tags: both('additional-resource-tags', map, {
+    default: '-',
+    says: 'Tags on everything that is made for the Service. Ours win.',
+    lbc: 'differs',
+    cpa: 'differs',
+    difference: 'added, changed and removed on everything, but tags that others have set stay',
+  }),
+  securityGroups: both('security-groups', texts('security group ids or Name tags'), {
+    default: 'one is made',
+    says: 'Security groups of the load balancer instead of one that Herald manages.',
+    lbc: 'yes',
+    cpa: 'differs',
+    difference: 'for NLBs as well, without a mode to be switched on',
+  }),
+  extraSecurityGroups: classic('extra-security-groups', texts('security group ids'), {
+    default: '-',
+    says: 'Security groups beside the managed one.',
+    cpa: 'yes',
+  }),
+  manageBackendRules: nlb('manage-backend-security-group-rules', boolean, {
+    default: '`false`',
+    says: 'With `security-groups`: nodes let the load balancer in all the same, by the security group of the cluster.',
+    lbc: 'yes',
+  }),
+  sourceRanges: {
+    ...both('-', cidrs, {
+      default: '`0.0.0.0/0`, and `::/0` with dual stack',
+      says: 'Clients that may connect. spec.loadBalancerSourceRanges wins. Not with `security-groups`.',
+      lbc: 'yes',
+      cpa: 'differs' as const,
+      difference: 'IPv6 as well',
+    }),
+    key: `${legacyPrefix}load-balancer-source-ranges`,
+  },
+  prefixLists: nlb('security-group-prefix-lists', prefixLists, {
+    default: '-',
+    says: 'Further clients, by prefix list. Without source ranges nobody else may connect.',
+    lbc: 'yes',
+  }),
+  privateLinkRules: nlb('inbound-sg-rules-on-private-link-traffic', word('on', 'off'), {
+    default: '`on`, which is AWS’',
+    says: 'Whether the rules hold for clients that come by PrivateLink.',
+    lbc: 'yes',
+  }),
+  pathMtuDiscovery: nlb('enable-icmp-for-path-mtu-discovery', word('on', 'off'), {
+    default: '`off`',
+    says: 'Admits "fragmentation needed" (ICMP 3/4, ICMPv6 2/0) from every source.',
+    lbc: 'yes',
+  }),
+  disableSecurityGroups: nlb('disable-nlb-sg', boolean, {
+    default: '`false`',
+    says: 'The NLB is made without security groups, for good; nodes are then to be opened by hand.',
+    lbc: 'differs',
+    difference: 'rules of the nodes are the user’s in this mode',
+  }),
+  targetNodeLabels: both('target-node-labels', map, {
+    default: '-',
+    says: 'Only nodes with these labels are registered. An empty value: the label must be there.',
+    lbc: 'yes',
+    cpa: 'yes',
+  }),
+  multiCluster: unsupported('multi-cluster-target-group', boolean, {
+    default: '-',
+    says: 'Target groups that several clusters share.',
+    lbc: 'no',
+    difference: 'targets that are not ours would be removed; use one NLB a cluster behind DNS',
+  }),
+  capacity: unsupported('minimum-load-balancer-capacity', map, {
+    default: '-',
+    says: 'Reserved capacity.',
+    lbc: 'no',
+    difference: 'reserve it in AWS; Herald does not touch it',
+  }),
+} as const satisfies Record<string, AnnotationEntry<never> | AnnotationEntry<unknown>>;

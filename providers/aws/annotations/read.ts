@@ -1,0 +1,70 @@
+import { nearest } from '../../../src/model/parse/nearest.ts';
+import { reason, type Reason } from '../../../src/model/reasons.ts';
+import { balancerPrefix, heraldPrefix, type AnnotationEntry, type BalancerKind } from './entry.ts';
+import { annotationTable, familyNames, type AnnotationName, type AnnotationValues } from './table.ts';
+
+export interface ReadAnnotations {
+  readonly values: AnnotationValues;
+  /** All of them: nothing is done for the Service until they are corrected. */
+  readonly errors: readonly Reason[];
+  readonly warnings: readonly Reason[];
+}
+
+type AnyEntry = AnnotationEntry<unknown>;
+
+const entries: readonly (readonly [AnnotationName, AnyEntry])[] = Object.entries(annotationTable) as [AnnotationName, AnyEntry][];
+const singles = new Map(entries.filter(([, { family }]) => family === undefined).map(([name, entry]) => [entry.key, { name, entry }]));
+const families = entries.filter(([, { family }]) => family !== undefined).map(([name, entry]) => ({ name, entry }));
+const knownKeys = entries.map(([, { key }]) => key);
+
+/** Everything that the annotations of a Service say about its load balancer, and everything that is wrong with them. */
+export function readAnnotations(annotations: Readonly<Record<string, string>>, kind: BalancerKind): ReadAnnotations {
+  const errors: Reason[] = [];
+  const warnings: Reason[] = [];
+  const values: Record<string, unknown> = Object.fromEntries(familyNames.map((name) => [name, new Map<string, unknown>()]));
+  // Sorted, so that messages are the same each time.
+  for (const key of Object.keys(annotations).toSorted()) {
+    const found = find(key);
+    if (found === undefined) {
+      warnings.push(...aboutUnknown(key));
+      continue;
+    }
+    const { name, entry, member } = found;
+    if (!entry.kinds.includes(kind)) {
+      warnings.push(
+        entry.kinds.length === 0
+          ? reason('AwsAnnotationUnsupported', { key, why: entry.difference ?? '' })
+          : reason('AwsAnnotationWithoutEffect', { key, kind }),
+      );
+      continue;
+    }
+    const result = entry.type.read(annotations[key] ?? '');
+    if (!result.ok) errors.push(reason('AwsAnnotationInvalid', { key, problem: result.problem }));
+    else if (member === undefined) values[name] = result.value;
+    else (values[name] as Map<string, unknown>).set(member, result.value);
+  }
+  return { values: values as unknown as AnnotationValues, errors, warnings };
+}
+
+interface Found {
+  readonly name: AnnotationName;
+  readonly entry: AnyEntry;
+  /** Of a family: what follows the dot. */
+  readonly member?: string;
+}
+
+function find(key: string): Found | undefined {
+  const single = singles.get(key);
+  if (single !== undefined) return single;
+  const family = families.find(({ entry }) => key.startsWith(`${entry.key}.`) && key.length > entry.key.length + 1);
+  return family === undefined ? undefined : { ...family, member: key.slice(family.entry.key.length + 1) };
+}
+
+/** Others' annotations are none of our business; what looks like ours is a mistake worth a warning. */
+function aboutUnknown(key: string): Reason[] {
+  // Old documentation of Kubernetes shows "...backend-protocol=" as the name.
+  const right = key.replace(/=+$/, '');
+  if (right !== key && find(right) !== undefined) return [reason('AwsAnnotationMisspelt', { key, right })];
+  if (!key.startsWith(balancerPrefix) && !key.startsWith(heraldPrefix)) return [];
+  return [reason('AwsAnnotationUnknown', { key, meant: nearest(key, knownKeys) ?? '' })];
+}

@@ -1,0 +1,136 @@
+import { parseAddress, type Address } from '../../../src/net/address.ts';
+import { parsed, refused, type Parsed } from '../../../src/net/parsed.ts';
+import { parsePrefixLeniently, type Prefix } from '../../../src/net/prefix.ts';
+
+/** How the text of an annotation becomes a value. */
+export interface ValueType<T> {
+  /** For the reference page: "boolean", "list of ARNs". */
+  readonly name: string;
+  readonly read: (text: string) => Parsed<T>;
+}
+
+const truths = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
+const untruths = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
+
+/** What Go's strconv.ParseBool takes, as upstream does. */
+export const boolean: ValueType<boolean> = {
+  name: 'boolean',
+  read(text) {
+    if (truths.has(text)) return parsed(true);
+    return untruths.has(text) ? parsed(false) : refused('is neither true nor false');
+  },
+};
+
+export function integer(min: number, max: number): ValueType<number> {
+  return {
+    name: `${min} to ${max}`,
+    read(text) {
+      const value = Number(text);
+      if (!/^[0-9]{1,10}$/.test(text)) return refused('is not a whole number');
+      return value >= min && value <= max ? parsed(value) : refused(`is not from ${min} to ${max}`);
+    },
+  };
+}
+
+export const text: ValueType<string> = { name: 'text', read: (text) => (text.trim() === '' ? refused('is empty') : parsed(text.trim())) };
+
+/** One of a few words, in whatever case. */
+export function word<const T extends string>(...words: readonly T[]): ValueType<T> {
+  return {
+    name: words.map((word) => `\`${word}\``).join(', '),
+    read(text) {
+      const found = words.find((word) => word.toLowerCase() === text.trim().toLowerCase());
+      return found === undefined ? refused(`is not one of ${words.join(', ')}`) : parsed(found);
+    },
+  };
+}
+
+/** Items between commas, trimmed; empty ones do not count. At least one. */
+export function list<T>(what: string, item: (text: string) => Parsed<T>): ValueType<readonly T[]> {
+  return {
+    name: `list of ${what}`,
+    read(text) {
+      const items = splitList(text);
+      if (items.length === 0) return refused('is an empty list');
+      const values: T[] = [];
+      for (const text of items) {
+        const result = item(text);
+        if (!result.ok) return refused(`has ${JSON.stringify(text)}, which ${result.problem}`);
+        values.push(result.value);
+      }
+      return parsed(values);
+    },
+  };
+}
+
+export const texts = (what: string): ValueType<readonly string[]> => list(what, parsed);
+
+export const cidrs: ValueType<readonly Prefix[]> = list('CIDRs', (text) => {
+  const result = parsePrefixLeniently(text);
+  return result.ok ? result : refused(`is ${result.problem}`);
+});
+
+export const addresses = (family: 4 | 6): ValueType<readonly Address[]> =>
+  list(`IPv${family} addresses`, (text) => {
+    const result = parseAddress(text);
+    return result.ok && result.value.family === family ? result : refused(`is not an IPv${family} address`);
+  });
+
+/** Server certificates are named by ARN: of ACM, or of IAM. */
+export const certificates: ValueType<readonly string[]> = list('ARNs', (text) =>
+  /^arn:[\w-]+:(?:acm:[\w-]+:\d{12}:certificate|iam::\d{12}:server-certificate)\/\S+$/.test(text)
+    ? parsed(text)
+    : refused('is not the ARN of a certificate of ACM or IAM'),
+);
+
+/**
+ * "k=v,k2=v2" as upstream reads it: the first "=" divides, "\" makes the next character an ordinary one, and what follows a comma without a
+ * later "=" belongs to the value before it.
+ */
+export const map: ValueType<Readonly<Record<string, string>>> = {
+  name: 'key=value list',
+  read(text) {
+    const result: Record<string, string> = Object.create(null) as Record<string, string>;
+    for (const part of splitMap(text)) {
+      const at = part.findIndex(({ char, plain }) => char === '=' && plain);
+      if (at <= 0) return refused(`has ${JSON.stringify(asText(part))}, which is not key=value`);
+      const key = asText(part.slice(0, at)).trim();
+      if (key === '') return refused('has a key that is empty');
+      result[key] = asText(part.slice(at + 1)).trim();
+    }
+    return Object.keys(result).length === 0 ? refused('is empty') : parsed({ ...result });
+  },
+};
+
+interface Character {
+  readonly char: string;
+  /** Not escaped. */
+  readonly plain: boolean;
+}
+
+function splitMap(text: string): Character[][] {
+  const characters: Character[] = [];
+  for (let at = 0; at < text.length; at++) {
+    const escaped = text[at] === '\\' && at + 1 < text.length;
+    if (escaped) at++;
+    characters.push({ char: text.charAt(at), plain: !escaped });
+  }
+  const lastEquals = characters.findLastIndex(({ char, plain }) => char === '=' && plain);
+  const parts: Character[][] = [[]];
+  for (const [index, character] of characters.entries()) {
+    if (character.char === ',' && character.plain && index < lastEquals) parts.push([]);
+    else parts.at(-1)?.push(character);
+  }
+  return parts.filter((part) => asText(part).trim() !== '');
+}
+
+function asText(characters: readonly Character[]): string {
+  return characters.map(({ char }) => char).join('');
+}
+
+export function splitList(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}

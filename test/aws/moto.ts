@@ -1,0 +1,88 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { foreground } from '../conformance/foreground.ts';
+import { freePorts } from '../conformance/free-port.ts';
+import type { LabProcess } from '../lab/lab-process.ts';
+import { until } from '../lab/until.ts';
+
+const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'herald');
+const wanted = /^moto==(.+)$/m.exec(readFileSync(join(import.meta.dirname, 'moto-requirements.txt'), 'utf8'))?.[1] ?? '';
+
+/** What scripts/setup-aws.sh may have installed, best first. HERALD_MOTO means the same to it. */
+const installations = [
+  { source: 'pypi', version: wanted, directory: join(cache, `moto-${wanted}`) },
+  { source: 'debian', version: '5.1.1', directory: join(cache, 'moto-5.1.1-debian') },
+].filter(({ source }) => [undefined, source].includes(process.env['HERALD_MOTO']));
+
+/**
+ * A moto server on loopback, with an empty account. The kernel ends it when this process is killed.
+ *
+ *   await using moto = await Moto.start();
+ *   new EC2Client({ endpoint: moto.endpoint, ... });
+ *   await moto.reset();                                   the account is empty again
+ */
+export class Moto implements AsyncDisposable {
+  readonly version: string;
+  /** "http://127.0.0.1:34567" */
+  readonly endpoint: string;
+  readonly #directory: string;
+  readonly #process: LabProcess;
+
+  private constructor(version: string, program: string, port: number) {
+    this.version = version;
+    this.endpoint = `http://127.0.0.1:${port}`;
+    this.#directory = mkdtempSync(join(tmpdir(), 'herald-moto-'));
+    this.#process = foreground([program, '-H', '127.0.0.1', '-p', String(port)], join(this.#directory, 'moto.log'));
+  }
+
+  static async start(): Promise<Moto> {
+    const found = installations.find(({ directory }) => existsSync(join(directory, 'bin/moto_server')));
+    if (found === undefined) throw new Error('moto is not installed yet: sh scripts/setup-aws.sh');
+    const [port = 0] = await freePorts(1);
+    const moto = new Moto(found.version, join(found.directory, 'bin/moto_server'), port);
+    try {
+      await until('moto answers', async () => !moto.#process.running || (await fetch(`${moto.endpoint}/moto-api/data.json`)).ok, 60_000);
+      if (!moto.#process.running) throw new Error(moto.log());
+      return moto;
+    } catch (error) {
+      const log = moto.log();
+      await moto.stop();
+      throw new Error(`moto did not start: ${log}`, { cause: error });
+    }
+  }
+
+  get pid(): number {
+    return this.#process.pid;
+  }
+
+  /** The last lines that it has written: a line a request. */
+  log(): string {
+    return this.#process.lines().slice(-20).join('\n');
+  }
+
+  /** Empties every account. */
+  async reset(): Promise<void> {
+    await this.#post('/moto-api/reset');
+  }
+
+  /** From now on each request is checked against the IAM policies of its access key; `false` ends that. */
+  async checkAccess(on: boolean): Promise<void> {
+    await this.#post('/moto-api/reset-auth', on ? '0' : 'inf');
+  }
+
+  async stop(): Promise<void> {
+    await this.#process.stop();
+    rmSync(this.#directory, { recursive: true });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #post(path: string, body?: string): Promise<void> {
+    const answer = await fetch(`${this.endpoint}${path}`, { method: 'POST', ...(body === undefined ? {} : { body }) });
+    if (!answer.ok) throw new Error(`moto: ${path}: ${answer.status} ${await answer.text()}`);
+  }
+}
