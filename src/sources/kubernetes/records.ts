@@ -2,6 +2,7 @@ import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/error.ts';
 import { listPages } from '../../kube/list-pages.ts';
 import { rawKey, rawObject, type RawObject } from '../../kube/raw-object.ts';
+import type { Condition } from '../../model/condition.ts';
 import { nodeStateManifest } from '../../model/manifest.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
 import type { NodeState } from '../../model/node-state.ts';
@@ -13,7 +14,7 @@ import type { Address } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { RecordedAddresses } from '../directory/recorded.ts';
-import type { RecordedCondition, RecordedServiceStatus } from '../directory/records.ts';
+import type { RecordedServiceStatus } from '../directory/records.ts';
 import { limits } from './limits.ts';
 import { conditionsPatch, isRecorded, statusPatch } from './service-status.ts';
 
@@ -43,21 +44,26 @@ export class KubernetesRecords {
   async recorded(): Promise<RecordedAddresses> {
     const addresses = new Map<ServiceKey, readonly Address[]>();
     const unreadable = new Map<ServiceKey, string>();
+    const waitingSince = new Map<ServiceKey, string>();
+    const conditions = new Map<ServiceKey, readonly Condition[]>();
     for await (const { items } of listPages(this.#components.client, '/api/v1/services', {}, new AbortController().signal)) {
       for (const service of items) {
         if (!isRecorded(service)) continue;
         const key = rawKey(service) as ServiceKey;
-        const { ingress = [], problems } = readServiceRecord(service);
-        if (problems.length > 0) unreadable.set(key, `status of Service ${key}`);
-        else
+        const record = readServiceRecord(service);
+        if (record.problems.length > 0) unreadable.set(key, `status of Service ${key}`);
+        else {
           addresses.set(
             key,
-            ingress.flatMap(({ address }) => address ?? []),
+            (record.ingress ?? []).flatMap(({ address }) => address ?? []),
           );
+          conditions.set(key, record.conditions);
+          if (record.waitingSince !== undefined) waitingSince.set(key, record.waitingSince);
+        }
         if (!this.#written.has(key)) this.#written.set(key, '');
       }
     }
-    return { addresses, unreadable };
+    return { addresses, unreadable, waitingSince, conditions };
   }
 
   async writeService(key: ServiceKey, status: RecordedServiceStatus): Promise<void> {
@@ -82,7 +88,7 @@ export class KubernetesRecords {
     this.#written.delete(key);
   }
 
-  async writeObject(kind: string, name: string, conditions: readonly RecordedCondition[]): Promise<void> {
+  async writeObject(kind: string, name: string, conditions: readonly Condition[]): Promise<void> {
     const path = `/apis/${heraldApiVersion}/${pluralOf(kind)}/${encodeURIComponent(name)}`;
     await this.#patchStatus(path, (object, now) => conditionsPatch(object, conditions, now));
   }

@@ -1,6 +1,7 @@
 import { isRecord, type RawObject } from '../../kube/raw-object.ts';
+import type { Condition } from '../../model/condition.ts';
 import { ingressManifest } from '../../model/manifest.ts';
-import type { RecordedCondition, RecordedServiceStatus } from '../directory/records.ts';
+import type { RecordedServiceStatus } from '../directory/records.ts';
 
 const ours = (type: unknown): boolean => typeof type === 'string' && type.startsWith('herald.dev/');
 
@@ -31,7 +32,7 @@ export function statusPatch(service: RawObject, wanted: RecordedServiceStatus | 
 }
 
 /** Conditions of an object of ours: the whole list, as there is no other writer. Undefined: it is so already. */
-export function conditionsPatch(object: RawObject, wanted: readonly RecordedCondition[], now: Date): object | undefined {
+export function conditionsPatch(object: RawObject, wanted: readonly Condition[], now: Date): object | undefined {
   const before = conditionsOf(object);
   const conditions = wanted.map((condition) => dated(condition, before, now));
   if (same(before, conditions)) return undefined;
@@ -52,10 +53,10 @@ function ingressOf({ status }: RawObject): unknown {
 }
 
 /** The order of fields is that of the API server, which compares as text. */
-function dated({ type, status, reason, message }: RecordedCondition, before: readonly RawCondition[], now: Date): RawCondition {
+function dated({ type, status, observedGeneration, reason, message }: Condition, before: readonly RawCondition[], now: Date): RawCondition {
   const known = before.find((condition) => condition['type'] === type && condition['status'] === status)?.['lastTransitionTime'];
   const lastTransitionTime = typeof known === 'string' ? known : `${now.toISOString().slice(0, 19)}Z`;
-  return { type, status, lastTransitionTime, reason, message };
+  return { type, status, ...(observedGeneration === undefined ? {} : { observedGeneration }), lastTransitionTime, reason, message };
 }
 
 function same(a: unknown, b: unknown): boolean {
