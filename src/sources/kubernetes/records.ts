@@ -1,5 +1,5 @@
-import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/error.ts';
+import type { Requests } from '../../kube/fenced-client.ts';
 import { listPages } from '../../kube/list-pages.ts';
 import { rawKey, rawObject, type RawObject } from '../../kube/raw-object.ts';
 import type { Condition } from '../../model/condition.ts';
@@ -19,7 +19,7 @@ import { limits } from './limits.ts';
 import { conditionsPatch, isRecorded, statusPatch } from './service-status.ts';
 
 export interface KubernetesRecordsComponents {
-  readonly client: KubeClient;
+  readonly client: Requests;
   readonly snapshot: Snapshot;
   readonly clock: Clock;
   readonly log: Log;
