@@ -129,7 +129,7 @@ export class Controller {
     const service = snapshot.services.get(key);
     if (service === undefined) {
       const unclear = this.#unreadable.has(key) && hasErrors(this.#components.source, this.#unreadable.values());
-      if (!this.#reserved.has(key) && !unclear) await this.#forget(key, 'the Service is gone');
+      if (!this.#reserved.has(key) && !unclear) await this.#forget(key, undefined, 'the Service is gone');
       return;
     }
     const before = this.#owned.get(key);
@@ -142,7 +142,7 @@ export class Controller {
         return;
       }
       // Not ours: what we wrote for it goes, what others wrote stays.
-      await this.#forget(key, claim === undefined || claim.mine ? 'no provider serves the Service' : says(claim.reason));
+      await this.#forget(key, service, claim === undefined || claim.mine ? 'no provider serves the Service' : says(claim.reason));
       return;
     }
     if (before !== undefined && before.provider !== provider)
@@ -169,9 +169,9 @@ export class Controller {
     await this.#statuses.write(key, assigned, unmet, serviceConditions(source.snapshot, assigned, unmet, now));
   }
 
-  async #forget(key: ServiceKey, why: string): Promise<void> {
+  async #forget(key: ServiceKey, service: Service | undefined, why: string): Promise<void> {
     // As long as it is on record that the Service has the address, nobody else is given it.
-    await this.#components.writer.removeService(key);
+    await this.#components.writer.removeService(key, service?.metadata);
     const owner = this.#owned.get(key)?.provider;
     for (const provider of owner === undefined ? this.#components.providers : [owner]) await this.#release(key, provider, why);
     this.#behind.delete(key);

@@ -68,7 +68,8 @@ export class ServiceStatuses {
         ? { standing: { on: wanted, since: now }, tell: false }
         : settle(standing, wanted, now, anew);
     });
-    await this.#components.writer.writeService(key, { ingress: assigned.ingress, conditions: settled.map(({ standing }) => standing.on) });
+    const status = { ingress: assigned.ingress, conditions: settled.map(({ standing }) => standing.on) };
+    await this.#components.writer.writeService(key, status, assigned.metadata);
     const addresses = textsOf(assigned.ingress);
     this.#known.set(key, {
       addresses,
