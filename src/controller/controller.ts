@@ -1,7 +1,7 @@
 import { keepsHolding } from '../decisions/allocation/claim.ts';
 import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/order.ts';
 import { effectivePools } from '../decisions/allocation/pools.ts';
-import { serviceKey, type ServiceKey } from '../model/metadata.ts';
+import type { ServiceKey } from '../model/metadata.ts';
 import { fix, reason, says, type Reason } from '../model/reasons.ts';
 import type { Ingress, Service } from '../model/service.ts';
 import type { Change } from '../model/snapshot.ts';
@@ -11,9 +11,11 @@ import type { Clock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import { ConditionWatch } from './affected.ts';
+import { noEvents, type EventSink } from './events/event-sink.ts';
 import { limits } from './limits.ts';
 import { acceptedCondition, agentsBehind, serviceConditions } from './conditions.ts';
 import type { Provider, Reconciliation, ReservedAddresses } from './provider.ts';
+import { ServiceStatuses } from './services/service-statuses.ts';
 import type { StatusWriter } from './status-writer.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -28,6 +30,8 @@ export interface ControllerComponents {
   readonly source: Source;
   readonly providers: readonly Provider[];
   readonly writer: StatusWriter;
+  /** Absent: what happens is in the log only. */
+  readonly events?: EventSink;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -44,8 +48,7 @@ export class Controller {
   readonly #conditions = new ConditionWatch();
   /** Services whose agents have yet to report on their latest form. */
   readonly #behind = new Set<ServiceKey>();
-  /** The last "no" that was logged, so that the same one is logged once. */
-  readonly #logged = new Map<ServiceKey, string>();
+  readonly #statuses: ServiceStatuses;
   #reserved: ReservedAddresses = new Map();
   /** Services whose record could not be read at start, with its file. */
   #unreadable: ReadonlyMap<ServiceKey, string> = new Map();
@@ -56,6 +59,7 @@ export class Controller {
   constructor(components: ControllerComponents) {
     this.#components = components;
     this.#queue = new WorkQueue(components, (key) => this.#reconcile(key));
+    this.#statuses = new ServiceStatuses({ events: noEvents, ...components }, (key) => this.#queue.add(key));
   }
 
   /** Takes over what was assigned, then works until `stop`. The source must have started. */
@@ -63,6 +67,7 @@ export class Controller {
     const { source, providers, writer, log } = this.#components;
     const { snapshot } = source;
     const recorded = await writer.recorded();
+    this.#statuses.adopt(recorded);
     this.#reserved = withoutManifest(recorded.addresses, source);
     this.#withhold(recorded.unreadable);
     for (const [key, addresses] of this.#reserved) {
@@ -93,6 +98,7 @@ export class Controller {
     this.#stopped = true;
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#cancelWatch?.();
+    this.#statuses.stop();
     await this.#queue.stop();
   }
 
@@ -152,16 +158,15 @@ export class Controller {
 
   /** `assigned` has the addresses that the Service holds. */
   async #write(key: ServiceKey, assigned: Service, reason: Reason | undefined, details: Reconciliation['details'] = []): Promise<void> {
-    const { source, writer, clock } = this.#components;
+    const { source, clock } = this.#components;
     const { ingress } = assigned;
     const now = clock.date().getTime();
     if (ingress.length > 0 && agentsBehind(source.snapshot, assigned, now)) this.#behind.add(key);
     else this.#behind.delete(key);
-    this.#say(key, assigned, reason);
     // Writing would destroy what people may still read in a broken record.
     if (this.#unreadable.has(key)) return;
-    const conditions = serviceConditions(source.snapshot, assigned, { reason, details }, now);
-    await writer.writeService(key, { ingress, conditions }, assigned.metadata);
+    const unmet = { reason, details };
+    await this.#statuses.write(key, assigned, unmet, serviceConditions(source.snapshot, assigned, unmet, now));
   }
 
   async #forget(key: ServiceKey, service: Service | undefined, why: string): Promise<void> {
@@ -170,7 +175,7 @@ export class Controller {
     const owner = this.#owned.get(key)?.provider;
     for (const provider of owner === undefined ? this.#components.providers : [owner]) await this.#release(key, provider, why);
     this.#behind.delete(key);
-    this.#logged.delete(key);
+    this.#statuses.forget(key, why);
     if (this.#unreadable.has(key)) this.#withhold(new Map([...this.#unreadable].filter(([other]) => other !== key)));
   }
 
@@ -266,17 +271,7 @@ export class Controller {
   }
 
   #sayReleased(key: ServiceKey, addresses: readonly Address[], why: string): void {
-    if (addresses.length > 0) this.#components.log.info({ service: key, addresses: addresses.map(formatAddress), why }, 'address released');
-  }
-
-  #say(key: ServiceKey, service: Service, reason: Reason | undefined): void {
-    const addresses = addressesIn(service.ingress).map(formatAddress);
-    const text = JSON.stringify([addresses, reason?.code]);
-    if (this.#logged.get(key) === text) return;
-    this.#logged.set(key, text);
-    const { log } = this.#components;
-    if (reason === undefined) log.info({ service: serviceKey(service.metadata), addresses }, 'address assigned');
-    else log.warn({ service: key, addresses, code: reason.code, reason: says(reason) }, 'address not assigned');
+    this.#statuses.released(key, addresses.map(formatAddress), why);
   }
 }
 
