@@ -52,7 +52,7 @@ export async function openCluster(
 }
 
 /** --apiserver replaces the address only: without a kube-proxy that of a pod's environment leads nowhere until we have run. */
-async function connect({ clock, variables }: Environment, { kubeconfig, apiserver }: ClusterOptions): Promise<Connection> {
+export async function connect({ clock, variables }: Environment, { kubeconfig, apiserver }: ClusterOptions): Promise<Connection> {
   if (kubeconfig !== undefined) {
     const connection = await readKubeconfig(kubeconfig).catch((error: unknown) => {
       if (error instanceof KubeError) throw new UsageError(`${error.message} (${error.fix})`, 1);
