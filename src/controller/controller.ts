@@ -123,7 +123,7 @@ export class Controller {
     const service = snapshot.services.get(key);
     if (service === undefined) {
       const unclear = this.#unreadable.has(key) && hasErrors(this.#components.source, this.#unreadable.values());
-      if (!this.#reserved.has(key) && !unclear) await this.#forget(key, 'the Service is gone');
+      if (!this.#reserved.has(key) && !unclear) await this.#forget(key, undefined, 'the Service is gone');
       return;
     }
     const before = this.#owned.get(key);
@@ -136,7 +136,7 @@ export class Controller {
         return;
       }
       // Not ours: what we wrote for it goes, what others wrote stays.
-      await this.#forget(key, claim === undefined || claim.mine ? 'no provider serves the Service' : says(claim.reason));
+      await this.#forget(key, service, claim === undefined || claim.mine ? 'no provider serves the Service' : says(claim.reason));
       return;
     }
     if (before !== undefined && before.provider !== provider)
@@ -160,12 +160,13 @@ export class Controller {
     this.#say(key, assigned, reason);
     // Writing would destroy what people may still read in a broken record.
     if (this.#unreadable.has(key)) return;
-    await writer.writeService(key, { ingress, conditions: serviceConditions(source.snapshot, assigned, { reason, details }, now) });
+    const conditions = serviceConditions(source.snapshot, assigned, { reason, details }, now);
+    await writer.writeService(key, { ingress, conditions }, assigned.metadata);
   }
 
-  async #forget(key: ServiceKey, why: string): Promise<void> {
+  async #forget(key: ServiceKey, service: Service | undefined, why: string): Promise<void> {
     // As long as it is on record that the Service has the address, nobody else is given it.
-    await this.#components.writer.removeService(key);
+    await this.#components.writer.removeService(key, service?.metadata);
     const owner = this.#owned.get(key)?.provider;
     for (const provider of owner === undefined ? this.#components.providers : [owner]) await this.#release(key, provider, why);
     this.#behind.delete(key);
