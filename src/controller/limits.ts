@@ -1,5 +1,7 @@
 /** Bounds of the controller. Listed in docs/reference/limits.md. */
 export const limits = {
+  /** Services that are decided upon, in order, before the status of the first is written. */
+  keysAtWork: 16,
   /** First and longest wait before a Service whose reconciliation failed is tried again. */
   retryMinimumMilliseconds: 100,
   retryMaximumMilliseconds: 60_000,
@@ -7,4 +9,9 @@ export const limits = {
   reportWatchMilliseconds: 10_000,
   /** Pools whose code the condition of a Service lists. */
   detailsInCondition: 10,
+  /** How long a Service must not be announced, or programmed, before its condition and an Event say so. */
+  conditionHoldMilliseconds: 30_000,
+  /** How often another program may write over the addresses of a Service, within this time, before Herald gives in until it is quiet for as long. */
+  overwrites: 3,
+  contestMilliseconds: 600_000,
 } as const;

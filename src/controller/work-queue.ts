@@ -1,11 +1,20 @@
-import type { Clock } from '../system/clock.ts';
+import { sleep, type Clock } from '../system/clock.ts';
+import { turnMilliseconds } from '../system/limits.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import { limits } from './limits.ts';
 
+export interface WorkQueueComponents {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
 /**
- * Keys to work on, each at most once in the queue, one at a time. A key added while it is being worked on is worked on again.
- * Work that fails is tried again with exponential back-off and jitter, for that key alone.
+ * Keys to work on, each at most once in the queue and never twice at the same time: a key added while it is being worked on is worked on
+ * again. Work begins strictly in order, and a few keys may be at it together: what the work does before it first waits is done alone and in
+ * order (a decision), what it waits for runs beside that of others (a request). Work that fails is tried again with exponential back-off
+ * and jitter, for that key alone, for ever; where whoever refused it asks for a pause (Retry-After), nothing begins before that is over.
  */
 export class WorkQueue<K extends string> {
   readonly #clock: Clock;
@@ -14,79 +23,123 @@ export class WorkQueue<K extends string> {
   readonly #work: (key: K) => Promise<void>;
   readonly #first = new Set<K>();
   readonly #keys = new Set<K>();
+  readonly #atWork = new Set<K>();
+  /** Added while at work, and whether ahead of the others. */
+  readonly #again = new Map<K, boolean>();
   readonly #failures = new Map<K, number>();
   readonly #retries = new Map<K, () => void>();
+  readonly #waiting: (() => void)[] = [];
   #started = false;
-  #running: Promise<void> | undefined;
+  #scheduled = false;
+  /** Milliseconds of work that was not waited for, since others had their turn. */
+  #worked = 0;
+  #endPause: (() => void) | undefined;
+  #pauseEnds = 0;
 
-  constructor(components: { readonly clock: Clock; readonly random: Random; readonly log: Log }, work: (key: K) => Promise<void>) {
-    this.#clock = components.clock;
-    this.#random = components.random;
-    this.#log = components.log;
+  constructor({ clock, random, log }: WorkQueueComponents, work: (key: K) => Promise<void>) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#log = log;
     this.#work = work;
   }
 
-  add(key: K): void {
-    if (!this.#first.has(key)) this.#keys.add(key);
-    this.#run();
+  /** Keys that wait for their turn, and those at work. */
+  get length(): number {
+    return this.#first.size + this.#keys.size + this.#atWork.size;
   }
 
-  /** Ahead of all that were added otherwise, in the order of the calls. */
+  /** A key that waits for a retry need not wait any longer: something about it has changed. */
+  add(key: K): void {
+    if (this.#atWork.has(key)) this.#again.set(key, this.#again.get(key) ?? false);
+    else if (!this.#first.has(key)) this.#keys.add(key);
+    this.#schedule();
+  }
+
+  /**
+   * Ahead of all that were added otherwise, in the order of the calls. There is no turn for the others in between: who waits for an
+   * address must be looked at before somebody new is. Each of them is there once, so their end comes.
+   */
   addFirst(key: K): void {
-    this.#keys.delete(key);
-    this.#first.add(key);
-    this.#run();
+    if (this.#atWork.has(key)) this.#again.set(key, true);
+    else {
+      this.#keys.delete(key);
+      this.#first.add(key);
+    }
+    this.#schedule();
   }
 
   start(): void {
     this.#started = true;
-    this.#run();
+    this.#schedule();
   }
 
-  /** Resolves when the queue is empty; keys that wait for a retry do not count. */
+  /** Resolves when nothing is at work and nothing can begin; keys that wait for a retry, or for the end of a pause, do not count. */
   async idle(): Promise<void> {
-    while (this.#running !== undefined) await this.#running;
+    while (this.#scheduled || this.#atWork.size > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Finishes the key that is being worked on and forgets the others. */
+  /** Finishes the keys that are being worked on and forgets the others. */
   async stop(): Promise<void> {
     this.#started = false;
     for (const cancel of this.#retries.values()) cancel();
+    this.#endPause?.();
     this.#retries.clear();
     this.#keys.clear();
     this.#first.clear();
-    await this.#running;
+    this.#again.clear();
+    await this.idle();
   }
 
-  #run(): void {
-    if (!this.#started || this.#running !== undefined || this.#next() === undefined) return;
-    this.#running = this.#drain().finally(() => {
-      this.#running = undefined;
-      this.#run();
-    });
+  /** Not at once: what is added together is put in order before any of it begins. */
+  #schedule(): void {
+    if (!this.#started || this.#scheduled || !this.#canBegin()) return;
+    this.#scheduled = true;
+    void this.#beginSoon();
   }
 
-  #next(): K | undefined {
+  async #beginSoon(): Promise<void> {
+    // Work that finds everything as it should be waits for nothing: ten thousand such keys must not keep a timer waiting.
+    if (this.#worked >= turnMilliseconds) {
+      await sleep(this.#clock, 0);
+      this.#worked = 0;
+    } else await Promise.resolve();
+    this.#scheduled = false;
+    const began = this.#clock.now();
+    while (this.#started && this.#canBegin()) this.#begin();
+    this.#worked += this.#clock.now() - began;
+    this.#tellWaiting();
+  }
+
+  #canBegin(): boolean {
+    return this.#endPause === undefined && this.#atWork.size < limits.keysAtWork && this.#first.size + this.#keys.size > 0;
+  }
+
+  #begin(): void {
     const [first] = this.#first;
-    const [next] = this.#keys;
-    return first ?? next;
+    const [key = first] = first === undefined ? this.#keys : this.#first;
+    if (key === undefined) return;
+    this.#first.delete(key);
+    this.#keys.delete(key);
+    this.#retries.get(key)?.();
+    this.#retries.delete(key);
+    this.#atWork.add(key);
+    void this.#run(key);
   }
 
-  async #drain(): Promise<void> {
-    // Work that adds a key at once must find that one is at work already.
-    await Promise.resolve();
-    for (let key = this.#next(); key !== undefined && this.#started; key = this.#next()) {
-      this.#first.delete(key);
-      this.#keys.delete(key);
-      this.#retries.get(key)?.();
-      this.#retries.delete(key);
-      try {
-        await this.#work(key);
-        this.#failures.delete(key);
-      } catch (error) {
-        this.#retry(key, error);
-      }
+  async #run(key: K): Promise<void> {
+    try {
+      await this.#work(key);
+      this.#failures.delete(key);
+    } catch (error) {
+      this.#retry(key, error);
     }
+    this.#atWork.delete(key);
+    const ahead = this.#again.get(key);
+    this.#again.delete(key);
+    if (ahead === true) this.addFirst(key);
+    else if (ahead === false) this.add(key);
+    this.#schedule();
+    this.#tellWaiting();
   }
 
   #retry(key: K, error: unknown): void {
@@ -94,12 +147,41 @@ export class WorkQueue<K extends string> {
     this.#failures.set(key, failures);
     // Nobody would cancel a timer that is armed after `stop`.
     if (!this.#started) return;
+    const asked = pauseAskedFor(error);
+    if (asked > 0) this.#pause(asked);
     const longest = Math.min(limits.retryMaximumMilliseconds, limits.retryMinimumMilliseconds * 2 ** (failures - 1));
-    const milliseconds = longest * (0.75 + 0.25 * this.#random());
+    const milliseconds = Math.max(longest * (0.75 + 0.25 * this.#random()), asked);
     this.#log.warn({ key, error, failures, retryInMilliseconds: Math.round(milliseconds) }, 'failed, will be tried again');
     this.#retries.set(
       key,
       this.#clock.after(milliseconds, () => this.add(key)),
     );
   }
+
+  /** Of several that ask, the one that asks for longest has it. */
+  #pause(milliseconds: number): void {
+    const ends = this.#clock.now() + milliseconds;
+    if (this.#endPause !== undefined && ends <= this.#pauseEnds) return;
+    this.#endPause?.();
+    this.#pauseEnds = ends;
+    const cancel = this.#clock.after(milliseconds, () => {
+      this.#endPause = undefined;
+      this.#schedule();
+    });
+    this.#endPause = () => {
+      cancel();
+      this.#endPause = undefined;
+    };
+  }
+
+  #tellWaiting(): void {
+    if (this.#scheduled || this.#atWork.size > 0) return;
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}
+
+/** Milliseconds; 0: none. Whoever refuses says it as KubeError does. */
+function pauseAskedFor(error: unknown): number {
+  const { retryAfterMilliseconds: asked } = (error ?? {}) as { readonly retryAfterMilliseconds?: unknown };
+  return typeof asked === 'number' && Number.isFinite(asked) ? Math.max(0, asked) : 0;
 }

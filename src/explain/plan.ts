@@ -86,7 +86,7 @@ function withIngress(snapshot: Snapshot, ingressOf: (key: ServiceKey) => readonl
 /** A snapshot as a plain object, which can be spread. */
 function valuesOf(snapshot: Snapshot): Snapshot {
   const { services, nodes, namespaces, secrets, pools, peers, advertisements, communities } = snapshot;
-  const { serviceCIDRs, externalIPPolicies, nodeStates, config } = snapshot;
+  const { serviceCIDRs, externalIPPolicies, bfdProfiles, nodeStates, config } = snapshot;
   return {
     services,
     endpointSlices: (key) => snapshot.endpointSlices(key),
@@ -96,6 +96,7 @@ function valuesOf(snapshot: Snapshot): Snapshot {
     pools,
     peers,
     advertisements,
+    bfdProfiles,
     communities,
     serviceCIDRs,
     externalIPPolicies,

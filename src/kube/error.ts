@@ -6,6 +6,7 @@ import { limits } from './limits.ts';
  * - `unreachable`: no connection, or it broke. `untrusted`: TLS; who answers is not who we were told.
  * - `credentials`: ours cannot be read or had no answer. `unauthorized`, `forbidden`, `notFound`, `conflict`, `gone` (410), `busy` (429),
  *   `refused` (any other 4xx), `failing` (5xx): the API server's answer.
+ * - `notLeading`: it was not even asked, as another controller may lead.
  * - `stalled`: nothing came for too long. `malformed`: what came is not what the API says, or longer than its bound.
  */
 export type KubeErrorCode =
@@ -20,6 +21,7 @@ export type KubeErrorCode =
   | 'busy'
   | 'refused'
   | 'failing'
+  | 'notLeading'
   | 'stalled'
   | 'malformed';
 

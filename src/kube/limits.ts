@@ -33,4 +33,31 @@ export const limits = {
   absentMilliseconds: 30_000,
   /** A kind whose objects were there is gone when it was not found this often in a row. */
   absentLooks: 3,
+  /** Of an election (client-go's): how long a Lease counts after its last renewal; a leader that could not renew it for so long leads no more. */
+  leaseMilliseconds: 15_000,
+  renewDeadlineMilliseconds: 10_000,
+  /** Pause between renewals; one that waits asks as often, and up to this part of it less often, so that not all ask at once. */
+  leaseRetryMilliseconds: 2000,
+  leaseRetryJitter: 1.2,
+  /** One request about a Lease is given up after this: there must be time for another one before the deadline. */
+  leaseAnswerMilliseconds: 5000,
+  /** The API server's bounds: octets of the note of an Event, of its other words, and of the name of an object. */
+  eventNote: 1024,
+  eventWord: 128,
+  objectName: 253,
+  /** Events that wait to be written; beyond that those that are no warnings are lost first. */
+  eventQueue: 5000,
+  /** Attempts to write an Event while the API server is away or busy. */
+  eventAttempts: 5,
+  /** Events of one object: so many at once, then one in such a time; objects that are told apart (all three client-go's). */
+  eventBurst: 25,
+  eventTokenMilliseconds: 300_000,
+  eventObjects: 4096,
+  /** Events whose repetition is noticed (client-go's). */
+  eventSeries: 4096,
+  /** A series has ended when it was quiet for so long; one that has not is written down in between (both client-go's). */
+  eventFinishMilliseconds: 360_000,
+  eventRefreshMilliseconds: 1_800_000,
+  /** That Events are lost is logged this often at most. */
+  eventLossMilliseconds: 60_000,
 } as const;

@@ -13,7 +13,7 @@ export interface Page {
  * A list, page by page, as it was at one moment. Without a resourceVersion the API server answers with what is newest, so a list
  * never goes back in time, whichever server answers. Throws KubeError; `gone` when the list took so long that it expired.
  */
-export async function* listPages(client: KubeClient, path: string, query: Query, signal: AbortSignal): AsyncGenerator<Page> {
+export async function* listPages(client: Pick<KubeClient, 'get'>, path: string, query: Query, signal: AbortSignal): AsyncGenerator<Page> {
   let token: string | undefined;
   do {
     const list = await client.get(path, { ...query, limit: limits.pageItems, continue: token }, signal);

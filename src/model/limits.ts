@@ -30,6 +30,9 @@ export const limits = {
   /** A week. */
   keepReleasedSeconds: 604_800,
   selectors: 100,
+  /** The API's own bounds: a prefix of 253 characters and a name of 63, and a value. */
+  labelKey: 317,
+  labelValue: 63,
   selectorValues: 1000,
   names: 1000,
   /** As many communities as one prefix carries in MetalLB. */
@@ -47,4 +50,9 @@ export const limits = {
   differing: 100,
   /** What a NodeState says of the host itself. */
   hostReasons: 100,
+  /** Names and numbers of one reason. */
+  reasonDetails: 100,
+  /** Kinds of which a NodeState says how far its agent is. */
+  consumedKinds: 100,
+  conditions: 16,
 } as const;

@@ -53,13 +53,16 @@ export function currentReport(reports: ReadonlyMap<string, NodeState>, node: str
   return state === undefined || reportAge(state, now) > staleAfterSeconds ? undefined : state;
 }
 
+/** The states of RFC 4271 section 8. */
+export const sessionStates = ['Idle', 'Connect', 'Active', 'OpenSent', 'OpenConfirm', 'Established'] as const;
+
 export interface SessionStatus {
   readonly peer: string;
   /** "unnumbered on eth1" where the peer has none configured and was not found yet. */
   readonly address: string;
   /** That the session is bound to. */
   readonly interface?: string;
-  readonly state: 'Idle' | 'Connect' | 'Active' | 'OpenSent' | 'OpenConfirm' | 'Established';
+  readonly state: (typeof sessionStates)[number];
   /** RFC 3339; empty where the peer was refused and there is no session. */
   readonly since: string;
   readonly localASN: number;
@@ -70,8 +73,10 @@ export interface SessionStatus {
   readonly lastError?: string;
 }
 
+export const differenceAspects = ['Programmed', 'Announced', 'HealthCheck'] as const;
+
 export interface ServiceDifference {
   readonly service: ServiceKey;
-  readonly aspect: 'Programmed' | 'Announced' | 'HealthCheck';
+  readonly aspect: (typeof differenceAspects)[number];
   readonly reason: Reason;
 }

@@ -1,18 +1,12 @@
+import { heraldApiVersion, kinds } from './kinds.ts';
 import { limits } from './limits.ts';
-import { readBGPAdvertisement } from './parse/bgp-advertisement.ts';
-import { readBGPPeer } from './parse/bgp-peer.ts';
-import { readCommunity } from './parse/community.ts';
 import { readEndpointSlice } from './parse/endpoint-slice.ts';
 import { readEndpoints } from './parse/endpoints.ts';
-import { readExternalIPPolicy } from './parse/external-ip-policy.ts';
 import { Fields, isRecord } from './parse/fields.ts';
-import { readHeraldConfig } from './parse/herald-config.ts';
-import { readIPAddressPool } from './parse/ip-address-pool.ts';
 import { isSubdomainName } from './parse/metadata.ts';
 import { readNamespaceObject } from './parse/namespace.ts';
 import { nearest } from './parse/nearest.ts';
 import { readNode } from './parse/node.ts';
-import { readNodeState } from './parse/node-state.ts';
 import { addProblem, type FieldPath, type Findings } from './parse/problem.ts';
 import type { Identity, ParseOptions, ParseResult, Read } from './parse/result.ts';
 import { readSecret } from './parse/secret.ts';
@@ -20,6 +14,7 @@ import { readServiceCIDR } from './parse/service-cidr.ts';
 import { readService } from './parse/service.ts';
 import type { HeraldObject } from './snapshot.ts';
 
+export { heraldApiVersion } from './kinds.ts';
 export type { FieldProblem } from './parse/problem.ts';
 export type { Identity, ParseOptions, ParseResult } from './parse/result.ts';
 
@@ -31,10 +26,7 @@ interface KindReader {
   readonly secret?: boolean;
 }
 
-export const heraldApiVersion = 'herald.dev/v1alpha1';
-
 const kubernetes = { apiVersion: 'v1', namespaced: true, strict: false };
-const ours = { apiVersion: heraldApiVersion, namespaced: false, strict: true };
 
 const readers: Readonly<Record<string, KindReader>> = {
   Service: { ...kubernetes, read: readService },
@@ -44,17 +36,13 @@ const readers: Readonly<Record<string, KindReader>> = {
   Namespace: { ...kubernetes, namespaced: false, read: readNamespaceObject },
   ServiceCIDR: { ...kubernetes, apiVersion: 'networking.k8s.io/v1', namespaced: false, read: readServiceCIDR },
   Secret: { ...kubernetes, read: readSecret, secret: true },
-  IPAddressPool: { ...ours, read: readIPAddressPool },
-  BGPPeer: { ...ours, read: readBGPPeer },
-  BGPAdvertisement: { ...ours, read: readBGPAdvertisement },
-  Community: { ...ours, read: readCommunity },
-  ExternalIPPolicy: { ...ours, read: readExternalIPPolicy },
-  HeraldConfig: { ...ours, read: readHeraldConfig },
-  NodeState: { ...ours, strict: false, read: readNodeState },
+  ...Object.fromEntries(
+    kinds.map(({ kind, read, spec }) => [kind, { apiVersion: heraldApiVersion, namespaced: false, strict: spec !== undefined, read }]),
+  ),
 };
 
 /** Kinds of the plan that nothing acts upon yet: refused aloud, because an object that is silently ignored costs hours. */
-const notYet = new Set(['L2Advertisement', 'BFDProfile']);
+const notYet = new Set(['L2Advertisement']);
 
 /**
  * Reads one manifest, already decoded from YAML or JSON, into a narrow typed object with every default filled in. Kinds of
@@ -126,7 +114,7 @@ function refusedVersion(apiVersion: string, kind: string, reader: KindReader | u
       return {
         field: 'apiVersion',
         message: `${kind} of MetalLB is not read as it is`,
-        fix: `set apiVersion: ${heraldApiVersion}; fields are the same`,
+        fix: 'set compat: metallb in HeraldConfig, or translate it: herald import metallb',
       };
     }
     return { field: 'kind', message: `${kind.slice(0, 63)} of MetalLB is not supported yet`, fix: 'remove the object' };

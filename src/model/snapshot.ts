@@ -1,5 +1,5 @@
 import type { Namespace, Node, Secret, ServiceCIDR } from './cluster.ts';
-import type { BGPAdvertisement, BGPPeer, Community, ExternalIPPolicy, HeraldConfig, IPAddressPool } from './configuration.ts';
+import type { BFDProfile, BGPAdvertisement, BGPPeer, Community, ExternalIPPolicy, HeraldConfig, IPAddressPool } from './configuration.ts';
 import type { EndpointSlice } from './endpoint-slice.ts';
 import type { ServiceKey } from './metadata.ts';
 import type { NodeState } from './node-state.ts';
@@ -18,6 +18,7 @@ export interface Snapshot {
   readonly pools: ReadonlyMap<string, IPAddressPool>;
   readonly peers: ReadonlyMap<string, BGPPeer>;
   readonly advertisements: ReadonlyMap<string, BGPAdvertisement>;
+  readonly bfdProfiles: ReadonlyMap<string, BFDProfile>;
   readonly communities: ReadonlyMap<string, Community>;
   readonly externalIPPolicies: ReadonlyMap<string, ExternalIPPolicy>;
   readonly nodeStates: ReadonlyMap<string, NodeState>;
@@ -34,6 +35,7 @@ export type HeraldObject =
   | IPAddressPool
   | BGPPeer
   | BGPAdvertisement
+  | BFDProfile
   | Community
   | ExternalIPPolicy
   | HeraldConfig

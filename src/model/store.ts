@@ -1,5 +1,5 @@
 import type { Namespace, Node, Secret, ServiceCIDR } from './cluster.ts';
-import type { BGPAdvertisement, BGPPeer, Community, ExternalIPPolicy, HeraldConfig, IPAddressPool } from './configuration.ts';
+import type { BFDProfile, BGPAdvertisement, BGPPeer, Community, ExternalIPPolicy, HeraldConfig, IPAddressPool } from './configuration.ts';
 import { defaultConfig } from './default-config.ts';
 import type { EndpointSlice } from './endpoint-slice.ts';
 import type { ServiceKey } from './metadata.ts';
@@ -22,6 +22,7 @@ export class Store implements Snapshot {
   readonly pools = new Map<string, IPAddressPool>();
   readonly peers = new Map<string, BGPPeer>();
   readonly advertisements = new Map<string, BGPAdvertisement>();
+  readonly bfdProfiles = new Map<string, BFDProfile>();
   readonly communities = new Map<string, Community>();
   readonly externalIPPolicies = new Map<string, ExternalIPPolicy>();
   readonly nodeStates = new Map<string, NodeState>();
@@ -48,6 +49,7 @@ export class Store implements Snapshot {
       IPAddressPool: this.pools,
       BGPPeer: this.peers,
       BGPAdvertisement: this.advertisements,
+      BFDProfile: this.bfdProfiles,
       Community: this.communities,
       ExternalIPPolicy: this.externalIPPolicies,
       HeraldConfig: this.#configs,

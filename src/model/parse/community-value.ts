@@ -19,4 +19,4 @@ export function parseCommunity(text: string): Parsed<string> {
   return refused('neither a community nor a name of one');
 }
 
-export const isAlias = (text: string): boolean => /^[A-Za-z][\w.-]{0,62}$/.test(text);
+const isAlias = (text: string): boolean => /^[A-Za-z][\w.-]{0,62}$/.test(text);

@@ -10,6 +10,12 @@ export interface FieldsOptions {
   readonly secret?: boolean;
 }
 
+interface TextMapOptions {
+  readonly keep?: (key: string) => boolean;
+  readonly maxEntries?: number;
+  readonly maxLength?: number;
+}
+
 /**
  * Reads the fields of one object of a manifest. Every method notes what is wrong under the field's path and returns
  * undefined (or leaves the element out), so that one pass finds all problems of an object. `null` is "absent", as in the
@@ -28,6 +34,11 @@ export class Fields {
     this.#findings = findings;
     this.#options = options;
     this.path = path;
+  }
+
+  /** Something was found that leaves nothing of the object to use. */
+  get unusable(): boolean {
+    return this.#findings.unusable;
   }
 
   has(name: string): boolean {
@@ -68,12 +79,13 @@ export class Fields {
     return undefined;
   }
 
-  texts(name: string, max: number): string[] {
-    return this.#list(name, max).flatMap((value, index) => this.#text([name, index], value, limits.text) ?? []);
+  texts(name: string, max: number, maxLength: number = limits.text): string[] {
+    return this.#list(name, max).flatMap((value, index) => this.#text([name, index], value, maxLength) ?? []);
   }
 
   /** A mapping of text to text: labels, annotations, selectors. */
-  textMap(name: string, keep: (key: string) => boolean = () => true): Record<string, string> {
+  textMap(name: string, options: TextMapOptions = {}): Record<string, string> {
+    const { keep = () => true, maxEntries = limits.mapEntries, maxLength = limits.annotations } = options;
     const value = this.raw(name);
     const result: Record<string, string> = Object.create(null) as Record<string, string>;
     if (value === undefined) return {};
@@ -82,10 +94,10 @@ export class Fields {
       return {};
     }
     const entries = Object.entries(value);
-    if (entries.length > limits.mapEntries) this.problem(name, `has ${entries.length} entries; at most ${limits.mapEntries} are read`, '');
-    for (const [key, item] of entries.slice(0, limits.mapEntries)) {
+    if (entries.length > maxEntries) this.problem(name, `has ${entries.length} entries; at most ${maxEntries} are read`, '');
+    for (const [key, item] of entries.slice(0, maxEntries)) {
       if (!keep(key)) continue;
-      const text = this.#text([name, key], item ?? '', limits.annotations);
+      const text = this.#text([name, key], item ?? '', maxLength);
       if (text !== undefined) result[key] = text;
     }
     return { ...result };
@@ -106,7 +118,7 @@ export class Fields {
     return undefined;
   }
 
-  oneOf<const T extends string>(name: string, values: readonly T[]): T | undefined {
+  oneOf<const T extends string | number>(name: string, values: readonly T[]): T | undefined {
     const value = this.raw(name);
     if (value === undefined) return undefined;
     const found = values.find((candidate) => candidate === value);
@@ -114,7 +126,7 @@ export class Fields {
     return found;
   }
 
-  manyOf<const T extends string>(name: string, values: readonly T[]): T[] {
+  manyOf<const T extends string | number>(name: string, values: readonly T[]): T[] {
     return this.#list(name, values.length).flatMap((value, index) => {
       const found = values.find((candidate) => candidate === value);
       if (found === undefined) this.#mustBe([name, index], `one of ${values.join(', ')}`, value);

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../src/controller/limits.ts';
 import { WorkQueue } from '../../../src/controller/work-queue.ts';
+import { answerError } from '../../../src/kube/error.ts';
+import { systemClock, type Clock } from '../../../src/system/clock.ts';
+import { turnMilliseconds } from '../../../src/system/limits.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 
@@ -95,5 +98,88 @@ describe('the work queue', () => {
     expect(clock.pending).toBe(1);
     await queue.stop();
     expect(clock.pending).toBe(0);
+  });
+
+  test('lets several wait at a time, begins them in order, and none of them twice', async () => {
+    const gates = new Map<string, PromiseWithResolvers<undefined>>();
+    const begun: string[] = [];
+    const { queue } = makeQueue(async (key) => {
+      begun.push(key);
+      const gate = Promise.withResolvers<undefined>();
+      gates.set(key, gate);
+      await gate.promise;
+    });
+    const keys = Array.from({ length: limits.keysAtWork + 2 }, (_, index) => `k${index}`);
+    for (const key of keys) queue.add(key);
+    queue.start();
+    await Promise.resolve();
+    expect(begun).toEqual(keys.slice(0, limits.keysAtWork));
+    queue.addFirst('k3');
+    queue.add('k4');
+    gates.get('k4')?.resolve(undefined);
+    gates.get('k3')?.resolve(undefined);
+    await new Promise(setImmediate);
+    expect(begun.slice(limits.keysAtWork)).toEqual(['k3', `k${limits.keysAtWork}`]);
+    for (const gate of gates.values()) gate.resolve(undefined);
+    await new Promise(setImmediate);
+    expect(begun.slice(limits.keysAtWork + 2)).toEqual([`k${limits.keysAtWork + 1}`, 'k4']);
+    expect(queue.length).toBe(2);
+    for (const gate of gates.values()) gate.resolve(undefined);
+    await queue.idle();
+    expect(queue.length).toBe(0);
+  });
+
+  test('begins nothing before the pause is over that the API server asks for', async () => {
+    const done: string[] = [];
+    let busy = true;
+    const { queue, clock } = makeQueue(async (key) => {
+      if (busy) throw answerError(429, 'slow down', '5');
+      done.push(key);
+    });
+    queue.start();
+    queue.add('a');
+    await queue.idle();
+    busy = false;
+    queue.add('b');
+    clock.advance(4999);
+    await queue.idle();
+    expect(done).toEqual([]);
+    clock.advance(1);
+    await queue.idle();
+    expect(done.toSorted()).toEqual(['a', 'b']);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('tries a key at once that is added while it waits for a retry', async () => {
+    const done: string[] = [];
+    let failures = 1;
+    const { queue, clock } = makeQueue(async (key) => {
+      if (failures-- > 0) throw new Error('no');
+      done.push(key);
+    });
+    queue.start();
+    queue.add('a');
+    await queue.idle();
+    queue.add('a');
+    await queue.idle();
+    expect(done).toEqual(['a']);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('lets others have their turn where ten thousand keys need nothing', async () => {
+    let now = 0;
+    const clock: Clock = { ...systemClock, now: () => now };
+    let done = 0;
+    const work = async (): Promise<void> => {
+      done++;
+      now += 0.1;
+    };
+    const queue = new WorkQueue<string>({ clock, random: () => 1, log: silentLog }, work);
+    for (let index = 0; index < 10_000; index++) queue.add(`k${index}`);
+    queue.start();
+    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
+    expect(done * 0.1).toBeLessThan(12 * turnMilliseconds);
+    await queue.idle();
+    expect(done).toBe(10_000);
   });
 });

@@ -317,6 +317,7 @@ export function cluster(literal: ClusterLiteral): Snapshot {
     secrets: byNamespacedName((literal.secrets ?? []).map(secret)),
     pools: byName((literal.pools ?? []).map(pool)),
     peers: byName((literal.peers ?? []).map(peer)),
+    bfdProfiles: new Map(),
     advertisements: byName((literal.advertisements ?? []).map(advertisement)),
     communities: byName([
       {

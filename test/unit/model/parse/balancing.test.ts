@@ -47,7 +47,7 @@ describe('how a backend is chosen', () => {
     const spec = { consistentHashing: true, hashSlots: 251 };
     expect(parseObject(ours('HeraldConfig', spec, 'default')).object).toMatchObject(spec);
     expect(told(ours('HeraldConfig', { hashSlots: 1024 }, 'default')).problems).toEqual([
-      'spec.hashSlots: is 1024; write one of 251, 1021, 4093, 16381',
+      'spec.hashSlots: must be one of 251, 1021, 4093, 16381, not 1024; ',
     ]);
   });
 });

@@ -11,10 +11,9 @@ const kinds = [
   ['v1', 'Namespace'],
   ['v1', 'Secret'],
   ['discovery.k8s.io/v1', 'EndpointSlice'],
-  ...['IPAddressPool', 'BGPPeer', 'BGPAdvertisement', 'Community', 'ExternalIPPolicy', 'HeraldConfig', 'NodeState'].map((kind) => [
-    'herald.dev/v1alpha1',
-    kind,
-  ]),
+  ...['IPAddressPool', 'BGPPeer', 'BGPAdvertisement', 'BFDProfile', 'Community', 'ExternalIPPolicy', 'HeraldConfig', 'NodeState'].map(
+    (kind) => ['herald.dev/v1alpha1', kind],
+  ),
 ] as const;
 
 const valid = [

@@ -1,0 +1,36 @@
+import { DescribeCertificateCommand, KeyAlgorithm, ListCertificatesCommand } from '@aws-sdk/client-acm';
+import { list, must, present } from './answer.ts';
+import { limits } from './limits.ts';
+import { allPages, type OperationsOf } from './send.ts';
+
+/** AWS Certificate Manager by the SDK. */
+export const acm: OperationsOf<'acm'> = {
+  ListCertificates: async (_input, send) => {
+    const all = await allPages(async (NextToken) => {
+      const request = {
+        CertificateStatuses: ['ISSUED' as const],
+        // ACM lists certificates of RSA keys of 1,024 and 2,048 bits alone unless it is told which others.
+        Includes: { keyTypes: Object.values(KeyAlgorithm) },
+        MaxItems: limits.pageItems,
+        ...(NextToken === undefined ? {} : { NextToken }),
+      };
+      const answer = await send(new ListCertificatesCommand(request));
+      return { items: answer.CertificateSummaryList, next: answer.NextToken };
+    });
+    return { CertificateSummaryList: all.map(({ CertificateArn }) => ({ CertificateArn: must(CertificateArn, 'CertificateArn') })) };
+  },
+
+  DescribeCertificate: async (input, send) => {
+    const { Certificate } = await send(new DescribeCertificateCommand(input));
+    return {
+      Certificate: present({
+        CertificateArn: must(Certificate?.CertificateArn, 'CertificateArn'),
+        DomainName: must(Certificate?.DomainName, 'DomainName'),
+        SubjectAlternativeNames: list(Certificate?.SubjectAlternativeNames),
+        Status: must(Certificate?.Status, 'Status'),
+        KeyAlgorithm: must(Certificate?.KeyAlgorithm, 'KeyAlgorithm'),
+        NotAfter: Certificate?.NotAfter,
+      }),
+    };
+  },
+};

@@ -1,0 +1,39 @@
+/** The SDK declares every field of an answer as one that may be absent. These make our own types of what AWS promises. */
+
+/** An answer of AWS lacks what AWS promises. */
+export class IncompleteAnswerError extends Error {
+  readonly code = 'incomplete-answer';
+
+  constructor(field: string) {
+    super(`the answer has no ${field}`);
+    this.name = 'IncompleteAnswerError';
+  }
+}
+
+export function must<T>(value: T | undefined, field: string): T {
+  if (value === undefined) throw new IncompleteAnswerError(field);
+  return value;
+}
+
+export function list<T>(values: readonly T[] | undefined): readonly T[] {
+  return values ?? [];
+}
+
+type OptionalKeys<T> = { [K in keyof T]: undefined extends T[K] ? K : never }[keyof T];
+type Present<T> = Omit<T, OptionalKeys<T>> & { [K in OptionalKeys<T>]?: Exclude<T[K], undefined> };
+
+/** Without the fields that are undefined. */
+export function present<T extends object>(fields: T): Present<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
+}
+
+/** The SDK wants arrays that it might change, and does not change them. */
+export type Changeable<T> = T extends readonly (infer Item)[]
+  ? Changeable<Item>[]
+  : T extends object
+    ? { -readonly [K in keyof T]: Changeable<T[K]> }
+    : T;
+
+export function changeable<T>(input: T): Changeable<T> {
+  return input as Changeable<T>;
+}

@@ -1,0 +1,122 @@
+import {
+  AuthorizeSecurityGroupIngressCommand,
+  CreateSecurityGroupCommand,
+  CreateTagsCommand,
+  DeleteSecurityGroupCommand,
+  DeleteTagsCommand,
+  DescribeAddressesCommand,
+  DescribeInstancesCommand,
+  DescribeNetworkInterfacesCommand,
+  DescribeRouteTablesCommand,
+  DescribeSecurityGroupsCommand,
+  DescribeSubnetsCommand,
+  DescribeVpcsCommand,
+  RevokeSecurityGroupIngressCommand,
+  type Filter as SdkFilter,
+} from '@aws-sdk/client-ec2';
+import type { Filter } from '../cloud/ec2.ts';
+import { changeable, list, must } from './answer.ts';
+import { toAddress, toInstance, toNetworkInterface, toRouteTable, toSecurityGroup, toSubnet, toVpc } from './ec2-answers.ts';
+import { limits } from './limits.ts';
+import { allPages, inBatches, type OperationsOf } from './send.ts';
+
+const { pageItems: MaxResults, filterValues } = limits;
+
+/** EC2 by the SDK. */
+export const ec2: OperationsOf<'ec2'> = {
+  DescribeVpcs: async ({ VpcIds }, send) => ({
+    Vpcs: list((await send(new DescribeVpcsCommand({ VpcIds: [...VpcIds] }))).Vpcs).map(toVpc),
+  }),
+
+  DescribeSubnets: async ({ Filters }, send) => {
+    const all = await filtered(Filters, async (page) => {
+      const answer = await send(new DescribeSubnetsCommand(page));
+      return { items: answer.Subnets, next: answer.NextToken };
+    });
+    return { Subnets: onlyOnce(all.map(toSubnet), ({ SubnetId }) => SubnetId) };
+  },
+
+  DescribeRouteTables: async ({ Filters }, send) => {
+    const all = await filtered(Filters, async (page) => {
+      // AWS gives at most 100 route tables in a page.
+      const answer = await send(new DescribeRouteTablesCommand({ ...page, MaxResults: 100 }));
+      return { items: answer.RouteTables, next: answer.NextToken };
+    });
+    return { RouteTables: onlyOnce(all.map(toRouteTable), ({ RouteTableId }) => RouteTableId) };
+  },
+
+  DescribeSecurityGroups: async ({ GroupIds, Filters = [] }, send) => {
+    const all =
+      GroupIds === undefined
+        ? await filtered(Filters, async (page) => {
+            const answer = await send(new DescribeSecurityGroupsCommand(page));
+            return { items: answer.SecurityGroups, next: answer.NextToken };
+          })
+        : // AWS takes no size of pages with ids, and answers with all of them.
+          await inBatches(GroupIds, filterValues, async (batch) => {
+            const input = { GroupIds: [...batch], ...(Filters.length === 0 ? {} : { Filters: changeable(Filters) }) };
+            return list((await send(new DescribeSecurityGroupsCommand(input))).SecurityGroups);
+          });
+    return { SecurityGroups: onlyOnce(all.map(toSecurityGroup), ({ GroupId }) => GroupId) };
+  },
+
+  // By filter: an id that does not exist any more would be an error for all of them.
+  DescribeInstances: async ({ InstanceIds }, send) => {
+    const all = await filtered([{ Name: 'instance-id', Values: InstanceIds }], async (page) => {
+      const answer = await send(new DescribeInstancesCommand(page));
+      return { items: list(answer.Reservations).flatMap(({ Instances }) => list(Instances)), next: answer.NextToken };
+    });
+    return { Instances: all.flatMap(toInstance) };
+  },
+
+  DescribeNetworkInterfaces: async ({ Filters }, send) => {
+    const all = await filtered(Filters, async (page) => {
+      const answer = await send(new DescribeNetworkInterfacesCommand(page));
+      return { items: answer.NetworkInterfaces, next: answer.NextToken };
+    });
+    return { NetworkInterfaces: onlyOnce(all.map(toNetworkInterface), ({ NetworkInterfaceId }) => NetworkInterfaceId) };
+  },
+
+  DescribeAddresses: async ({ AllocationIds }, send) => {
+    const all = await inBatches(AllocationIds, filterValues, async (batch) =>
+      list((await send(new DescribeAddressesCommand({ AllocationIds: [...batch] }))).Addresses),
+    );
+    return { Addresses: all.map(toAddress) };
+  },
+
+  CreateSecurityGroup: async (input, send) => ({
+    GroupId: must((await send(new CreateSecurityGroupCommand(changeable(input)))).GroupId, 'GroupId'),
+  }),
+
+  DeleteSecurityGroup: (input, send) => send(new DeleteSecurityGroupCommand(input)),
+  AuthorizeSecurityGroupIngress: (input, send) => send(new AuthorizeSecurityGroupIngressCommand(changeable(input))),
+  RevokeSecurityGroupIngress: (input, send) => send(new RevokeSecurityGroupIngressCommand(changeable(input))),
+  CreateTags: (input, send) => send(new CreateTagsCommand(changeable(input))),
+  DeleteTags: (input, send) => send(new DeleteTagsCommand(changeable(input))),
+};
+
+interface Page {
+  Filters: SdkFilter[];
+  MaxResults: number;
+  NextToken?: string;
+}
+
+/** All pages of an answer, asked for again with the next values where a filter has more than AWS takes. */
+function filtered<Item>(
+  filters: readonly Filter[],
+  read: (page: Page) => Promise<{ readonly items: readonly Item[] | undefined; readonly next: string | undefined }>,
+): Promise<Item[]> {
+  const longest = filters.reduce((most, { Values }) => Math.max(most, Values.length), 0);
+  const long = filters.find(({ Values }) => Values.length === longest && longest > filterValues);
+  const pagesOf = (Filters: readonly Filter[]): Promise<Item[]> =>
+    allPages((token) => read({ Filters: changeable(Filters), MaxResults, ...(token === undefined ? {} : { NextToken: token }) }));
+  if (long === undefined) return pagesOf(filters);
+  return inBatches(long.Values, filterValues, (Values) =>
+    pagesOf(filters.map((filter) => (filter === long ? { Name: long.Name, Values } : filter))),
+  );
+}
+
+/** What matches two values of a filter that was split is in two answers. */
+function onlyOnce<Item>(items: readonly Item[], key: (item: Item) => string): Item[] {
+  return [...new Map(items.map((item) => [key(item), item])).values()];
+}

@@ -1,0 +1,97 @@
+import { sleep, type Clock } from '../../../src/system/clock.ts';
+import type { Log } from '../../../src/system/log.ts';
+import type { Random } from '../../../src/system/random.ts';
+import type { AwsError } from '../cloud/error.ts';
+import { isWrite, type Operation } from '../cloud/operations.ts';
+import { classify, wasNotSent } from './classify.ts';
+import { limits } from './limits.ts';
+import { classOf, rates, type RequestClass } from './rates.ts';
+import { TokenBucket } from './token-bucket.ts';
+
+export interface PacerComponents {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Whoever waits for his turn when it aborts is refused; a request on its way is not touched. */
+  readonly stopped: AbortSignal;
+}
+
+/**
+ * Sends requests at the pace that AWS allows, and again where that is safe: what was throttled was not done, a read does nothing, and
+ * what never left did nothing either. A write without an answer is not repeated: nobody knows whether it was done, so it is looked up.
+ */
+export class Pacer {
+  readonly #components: PacerComponents;
+  readonly #buckets = new Map<RequestClass, TokenBucket>();
+
+  constructor(components: PacerComponents) {
+    this.#components = components;
+    const { stopped } = components;
+    stopped.addEventListener('abort', () => {
+      for (const bucket of this.#buckets.values()) bucket.rejectWaiting(stoppedError());
+    });
+  }
+
+  /** Rejects with AwsError alone. `about`: what the log says of the request, nothing secret. */
+  async send<T>(operation: Operation, about: object, request: () => Promise<T>): Promise<T> {
+    const { clock, log } = this.#components;
+    for (let attempt = 1; ; attempt++) {
+      await this.#turn(operation);
+      const begun = clock.now();
+      try {
+        const answer = await request();
+        log.debug({ operation, ...about, attempt, milliseconds: Math.round(clock.now() - begun) }, 'AWS answered');
+        return answer;
+      } catch (thrown) {
+        const error = classify(operation, thrown);
+        const { code, awsCode, requestId, message } = error;
+        const milliseconds = Math.round(clock.now() - begun);
+        log.debug({ operation, ...about, attempt, milliseconds, code, awsCode, requestId, problem: message }, 'AWS refused');
+        if (code === 'throttled') this.#bucket(operation).empty();
+        if (attempt === limits.attempts || !mayBeRepeated(error)) throw error;
+        await this.#pause(operation, attempt);
+      }
+    }
+  }
+
+  async #turn(operation: Operation): Promise<void> {
+    try {
+      if (this.#components.stopped.aborted) throw stoppedError();
+      await this.#bucket(operation).take();
+    } catch (thrown) {
+      throw classify(operation, thrown);
+    }
+  }
+
+  /** All of the pause is at random, so that those who were refused together do not return together. */
+  async #pause(operation: Operation, attempt: number): Promise<void> {
+    const { clock, random, stopped } = this.#components;
+    const longest = Math.min(limits.retryMaximumMilliseconds, limits.retryMinimumMilliseconds * 2 ** (attempt - 1));
+    try {
+      await sleep(clock, longest * random(), stopped);
+    } catch {
+      throw classify(operation, stoppedError());
+    }
+  }
+
+  #bucket(operation: Operation): TokenBucket {
+    const requestClass = classOf(operation);
+    const known = this.#buckets.get(requestClass);
+    if (known !== undefined) return known;
+    const rate = rates[requestClass];
+    if (rate === undefined) throw new Error(`${requestClass} has no rate`);
+    const bucket = new TokenBucket(this.#components.clock, rate);
+    this.#buckets.set(requestClass, bucket);
+    return bucket;
+  }
+}
+
+function mayBeRepeated(error: AwsError): boolean {
+  if (error.code === 'throttled') return true;
+  return error.code === 'unreachable' && (!isWrite(error.operation) || wasNotSent(error));
+}
+
+/** Classified as unreachable: the next one to run does it. */
+function stoppedError(): Error {
+  return Object.assign(new Error('Herald is stopping'), { code: 'ECONNABORTED' });
+}

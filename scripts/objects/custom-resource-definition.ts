@@ -1,0 +1,69 @@
+import { heraldApiGroup } from '../../src/model/kinds.ts';
+import type { Kind } from '../../src/model/schema/kind.ts';
+import type { ObjectSchema } from '../../src/model/schema/schema.ts';
+import { plainText, refusal } from './plain-text.ts';
+import { structuralSchema, type StructuralSchema } from './structural-schema.ts';
+
+/** The object that teaches an API server a kind of ours. */
+export function customResourceDefinition(kind: Kind): object {
+  const { plural, shortNames, columns } = kind;
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${heraldApiGroup}` },
+    spec: {
+      group: heraldApiGroup,
+      scope: 'Cluster',
+      names: {
+        plural,
+        singular: kind.kind.toLowerCase(),
+        kind: kind.kind,
+        listKind: `${kind.kind}List`,
+        shortNames,
+        categories: ['herald'],
+      },
+      versions: [
+        {
+          name: 'v1alpha1',
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: columns.map(({ name, type, path, description, wide }) => ({
+            name,
+            type,
+            jsonPath: path,
+            ...(description === undefined ? {} : { description }),
+            ...(wide === true ? { priority: 1 } : {}),
+          })),
+          schema: { openAPIV3Schema: rootSchema(kind) },
+        },
+      ],
+    },
+  };
+}
+
+function rootSchema({ description, spec, status, nameRule }: Kind): StructuralSchema {
+  const properties = {
+    apiVersion: { type: 'string' },
+    kind: { type: 'string' },
+    metadata: { type: 'object' },
+    ...(spec === undefined ? {} : { spec: specSchema(spec) }),
+    status: { description: 'Written by Herald.', ...structuralSchema(status) },
+  };
+  return {
+    description: plainText(description),
+    type: 'object',
+    properties,
+    ...(spec?.required === undefined ? {} : { required: ['spec'] }),
+    ...(nameRule === undefined
+      ? {}
+      : { 'x-kubernetes-validations': [{ rule: nameRule.cel, message: `metadata.name ${refusal(nameRule)}` }] }),
+  };
+}
+
+/** Where all of it may be left out, it is there all the same once it is stored: its defaults are then visible. */
+function specSchema(spec: ObjectSchema): StructuralSchema {
+  const described = { description: 'Written by people.', ...structuralSchema(spec) };
+  const storesDefaults = spec.impliedDefaults !== true && spec.required === undefined;
+  return storesDefaults ? { ...described, default: {} } : described;
+}

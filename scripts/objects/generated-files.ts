@@ -1,0 +1,27 @@
+import { stringify } from 'yaml';
+import { heraldApiGroup, kinds } from '../../src/model/kinds.ts';
+import { customResourceDefinition } from './custom-resource-definition.ts';
+import { jsonSchema } from './json-schema.ts';
+import { referencePage } from './reference-page.ts';
+
+const origin = '# Written by node scripts/write-crds.ts from src/model/kinds. Edit that.\n';
+
+/** Every file that the definitions of our kinds yield: its path in the repository, and what it must say. */
+export function generatedFiles(): ReadonlyMap<string, string> {
+  const files = new Map<string, string>();
+  for (const kind of kinds) {
+    files.set(`manifests/crds/${kind.plural}.yaml`, `${origin}${yaml(customResourceDefinition(kind))}`);
+    const schema = `manifests/schema/${heraldApiGroup}/${kind.kind.toLowerCase()}_v1alpha1.json`;
+    files.set(schema, `${JSON.stringify(jsonSchema(kind), undefined, 2)}\n`);
+  }
+  const kustomization = {
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    resources: kinds.map(({ plural }) => `${plural}.yaml`),
+  };
+  files.set('manifests/crds/kustomization.yaml', `${origin}${yaml(kustomization)}`);
+  files.set('docs/reference/objects.md', referencePage());
+  return files;
+}
+
+const yaml = (value: object): string => stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });

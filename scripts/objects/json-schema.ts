@@ -1,0 +1,75 @@
+import { heraldApiVersion } from '../../src/model/kinds.ts';
+import type { Kind } from '../../src/model/schema/kind.ts';
+import type { Schema } from '../../src/model/schema/schema.ts';
+import { plainText } from './plain-text.ts';
+
+interface JsonSchema {
+  readonly [keyword: string]: unknown;
+}
+
+/** JSON Schema (draft 7, which editors know) of a manifest. Strict, as Herald is: an unknown field is an error. */
+export function jsonSchema({ kind, description, spec, status }: Kind): JsonSchema {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: kind,
+    description: plainText(description),
+    type: 'object',
+    properties: {
+      apiVersion: { const: heraldApiVersion },
+      kind: { const: kind },
+      metadata: { type: 'object', properties: { name: { type: 'string', minLength: 1, maxLength: 253 } }, required: ['name'] },
+      ...(spec === undefined ? {} : { spec: ofSchema(spec) }),
+      status: ofSchema(status),
+    },
+    required: ['apiVersion', 'kind', 'metadata', ...(spec?.required === undefined ? [] : ['spec'])],
+    additionalProperties: false,
+  };
+}
+
+function ofSchema(schema: Schema): JsonSchema {
+  return {
+    ...(schema.description === undefined ? {} : { description: plainText(schema.description) }),
+    ...keywords(schema),
+    ...('default' in schema && schema.default !== undefined ? { default: schema.default } : {}),
+  };
+}
+
+function keywords(schema: Schema): JsonSchema {
+  switch (schema.kind) {
+    case 'text':
+      return { type: 'string', maxLength: schema.maxLength, ...(schema.format === undefined ? {} : { format: schema.format }) };
+    case 'parsed':
+      return { type: 'string', maxLength: schema.grammar.maxLength };
+    case 'integer': {
+      const minimum = schema.zeroIsUnset === true ? 0 : schema.min;
+      return { type: 'integer', minimum, ...(Number.isFinite(schema.max) ? { maximum: schema.max } : {}) };
+    }
+    case 'boolean':
+      return { type: 'boolean' };
+    case 'choice':
+      return { enum: schema.values };
+    case 'list':
+      return {
+        type: 'array',
+        items: ofSchema(schema.items),
+        maxItems: schema.maxItems,
+        ...(schema.required === undefined ? {} : { minItems: 1 }),
+        ...(schema.unique === true ? { uniqueItems: true } : {}),
+      };
+    case 'map':
+      return { type: 'object', additionalProperties: ofSchema(schema.values), maxProperties: schema.maxEntries };
+    case 'object': {
+      const fields = Object.entries(schema.fields).filter(([, field]) => field.kind !== 'planned');
+      const required = fields.flatMap(([name, field]) => (field.required === undefined ? [] : [name]));
+      return {
+        type: 'object',
+        properties: Object.fromEntries(fields.map(([name, field]) => [name, ofSchema(field)])),
+        ...(required.length === 0 ? {} : { required }),
+        ...(schema.open === true ? {} : { additionalProperties: false }),
+      };
+    }
+    case 'any':
+    case 'planned':
+      return {};
+  }
+}

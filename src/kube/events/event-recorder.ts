@@ -1,0 +1,216 @@
+import type { ObjectEvent } from '../../model/object-event.ts';
+import { sleep, type Cancel, type Clock } from '../../system/clock.ts';
+import type { Log } from '../../system/log.ts';
+import type { Random } from '../../system/random.ts';
+import { BackOff } from '../back-off.ts';
+import type { KubeClient } from '../client.ts';
+import { KubeError, type KubeErrorCode } from '../error.ts';
+import { limits } from '../limits.ts';
+import { EventBudget } from './event-budget.ts';
+import { eventManifest, eventName, eventNamespace, seriesManifest, type EventReporter, type EventSeries } from './event-object.ts';
+import { OldestFirst } from './oldest-first.ts';
+
+export interface EventRecorderComponents {
+  /** One that writes only while we lead. */
+  readonly client: Pick<KubeClient, 'write'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** Why an Event was never written. `queue`: too many waited. `budget`: its object had its share. `leading`: another process leads. */
+export type EventLoss = 'queue' | 'budget' | 'leading' | 'refused' | 'unreachable';
+
+interface Recorded {
+  readonly event: ObjectEvent;
+  readonly name: string;
+  readonly at: Date;
+  series: EventSeries | undefined;
+  /** How much of the series is written down. */
+  written: number;
+}
+
+/**
+ * Writes Events (events.k8s.io/v1) in the background. Whoever records one never waits and never hears of a failure: an Event is a
+ * courtesy, and what is lost is counted. What is said again is a series of the Event that said it first (client-go's rules: the second
+ * time is written at once, then every half hour, and when it has been quiet for six minutes). An object has a budget; the queue and the
+ * caches have bounds. Warnings go before the others.
+ */
+export class EventRecorder {
+  readonly #components: EventRecorderComponents;
+  readonly #reporter: EventReporter;
+  readonly #series = new OldestFirst<string, Recorded>(limits.eventSeries);
+  readonly #budget = new EventBudget();
+  readonly #warnings = new Set<Recorded>();
+  readonly #others = new Set<Recorded>();
+  readonly #lost = new Map<EventLoss, number>();
+  readonly #backOff: BackOff;
+  readonly #stop = new AbortController();
+  #running: Promise<void> | undefined;
+  #cancelSweep: Cancel | undefined;
+  #refreshed = 0;
+  #saidLost = Number.NEGATIVE_INFINITY;
+
+  constructor(components: EventRecorderComponents, reporter: EventReporter) {
+    this.#components = components;
+    this.#reporter = reporter;
+    this.#backOff = new BackOff(components.random);
+  }
+
+  /** How many Events were lost so far, by why. */
+  get lost(): ReadonlyMap<EventLoss, number> {
+    return this.#lost;
+  }
+
+  record(event: ObjectEvent): void {
+    if (this.#stop.signal.aborted) return;
+    const { clock, random } = this.#components;
+    const at = clock.date();
+    const key = keyOf(event);
+    const before = this.#series.get(key);
+    if (before !== undefined) {
+      const isSecond = before.series === undefined;
+      before.series = { count: (before.series?.count ?? 1) + 1, lastObserved: at };
+      if (isSecond) this.#enqueue(before);
+      return;
+    }
+    if (!this.#budget.take(objectOf(event), clock.now())) return this.#lose('budget');
+    const recorded: Recorded = { event, name: eventName(event, at, random), at, series: undefined, written: 0 };
+    if (!this.#enqueue(recorded)) return;
+    this.#series.set(key, recorded);
+    this.#sweepLater();
+  }
+
+  /** Resolves when nothing waits to be written. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  /** Finishes the Event that is being written; the others are lost. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#cancelSweep?.();
+    this.#warnings.clear();
+    this.#others.clear();
+    await this.#running;
+  }
+
+  #enqueue(recorded: Recorded): boolean {
+    const [queue, others] = recorded.event.type === 'Warning' ? [this.#warnings, this.#others] : [this.#others, this.#warnings];
+    if (!queue.has(recorded) && queue.size + others.size >= limits.eventQueue) {
+      const [displaced] = this.#others;
+      this.#lose('queue');
+      if (queue === this.#others || displaced === undefined) return false;
+      this.#others.delete(displaced);
+      this.#series.delete(keyOf(displaced.event));
+    }
+    queue.add(recorded);
+    this.#running ??= this.#writeAll();
+    return true;
+  }
+
+  async #writeAll(): Promise<void> {
+    // Whoever records goes on with its work first.
+    await Promise.resolve();
+    for (;;) {
+      const [warning] = this.#warnings;
+      const [next = warning] = warning === undefined ? this.#others : this.#warnings;
+      if (next === undefined || this.#stop.signal.aborted) break;
+      this.#warnings.delete(next);
+      this.#others.delete(next);
+      await this.#write(next);
+    }
+    this.#running = undefined;
+  }
+
+  async #write(recorded: Recorded): Promise<void> {
+    const { clock } = this.#components;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#put(recorded);
+        this.#backOff.succeeded();
+        return;
+      } catch (error) {
+        if (!(error instanceof KubeError)) throw error;
+        const passing = passingErrors.has(error.code);
+        if (!passing || attempt >= limits.eventAttempts) return this.#lose(passing ? 'unreachable' : lossOf(error), error);
+        await sleep(clock, this.#backOff.failed(error.retryAfterMilliseconds), this.#stop.signal).catch(() => undefined);
+        if (this.#stop.signal.aborted) return;
+      }
+    }
+  }
+
+  async #put(recorded: Recorded): Promise<void> {
+    const { client } = this.#components;
+    const { event, name, at, series } = recorded;
+    const path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(eventNamespace(event))}/events`;
+    const isThere = recorded.written > 0;
+    if (isThere && series !== undefined) {
+      const patch = { method: 'PATCH', contentType: 'application/merge-patch+json', body: { series: seriesManifest(series) } } as const;
+      const found = await client.write({ ...patch, path: `${path}/${name}` }).then(() => true, isGone);
+      recorded.written = series.count;
+      if (found) return;
+    }
+    // It may be there already: an answer was lost. That is as good.
+    await client.write({ method: 'POST', path, body: eventManifest(name, event, this.#reporter, at, series) }).catch(ignoreConflict);
+    recorded.written = series?.count ?? 1;
+  }
+
+  #sweepLater(): void {
+    this.#cancelSweep ??= this.#components.clock.after(limits.eventFinishMilliseconds, () => {
+      this.#cancelSweep = undefined;
+      this.#sweep();
+      if (this.#series.size > 0) this.#sweepLater();
+    });
+  }
+
+  /** Writes down what series have come to, and forgets those that have ended. */
+  #sweep(): void {
+    const { clock } = this.#components;
+    const now = clock.date().getTime();
+    const refresh = clock.now() - this.#refreshed >= limits.eventRefreshMilliseconds;
+    if (refresh) this.#refreshed = clock.now();
+    for (const [key, recorded] of this.#series.entries()) {
+      const { series, at, written } = recorded;
+      const quiet = now - (series?.lastObserved ?? at).getTime();
+      const ended = quiet >= limits.eventFinishMilliseconds;
+      if (series !== undefined && series.count > written && (ended || refresh)) this.#enqueue(recorded);
+      if (ended) this.#series.delete(key);
+    }
+  }
+
+  #lose(why: EventLoss, error?: KubeError): void {
+    this.#lost.set(why, (this.#lost.get(why) ?? 0) + 1);
+    const { clock, log } = this.#components;
+    if (clock.now() - this.#saidLost < limits.eventLossMilliseconds) return;
+    this.#saidLost = clock.now();
+    const problem = error === undefined ? {} : { problem: error.message, fix: error.fix };
+    log.warn({ lost: Object.fromEntries(this.#lost), ...problem }, 'Events are lost');
+  }
+}
+
+/** Worth another attempt: the API server is away, or busy. */
+const passingErrors: ReadonlySet<KubeErrorCode> = new Set<KubeErrorCode>(['unreachable', 'busy', 'failing', 'stalled', 'unauthorized']);
+
+function lossOf({ code }: KubeError): EventLoss {
+  return code === 'notLeading' ? 'leading' : 'refused';
+}
+
+function isGone(error: unknown): false {
+  if (error instanceof KubeError && error.code === 'notFound') return false;
+  throw error;
+}
+
+function ignoreConflict(error: unknown): void {
+  if (!(error instanceof KubeError && error.code === 'conflict')) throw error;
+}
+
+function objectOf({ regarding: { kind, namespace, name, uid } }: ObjectEvent): string {
+  return `${kind}/${namespace}/${name}/${uid}`;
+}
+
+/** What is said twice. The note counts: another address is another Event. */
+function keyOf(event: ObjectEvent): string {
+  const { type, action, reason, note } = event;
+  return JSON.stringify([objectOf(event), type, action, reason, note]);
+}

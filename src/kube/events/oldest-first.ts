@@ -1,0 +1,35 @@
+/** A map that keeps to a bound: what was used longest ago goes. */
+export class OldestFirst<K, V> {
+  readonly #entries = new Map<K, V>();
+  readonly #bound: number;
+
+  constructor(bound: number) {
+    this.#bound = bound;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Counts as use. */
+  get(key: K): V | undefined {
+    const value = this.#entries.get(key);
+    if (value !== undefined) this.set(key, value);
+    return value;
+  }
+
+  set(key: K, value: V): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size > this.#bound && oldest !== undefined) this.#entries.delete(oldest);
+  }
+
+  delete(key: K): void {
+    this.#entries.delete(key);
+  }
+
+  entries(): [K, V][] {
+    return [...this.#entries];
+  }
+}

@@ -1,0 +1,22 @@
+import assert from 'node:assert';
+import { bfdProfile } from './kinds/bfd-profile.ts';
+import { bgpAdvertisement } from './kinds/bgp-advertisement.ts';
+import { bgpPeer } from './kinds/bgp-peer.ts';
+import { community } from './kinds/community.ts';
+import { externalIPPolicy } from './kinds/external-ip-policy.ts';
+import { heraldConfig } from './kinds/herald-config.ts';
+import { ipAddressPool } from './kinds/ip-address-pool.ts';
+import { nodeState } from './kinds/node-state.ts';
+
+export const heraldApiGroup = 'herald.dev';
+export const heraldApiVersion = `${heraldApiGroup}/v1alpha1`;
+
+/** Herald's own kinds, each defined once: what is read, the CRDs, the JSON schema and the reference page come from here. */
+export const kinds = [ipAddressPool, bgpPeer, bgpAdvertisement, bfdProfile, community, externalIPPolicy, heraldConfig, nodeState] as const;
+
+/** The name of a kind in paths of the API. Throws for a kind that is not ours. */
+export function pluralOf(kind: string): string {
+  const found = kinds.find((one) => one.kind === kind);
+  assert(found !== undefined, `${kind} is not a kind of Herald`);
+  return found.plural;
+}

@@ -1,0 +1,88 @@
+import { limits } from '../limits.ts';
+import { choice, integer, list, object, parsed, planned, text } from '../schema/fields.ts';
+import { community } from '../schema/grammars.ts';
+import { defineKind, type ObjectOfKind } from '../schema/kind.ts';
+import { selectors } from '../schema/selector.ts';
+import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
+
+const maxUint32 = 2 ** 32 - 1;
+const addressTypes = ['LoadBalancer', 'ClusterIP', 'ExternalIP'] as const;
+export type AddressType = (typeof addressTypes)[number];
+
+const names = (options: { readonly unset: string; readonly description: string }) =>
+  list(text({ maxLength: 253 }), { ...options, maxItems: limits.names, unique: true });
+
+const fields = {
+  addressTypes: list(choice(addressTypes), {
+    maxItems: addressTypes.length,
+    unique: true,
+    unset: '[LoadBalancer]',
+    description: 'Which addresses of Services are announced. Those of type ExternalIP need an [ExternalIPPolicy](#externalippolicy).',
+  }),
+  ipAddressPools: names({ unset: 'all pools', description: 'Names of pools. Restricts LoadBalancer addresses only.' }),
+  ipAddressPoolSelectors: selectors({ description: 'Pools by label, besides those that are named.' }),
+  aggregationLength: integer({
+    min: 1,
+    max: 32,
+    default: 32,
+    description: 'Length of the announced IPv4 prefix; it must lie within one block of the pool.',
+  }),
+  aggregationLengthV6: integer({ min: 1, max: 128, default: 128, description: 'The same for IPv6.' }),
+  localPref: integer({ min: 0, max: maxUint32, default: 0, description: 'LOCAL_PREF, sent on internal sessions; 0 is not set.' }),
+  med: integer({ min: 0, max: maxUint32, unset: 'not sent', description: 'MULTI_EXIT_DISC.' }),
+  asPathPrepend: integer({ min: 0, max: limits.asPathPrepend, default: 0, description: 'Times that our AS number is added.' }),
+  communities: list(parsed(community), {
+    maxItems: limits.communities,
+    unique: true,
+    description:
+      '`65000:100`, `large:1:2:3`, `no-export`, `no-advertise`, `no-export-subconfed`, `no-peer`, `graceful-shutdown`, `blackhole`, `accept-own`, or an alias of a [Community](#community).',
+  }),
+  nodeSelectors: selectors({ unset: 'every node', description: 'Nodes that announce.' }),
+  serviceSelectors: selectors({
+    unset: 'every Service',
+    description: 'Services that are announced. Not together with an aggregation length.',
+  }),
+  peers: names({ unset: 'every peer', description: 'Names of BGPPeers.' }),
+  maxNextHops: planned('How many nodes announce an address at most.'),
+  linkBandwidth: planned('The link bandwidth community.'),
+};
+
+/** Fields and defaults are MetalLB's (v1beta1), with our additions. */
+export const bgpAdvertisement = defineKind({
+  kind: 'BGPAdvertisement',
+  plural: 'bgpadvertisements',
+  shortNames: ['hadv'],
+  description: 'Which addresses are announced to which BGP peers, from which nodes, and how.',
+  spec: object(fields, {
+    relations: [
+      {
+        at: 'serviceSelectors',
+        message: 'select single Services, and an aggregate covers others too',
+        fix: 'use aggregationLength 32 and aggregationLengthV6 128',
+        cel: '!has(self.serviceSelectors) || self.serviceSelectors.size() == 0 || (self.aggregationLength == 32 && self.aggregationLengthV6 == 128)',
+        holds: ({ serviceSelectors = [], aggregationLength = 32, aggregationLengthV6 = 128 }) =>
+          serviceSelectors.length === 0 || (aggregationLength === 32 && aggregationLengthV6 === 128),
+        broken: { serviceSelectors: [{}], aggregationLength: 24 },
+      },
+    ],
+  }),
+  status: object({ conditions }),
+  columns: [
+    { name: 'Address Types', type: 'string', path: '.spec.addressTypes' },
+    { name: 'IPAddressPools', type: 'string', path: '.spec.ipAddressPools' },
+    { name: 'Peers', type: 'string', path: '.spec.peers' },
+    accepted,
+    ready,
+    reason,
+    { name: 'IPAddressPool Selectors', type: 'string', path: '.spec.ipAddressPoolSelectors', wide: true },
+    { name: 'Node Selectors', type: 'string', path: '.spec.nodeSelectors', wide: true },
+    age,
+  ],
+  example: {},
+  object: ({ addressTypes, ...rest }) => ({
+    ...rest,
+    addressTypes: addressTypes.length === 0 ? (['LoadBalancer'] satisfies readonly AddressType[]) : addressTypes,
+  }),
+});
+
+export type BGPAdvertisement = ObjectOfKind<typeof bgpAdvertisement>;

@@ -1,0 +1,207 @@
+import { formatAddress, isLinkLocal, type Address } from '../../net/address.ts';
+import { limits } from '../limits.ts';
+import { specialAddress } from '../parse/special-address.ts';
+import { hasText, matches } from '../schema/cel.ts';
+import { boolean, choice, integer, object, parsed, text } from '../schema/fields.ts';
+import { address, durationPattern, interfaceName, seconds } from '../schema/grammars.ts';
+import type { ValueRule } from '../schema/schema.ts';
+import { selectors } from '../schema/selector.ts';
+
+const asTrans: ValueRule = {
+  cel: 'self != 23456',
+  message: 'is AS_TRANS, which stands for AS numbers above 65535 (RFC 6793)',
+  fix: 'write the real AS number',
+  holds: (asn: number) => asn !== 23_456,
+  broken: 23_456,
+};
+
+/** 0 is reserved (RFC 7607); in fields that need not be written it is MetalLB's zero value. */
+const asn = { min: 1, max: 4_294_967_295, rules: [asTrans] } as const;
+
+const unsupported = (field: string, cel: string, broken: unknown): readonly ValueRule[] => [
+  { cel, message: 'is not supported yet', fix: `remove ${field}`, holds: () => false, broken },
+];
+
+const shutdownMessageFits: ValueRule = {
+  cel: `bytes(self).size() <= ${limits.shutdownMessageBytes}`,
+  message: `is longer than ${limits.shutdownMessageBytes} octets (RFC 9003)`,
+  fix: 'shorten it',
+  holds: (value: string) => Buffer.byteLength(value) <= limits.shutdownMessageBytes,
+  // Each of these is three octets.
+  broken: '€'.repeat(86),
+};
+
+/** A loopback peer is allowed: a router on the same host. */
+const canBePeer: ValueRule = {
+  cel: '!isIP(self) || ip(self).isGlobalUnicast() || ip(self).isLoopback() || (ip(self).family() == 6 && ip(self).isLinkLocalUnicast())',
+  message: 'is not the address of a host',
+  says: (peer: Address) => `${formatAddress(peer)} is ${specialAddress(peer) ?? 'the broadcast address'}`,
+  fix: '',
+  holds: (peer: Address) => {
+    if (peer.family === 4 && peer.value === 0xffff_ffffn) return false;
+    const special = specialAddress(peer);
+    return special === undefined || special.includes('loopback') || isLinkLocal(peer);
+  },
+  broken: '224.0.0.5',
+};
+
+const passwordSecret = object(
+  {
+    name: text({ maxLength: 253, description: 'Name of the Secret.' }),
+    namespace: text({ maxLength: 63, description: 'Namespace of the Secret.' }),
+  },
+  {
+    unset: 'none',
+    description:
+      'Secret of type `kubernetes.io/basic-auth`, key `password`. Not beside `password`. A missing Secret means no session; one that runs goes on with its last password until its agent restarts ([PeerPasswordGone](reasons.md)).',
+    relations: [
+      {
+        at: 'name',
+        message: 'is required',
+        fix: 'name the Secret',
+        cel: `${hasText('name')} || !${hasText('namespace')}`,
+        holds: (_, written) => written('name') || !written('namespace'),
+        broken: { name: undefined, namespace: 'herald-system' },
+      },
+      {
+        at: 'namespace',
+        message: 'is required',
+        fix: 'write the namespace of the Secret',
+        cel: `${hasText('namespace')} || !${hasText('name')}`,
+        holds: (_, written) => written('namespace') || !written('name'),
+        broken: { name: 'tor', namespace: undefined },
+      },
+    ],
+  },
+);
+
+const connectTimes = 'from 1s to 65535s';
+
+/** Fields and defaults are MetalLB's (v1beta2), except that peerPort may be any port, and what it does not have. */
+export const bgpPeerFields = {
+  myASN: integer({ ...asn, required: 'write the AS number of the nodes', description: 'Our AS number.' }),
+  peerASN: integer({ ...asn, zeroIsUnset: true, unset: 'this or `dynamicASN`', description: "The peer's AS number." }),
+  dynamicASN: choice(['internal', 'external'], {
+    unset: 'this or `peerASN`',
+    description: 'Any AS number: the same as ours, or another.',
+  }),
+  localASN: integer({
+    ...asn,
+    zeroIsUnset: true,
+    unset: '`myASN`',
+    description: 'What an external peer takes us for instead: the only number of ours in OPEN and in AS_PATH.',
+  }),
+  peerAddress: parsed(address, {
+    unset: 'this or `interface`',
+    rules: [canBePeer],
+    description: 'Of the router. Loopback is allowed; IPv6 link-local needs `interface`.',
+  }),
+  interface: parsed(interfaceName, {
+    unset: "the kernel's choice",
+    description:
+      'Network interface of the node that the session is bound to. Without `peerAddress`: [unnumbered](configuration.md#links-without-addresses).',
+  }),
+  peerPort: integer({ min: 1, max: 65_535, default: 179, description: 'Port of the router. MetalLB takes 16384 at most.' }),
+  sourceAddress: parsed(address, {
+    unset: "the kernel's choice",
+    description:
+      'Of the family of `peerAddress`. FRR with `capability extended-nexthop` sends router advertisements: a node that makes itself an address of them would connect from that one, which the router does not know. Then name the right one here, or turn `autoconf` of that interface off.',
+  }),
+  holdTime: parsed(seconds('0s, or from 3s to 65535s', 3), {
+    unset: '90s, or three times `keepaliveTime`',
+    description: 'So long without a message, and the session is down. Whole seconds; 0s: never.',
+  }),
+  keepaliveTime: parsed(seconds('from 1s up to holdTime', 3), {
+    unset: 'a third of `holdTime`',
+    description: 'Time between keepalives. Whole seconds.',
+  }),
+  connectTime: parsed(seconds(connectTimes, 3), {
+    unset: '5s',
+    rules: [
+      {
+        cel: `!${matches('self', durationPattern)} || (duration(self) >= duration('1s') && duration(self) <= duration('65535s'))`,
+        message: `must be ${connectTimes}`,
+        fix: '',
+        holds: (time: number) => time >= 1 && time <= 65_535,
+        broken: '0s',
+      },
+    ],
+    description: 'Pause between attempts; grows after repeated errors.',
+  }),
+  routerID: parsed(address, {
+    unset: "the node's first IPv4 InternalIP, else from its name",
+    rules: [
+      {
+        cel: '!isIP(self) || (ip(self).family() == 4 && !ip(self).isUnspecified())',
+        message: 'must be an IPv4 address other than 0.0.0.0 (RFC 6286)',
+        fix: '',
+        holds: (id: Address) => id.family === 4 && id.value !== 0n,
+        broken: '2001:db8::1',
+      },
+    ],
+    description: 'The BGP Identifier.',
+  }),
+  nodeSelectors: selectors({ unset: 'every node', description: 'Nodes that hold a session with this peer.' }),
+  password: text({
+    maxLength: limits.passwordBytes,
+    secret: true,
+    unset: 'none',
+    description: `TCP MD5 (RFC 2385), up to ${limits.passwordBytes} octets.`,
+  }),
+  passwordSecret,
+  bfdProfile: text({
+    maxLength: 253,
+    rules: unsupported('bfdProfile', "self == ''", 'fast'),
+    unset: 'none',
+    description: 'Not supported yet: refused unless empty.',
+  }),
+  enableGracefulRestart: boolean({
+    default: false,
+    description:
+      'RFC 4724, RFC 8538: the peer keeps our routes for 120 s while the agent restarts, see [graceful restart](configuration.md#graceful-restart). MetalLB forbids to change it; here it may change, and resets the session.',
+  }),
+  ebgpMultiHop: boolean({ default: false, description: 'The external peer is not on a connected network.' }),
+  dualStackAddressFamily: boolean({
+    default: false,
+    description:
+      'Carry both families; else that of `peerAddress` (without one: both). Routes of the other family lead to the primary InternalIP of the node in that family, which the router must be able to reach directly.',
+  }),
+  vrf: text({
+    maxLength: 15,
+    rules: unsupported('vrf', "self == ''", 'red'),
+    unset: 'none',
+    description: 'Not supported yet: refused unless empty.',
+  }),
+  disableMP: boolean({
+    rules: [
+      {
+        cel: '!self',
+        message: 'has no meaning here: a session carries the address families that it was given',
+        fix: 'remove disableMP',
+        holds: (value: boolean) => !value,
+        broken: true,
+      },
+    ],
+    unset: 'false',
+    description: 'Deprecated in MetalLB, and refused unless false: a session carries exactly the families that it is given.',
+  }),
+  ttlSecurityHops: integer({
+    min: 1,
+    max: 254,
+    zeroIsUnset: true,
+    unset: 'none',
+    description:
+      'RFC 5082: the peer is at most this many hops away, 1 for a neighbour. Packets that have come further are dropped by the kernel. The peer must have the same. Not beside `ebgpMultiHop`.',
+  }),
+  passive: boolean({
+    default: false,
+    description: 'Only wait for the peer to connect. The agent listens then, see [listening](configuration.md#listening).',
+  }),
+  adminDown: boolean({ default: false, description: 'Keep the session closed.' }),
+  shutdownMessage: text({
+    maxLength: limits.shutdownMessageBytes,
+    rules: [shutdownMessageFits],
+    unset: 'none',
+    description: `Told to the peer when the session is shut down (RFC 9003), up to ${limits.shutdownMessageBytes} octets.`,
+  }),
+};

@@ -1,0 +1,181 @@
+import { isLinkLocal } from '../../net/address.ts';
+import { limits } from '../limits.ts';
+import { hasNumber, hasText, isTrue, matches } from '../schema/cel.ts';
+import { durationPattern } from '../schema/grammars.ts';
+import type { Relation } from '../schema/schema.ts';
+import type { Draft } from '../schema/value.ts';
+import type { bgpPeerFields } from './bgp-peer-fields.ts';
+
+type Peer = Draft<typeof bgpPeerFields>;
+type PeerRelation = Relation<Peer, keyof typeof bgpPeerFields>;
+
+const isInternal = ({ myASN, peerASN, dynamicASN }: Peer): boolean =>
+  dynamicASN === 'internal' || (peerASN !== undefined && peerASN === myASN);
+
+const internal = "((has(self.dynamicASN) && self.dynamicASN == 'internal') || (has(self.peerASN) && self.peerASN == self.myASN))";
+const addressIn = (field: string): string => `(${hasText(field)} && isIP(self.${field}))`;
+const linkLocal = `(${addressIn('peerAddress')} && ip(self.peerAddress).family() == 6 && ip(self.peerAddress).isLinkLocalUnicast())`;
+const durationIn = (field: string): string => `(has(self.${field}) && ${matches(`self.${field}`, durationPattern)})`;
+
+const asns: readonly PeerRelation[] = [
+  {
+    at: 'peerASN',
+    message: 'is required',
+    fix: 'write the AS number of the peer, or dynamicASN: internal or external',
+    cel: `${hasNumber('peerASN')} || has(self.dynamicASN)`,
+    holds: (_, written) => written('peerASN') || written('dynamicASN'),
+    broken: { peerASN: undefined },
+  },
+  {
+    at: 'dynamicASN',
+    message: 'stands beside peerASN',
+    fix: 'remove one of the two',
+    cel: `!(${hasNumber('peerASN')} && has(self.dynamicASN))`,
+    holds: (_, written) => !(written('peerASN') && written('dynamicASN')),
+    broken: { dynamicASN: 'external' },
+  },
+  {
+    at: 'localASN',
+    message: 'is for external sessions, and this one is internal',
+    fix: 'remove localASN',
+    cel: `!${hasNumber('localASN')} || !${internal}`,
+    holds: (peer) => peer.localASN === undefined || !isInternal(peer),
+    broken: { peerASN: 64_512, localASN: 64_999 },
+  },
+  {
+    at: 'localASN',
+    message: 'is the AS number of the peer',
+    fix: 'write another one, or myASN alone for an internal session',
+    cel: `!(${hasNumber('localASN')} && has(self.peerASN) && self.localASN == self.peerASN)`,
+    holds: ({ localASN, peerASN }) => localASN === undefined || localASN !== peerASN,
+    broken: { localASN: 64_513 },
+  },
+];
+
+const passwords: readonly PeerRelation[] = [
+  {
+    at: 'password',
+    message: `is longer than ${limits.passwordBytes} octets`,
+    fix: 'shorten it',
+    // Not a rule of the field itself: the API server would show its value.
+    cel: `!has(self.password) || bytes(self.password).size() <= ${limits.passwordBytes}`,
+    holds: ({ password }) => password === undefined || Buffer.byteLength(password) <= limits.passwordBytes,
+    // Each of these is three octets.
+    broken: { password: '€'.repeat(27) },
+  },
+  {
+    at: 'passwordSecret',
+    message: 'stands beside password',
+    fix: 'remove one of the two',
+    cel: `!(${hasText('password')} && has(self.passwordSecret) && has(self.passwordSecret.name) && self.passwordSecret.name != '')`,
+    holds: ({ password, passwordSecret }) => password === undefined || passwordSecret?.name === undefined,
+    broken: { password: 'a', passwordSecret: { name: 's', namespace: 'n' } },
+  },
+];
+
+const addresses: readonly PeerRelation[] = [
+  {
+    at: 'peerAddress',
+    message: 'is required',
+    fix: 'write the address of the router, or interface for an unnumbered session',
+    cel: `${hasText('peerAddress')} || ${hasText('interface')}`,
+    holds: (_, written) => written('peerAddress') || written('interface'),
+    broken: { peerAddress: undefined },
+  },
+  {
+    at: 'interface',
+    message: 'is required',
+    fix: 'name the network interface of the node that this link-local peerAddress is on',
+    cel: `!${linkLocal} || ${hasText('interface')}`,
+    holds: ({ peerAddress }, written) => peerAddress === undefined || !isLinkLocal(peerAddress) || written('interface'),
+    broken: { peerAddress: 'fe80::1' },
+  },
+  {
+    at: 'sourceAddress',
+    message: 'is IPv4, but an unnumbered session runs over IPv6',
+    fix: 'remove sourceAddress',
+    cel: `!${addressIn('sourceAddress')} || ${hasText('peerAddress')} || ip(self.sourceAddress).family() == 6`,
+    holds: ({ sourceAddress }, written) => sourceAddress?.family !== 4 || written('peerAddress') || !written('interface'),
+    broken: { peerAddress: undefined, interface: 'eth1', sourceAddress: '192.0.2.2' },
+  },
+  {
+    at: 'sourceAddress',
+    message: 'is not of the family of peerAddress',
+    says: ({ sourceAddress, peerAddress }) => `is IPv${sourceAddress?.family}, but peerAddress is IPv${peerAddress?.family}`,
+    fix: 'use addresses of one family',
+    cel: `!(${addressIn('sourceAddress')} && ${addressIn('peerAddress')}) || ip(self.sourceAddress).family() == ip(self.peerAddress).family()`,
+    holds: ({ sourceAddress, peerAddress }) =>
+      sourceAddress === undefined || peerAddress === undefined || sourceAddress.family === peerAddress.family,
+    broken: { sourceAddress: '2001:db8::2' },
+  },
+  {
+    at: 'ebgpMultiHop',
+    message: 'is for external sessions, and this one is internal',
+    fix: 'remove ebgpMultiHop',
+    cel: `!${isTrue('ebgpMultiHop')} || !${internal}`,
+    holds: (peer) => peer.ebgpMultiHop !== true || !isInternal(peer),
+    broken: { peerASN: 64_512, ebgpMultiHop: true },
+  },
+  {
+    at: 'ebgpMultiHop',
+    message: 'is for peers behind another router, and this one is on the link',
+    fix: 'remove ebgpMultiHop',
+    cel: `!${isTrue('ebgpMultiHop')} || (${hasText('peerAddress')} && !${linkLocal})`,
+    holds: ({ ebgpMultiHop, peerAddress }, written) =>
+      ebgpMultiHop !== true ||
+      (written('peerAddress') && (peerAddress === undefined || !isLinkLocal(peerAddress))) ||
+      !written('interface'),
+    broken: { peerAddress: undefined, interface: 'eth1', ebgpMultiHop: true },
+  },
+  {
+    at: 'ttlSecurityHops',
+    message: 'stands beside ebgpMultiHop',
+    fix: 'remove ebgpMultiHop: a peer that is further away has more ttlSecurityHops',
+    cel: `!(${hasNumber('ttlSecurityHops')} && ${isTrue('ebgpMultiHop')})`,
+    holds: ({ ttlSecurityHops, ebgpMultiHop }) => ttlSecurityHops === undefined || ebgpMultiHop !== true,
+    broken: { ttlSecurityHops: 1, ebgpMultiHop: true },
+  },
+];
+
+const holdTimes = '0s, or from 3s to 65535s';
+
+/** RFC 4271 4.2 and 4.4: hold time 0 or at least three seconds, keepalives at a third of it; 0 turns both off. */
+const timers: readonly PeerRelation[] = [
+  {
+    at: 'holdTime',
+    message: `must be ${holdTimes}`,
+    says: ({ holdTime }) => `makes a hold time of ${holdTime}s; it must be ${holdTimes}`,
+    fix: 'write for example holdTime: 90s',
+    cel: `!${durationIn('holdTime')} || duration(self.holdTime) == duration('0s') || (duration(self.holdTime) >= duration('3s') && duration(self.holdTime) <= duration('65535s'))`,
+    holds: ({ holdTime }) => holdTime === undefined || holdTime === 0 || (holdTime >= 3 && holdTime <= 65_535),
+    broken: { holdTime: '2s' },
+  },
+  {
+    at: 'keepaliveTime',
+    message: `makes a hold time of three times that, which must be ${holdTimes}`,
+    says: ({ keepaliveTime = 0 }) => `makes a hold time of ${keepaliveTime * 3}s; it must be ${holdTimes}`,
+    fix: 'write for example holdTime: 90s',
+    cel: `${hasText('holdTime')} || !${durationIn('keepaliveTime')} || duration(self.keepaliveTime) <= duration('21845s')`,
+    holds: ({ keepaliveTime = 0 }, written) => written('holdTime') || keepaliveTime <= 21_845,
+    broken: { keepaliveTime: '21846s' },
+  },
+  {
+    at: 'keepaliveTime',
+    message: 'is longer than holdTime',
+    fix: 'a third of holdTime is usual',
+    cel: `!(${durationIn('holdTime')} && ${durationIn('keepaliveTime')}) || duration(self.keepaliveTime) <= duration(self.holdTime)`,
+    holds: ({ holdTime, keepaliveTime }) => holdTime === undefined || keepaliveTime === undefined || keepaliveTime <= holdTime,
+    broken: { holdTime: '9s', keepaliveTime: '10s' },
+  },
+  {
+    at: 'keepaliveTime',
+    message: 'is 0, so that the hold timer of the peer would expire',
+    fix: 'write a third of holdTime',
+    cel: `!(${durationIn('holdTime')} && ${durationIn('keepaliveTime')}) || duration(self.keepaliveTime) > duration('0s') || duration(self.holdTime) == duration('0s')`,
+    holds: ({ holdTime = 0, keepaliveTime }) => keepaliveTime !== 0 || holdTime === 0,
+    broken: { holdTime: '9s', keepaliveTime: '0s' },
+  },
+];
+
+/** What fields of a peer say about each other. */
+export const bgpPeerRelations: readonly PeerRelation[] = [...asns, ...addresses, ...passwords, ...timers];

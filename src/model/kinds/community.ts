@@ -1,0 +1,36 @@
+import { limits } from '../limits.ts';
+import { list, object, parsed } from '../schema/fields.ts';
+import { communityName, communityValue } from '../schema/grammars.ts';
+import { defineKind, type ObjectOfKind } from '../schema/kind.ts';
+import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
+
+const alias = object({
+  name: parsed(communityName, {
+    required: 'name the alias',
+    description: 'The alias: a letter, then letters, digits, `-`, `_`, `.`; up to 63. No alias is there twice.',
+  }),
+  value: parsed(communityValue, { required: 'write the community, for example 65000:100', description: 'What it stands for.' }),
+});
+
+/** As MetalLB's (v1beta1). */
+export const community = defineKind({
+  kind: 'Community',
+  plural: 'communities',
+  shortNames: ['hcommunity'],
+  description: 'Names for BGP communities, which advertisements may use.',
+  spec: object({
+    communities: list(alias, { key: 'name', maxItems: limits.aliases, description: 'The aliases.' }),
+  }),
+  status: object({ conditions }),
+  columns: [
+    { name: 'Aliases', type: 'string', path: '.spec.communities[*].name', description: 'The first alias.' },
+    accepted,
+    ready,
+    reason,
+    age,
+  ],
+  example: { communities: [{ name: 'gold', value: '65000:100' }] },
+  object: (spec) => spec,
+});
+
+export type Community = ObjectOfKind<typeof community>;

@@ -1,0 +1,163 @@
+import { formatAddress, type Address } from '../../net/address.ts';
+import { formatRange, rangeContains, rangesOverlap, type AddressRange } from '../../net/range.ts';
+import { limits } from '../limits.ts';
+import { serviceKey, type ServiceKey } from '../metadata.ts';
+import type { Fields } from '../parse/fields.ts';
+import { addressRange } from '../schema/address-range.ts';
+import { boolean, integer, list, object, parsed, text } from '../schema/fields.ts';
+import { address, labelName } from '../schema/grammars.ts';
+import { defineKind, type ObjectOfKind } from '../schema/kind.ts';
+import { selector, selectors } from '../schema/selector.ts';
+import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
+import type { Draft, Value } from '../schema/value.ts';
+
+const serviceAllocation = object(
+  {
+    priority: integer({
+      min: 0,
+      max: 2 ** 31 - 1,
+      default: 0,
+      description: 'Lower is tried first; 0 is not set, and last. Pools without `serviceAllocation` come after all of them.',
+    }),
+    namespaces: list(text({ maxLength: 63 }), { maxItems: limits.names, unique: true, description: 'Names of namespaces.' }),
+    namespaceSelectors: selectors({
+      description: 'With `namespaces`: a Service must be in one of either. Both empty: any namespace.',
+    }),
+    serviceSelectors: selectors({ unset: 'every Service', description: 'Services that may have addresses of the pool.' }),
+  },
+  { unset: 'any Service', description: 'Which Services may have addresses of the pool.' },
+);
+
+const reservation = object({
+  namespace: parsed(labelName, { required: 'name the namespace of the Service', description: 'Namespace of the Service.' }),
+  name: parsed(labelName, { required: 'name the Service', description: 'Name of the Service, which need not exist.' }),
+  address: parsed(address, { required: 'write the address that is kept for it', description: 'An address of the pool.' }),
+});
+
+const quota = object({
+  namespaceSelector: selector({ required: 'write {} for every namespace', description: 'The namespaces.' }),
+  addresses: integer({
+    required: 'write how many addresses each of these namespaces may hold',
+    min: 0,
+    max: 2 ** 31 - 1,
+    description: 'How many each of them may hold.',
+  }),
+});
+
+const fields = {
+  addresses: list(parsed(addressRange), {
+    required: 'list CIDRs or ranges: 192.0.2.0/24, 192.0.2.1-192.0.2.9',
+    maxItems: limits.poolRanges,
+    description:
+      '`192.0.2.0/24`, `192.0.2.1-192.0.2.9`, IPv4 and IPv6, in the order in which they are used. They must not overlap each other, nor hold addresses that no client can reach: loopback, link-local, multicast, reserved (240.0.0.0/4), unspecified.',
+  }),
+  autoAssign: boolean({ default: true, description: 'false: only for Services that ask for the pool or for an address in it.' }),
+  avoidBuggyIPs: boolean({ default: false, description: 'Leave out IPv4 addresses that end in .0 and .255.' }),
+  serviceAllocation,
+  draining: boolean({
+    default: false,
+    description:
+      'The pool gives nothing new, on request neither ([PoolDraining](reasons.md)). What was given from it stays, and is announced.',
+  }),
+  reservations: list(reservation, {
+    key: 'address',
+    maxItems: limits.reservations,
+    description:
+      'Only the Service of that name gets the address, whether it exists yet or not. When it comes it has it before anything else, also with `autoAssign: false`. Whoever held the address before keeps it until he lets it go. It may share the address by its key.',
+  }),
+  keepReleasedSeconds: integer({
+    min: 0,
+    max: limits.keepReleasedSeconds,
+    default: 0,
+    description:
+      'How long what a Service held is kept for a Service of its name after it was deleted or let go. Only as long as the controller runs: a restart ends it. What others share is not kept.',
+  }),
+  quota: list(quota, {
+    maxItems: limits.selectors,
+    description:
+      'Each namespace that the selector selects holds at most so many addresses of the pool, both families together, a shared one counted once; of several that select it, the least counts. What is held already stays.',
+  }),
+};
+
+/** int64, of which the largest value stands for more addresses than it can say; a number of JavaScript is less exact. */
+const count = { min: 0, max: Infinity } as const;
+
+const status = object({
+  assignedIPv4: integer({ ...count, description: 'IPv4 addresses that Services have.' }),
+  assignedIPv6: integer({ ...count, description: 'IPv6 addresses that Services have.' }),
+  availableIPv4: integer({ ...count, description: 'IPv4 addresses that are free.' }),
+  availableIPv6: integer({
+    ...count,
+    description: 'IPv6 addresses that are free. A block of 62 or more host bits counts as the largest number that there is.',
+  }),
+  usage: text({ maxLength: 128, description: 'How many addresses Services have of how many: `12/256`.' }),
+  conflicts: list(text({ maxLength: 253 }), { maxItems: limits.names, description: 'Pools that overlap this one.' }),
+  conditions,
+});
+
+/** Fields and defaults are MetalLB's (v1beta1), and some of ours. */
+export const ipAddressPool = defineKind({
+  kind: 'IPAddressPool',
+  plural: 'ipaddresspools',
+  shortNames: ['hpool'],
+  description: 'Addresses that Services of type LoadBalancer are given.',
+  spec: object(fields, { required: 'write the addresses of the pool' }),
+  status,
+  columns: [
+    { name: 'Usage', type: 'string', path: '.status.usage', description: 'Addresses that Services have, of how many.' },
+    { name: 'Auto Assign', type: 'boolean', path: '.spec.autoAssign' },
+    { name: 'Draining', type: 'boolean', path: '.spec.draining' },
+    { name: 'Conflicts', type: 'string', path: '.status.conflicts', description: 'Pools that overlap this one.' },
+    accepted,
+    ready,
+    reason,
+    { name: 'Addresses', type: 'string', path: '.spec.addresses', wide: true },
+    { name: 'Avoid Buggy IPs', type: 'boolean', path: '.spec.avoidBuggyIPs', wide: true },
+    age,
+  ],
+  example: { addresses: ['192.0.2.0/24', '2001:db8::1-2001:db8::9'] },
+  check: ({ addresses = [], reservations = [] }, spec) => {
+    checkDisjoint(addresses, spec);
+    checkReservations(reservations, addresses, spec);
+  },
+  object: ({ reservations, ...rest }) => ({
+    ...rest,
+    reservations: reservations.map(({ namespace, name, address }): Reservation => ({ service: serviceKey({ namespace, name }), address })),
+  }),
+});
+
+export type IPAddressPool = ObjectOfKind<typeof ipAddressPool>;
+export type ServiceAllocation = Value<typeof serviceAllocation>;
+export type Quota = Value<typeof quota>;
+
+/** An address of the pool that only the named Service gets, which need not exist. No address is there twice. */
+export interface Reservation {
+  readonly service: ServiceKey;
+  readonly address: Address;
+}
+
+/** CEL cannot compare addresses by size, and every pair of a thousand would cost too much. */
+function checkDisjoint(ranges: readonly AddressRange[], spec: Fields): void {
+  for (const [index, range] of ranges.entries()) {
+    const other = ranges.slice(0, index).find((before) => rangesOverlap(before, range));
+    if (other !== undefined) spec.problem('addresses', `${formatRange(range)} overlaps ${formatRange(other)}`, 'make the ranges disjoint');
+  }
+}
+
+function checkReservations(
+  reservations: readonly Draft<(typeof reservation)['fields']>[],
+  ranges: readonly AddressRange[],
+  spec: Fields,
+): void {
+  const seen = new Map<string, string>();
+  for (const [index, { namespace, name, address }] of reservations.entries()) {
+    if (address === undefined || namespace === undefined || name === undefined) continue;
+    const at = ['reservations', index, 'address'];
+    const text = formatAddress(address);
+    if (!ranges.some((range) => rangeContains(range, address)))
+      spec.problem(at, `${text} is not in the addresses of this pool`, 'reserve an address of the pool');
+    const other = seen.get(text);
+    if (other !== undefined) spec.problem(at, `${text} is reserved for ${other} already`, 'remove one of the two');
+    seen.set(text, serviceKey({ namespace, name }));
+  }
+}

@@ -1,0 +1,188 @@
+import { passingWays } from '../../net/direct-return.ts';
+import { parsePrefix } from '../../net/prefix.ts';
+import { limits } from '../limits.ts';
+import type { ServiceKey } from '../metadata.ts';
+import {
+  differenceAspects,
+  sessionStates,
+  type DirectReturnReport,
+  type NodeState,
+  type ServiceDifference,
+  type SessionStatus,
+} from '../node-state.ts';
+import { catalogue, reason, says, type Reason } from '../reasons.ts';
+import { anything, boolean, integer, list, map, object, text } from '../schema/fields.ts';
+import { defineKind } from '../schema/kind.ts';
+import { age, conditions } from '../schema/status.ts';
+import type { Value } from '../schema/value.ts';
+
+const words = (options: { readonly description: string }) => list(text({ maxLength: 64 }), { ...options, maxItems: limits.nodeAddresses });
+const longText = 32_768;
+const asn = { min: 0, max: 2 ** 32 - 1 } as const;
+
+const reasonFields = {
+  code: text({ maxLength: 253, description: 'A code of the [catalogue](reasons.md).' }),
+  details: map(anything, {
+    maxEntries: limits.reasonDetails,
+    description: 'Names and numbers of its texts: text, number, true or false.',
+  }),
+  message: text({ maxLength: longText, description: 'The full sentence, for readers of another version.' }),
+};
+const writtenReason = object(reasonFields, { open: true, description: 'Why.' });
+
+const session = object(
+  {
+    peer: text({ maxLength: 253, description: 'Name of the BGPPeer.' }),
+    address: text({ maxLength: 253, description: 'Its address; "unnumbered on eth1" until the router was heard.' }),
+    interface: text({ maxLength: 64, description: 'That the session is bound to.' }),
+    state: text({ maxLength: 64, description: sessionStates.join(', ') }),
+    since: text({ maxLength: 64, description: 'RFC 3339; empty where the peer was refused and there is no session.' }),
+    localASN: integer({ ...asn, description: 'Our AS number.' }),
+    peerASN: integer({ ...asn, description: "The peer's; 0 until it is known." }),
+    prefixesSent: integer({ min: 0, max: Number.MAX_SAFE_INTEGER, description: 'Routes that the peer has of us.' }),
+    lastError: text({ maxLength: longText, description: "Why it is down, or went down last; the peer's own text is quoted." }),
+  },
+  { open: true },
+);
+
+const difference = object(
+  {
+    service: text({ maxLength: 127, description: '"namespace/name".' }),
+    aspect: text({ maxLength: 64, description: differenceAspects.join(', ') }),
+    reason: writtenReason,
+  },
+  { open: true },
+);
+
+const directReturn = object(
+  {
+    receives: words({ description: 'Packets come from nodes on its link; through the tunnel. Empty: nothing must be passed on to it.' }),
+    passes: words({ description: 'How it passes packets on.' }),
+    networks: words({ description: 'The networks of its InternalIPs, as far as they are links with other nodes.' }),
+    linkAddresses: words({ description: 'By which its packets are known on a link.' }),
+    interfaces: words({ description: 'Of its InternalIPs.' }),
+    mtu: integer({ min: 0, max: 2 ** 31 - 1, description: 'The largest packet that these take.' }),
+  },
+  { open: true, description: 'What the node can do for direct server return; absent: no Service asked for it.' },
+);
+
+/**
+ * Written by agents, perhaps of another version than the CRD and the reader: no word is fixed, every object keeps fields that are not known,
+ * and lengths are far above what is written. A write that is refused would hide a whole node.
+ */
+const status = object(
+  {
+    updated: text({ maxLength: 64, description: 'When it was written, RFC 3339. Older than 90 s: the agent is taken for dead.' }),
+    consumed: map(text({ maxLength: 64 }), {
+      maxEntries: limits.consumedKinds,
+      description: 'Highest resourceVersion that the agent has acted upon, by kind.',
+    }),
+    sessions: list(session, { maxItems: limits.sessions, description: 'BGP sessions of the node.' }),
+    differing: list(difference, {
+      maxItems: limits.differing,
+      description: 'Services whose actual state differs from what was decided.',
+    }),
+    truncated: boolean({ description: 'More Services differ than are listed: of those that are not, nothing is known.' }),
+    problem: object(reasonFields, { open: true, description: 'What concerns every Service of the node.' }),
+    host: list(writtenReason, { maxItems: limits.hostReasons, description: 'What is wrong with the host, or missing on it.' }),
+    directReturn,
+    conditions,
+  },
+  { open: true },
+);
+
+export const nodeState = defineKind({
+  kind: 'NodeState',
+  plural: 'nodestates',
+  shortNames: ['hnode'],
+  description:
+    'What the agent of a node reports: one object for each node, by its name. Do not write one. Fields and words that this version does not know are kept.',
+  reads: status,
+  status,
+  columns: [
+    { name: 'Updated', type: 'date', path: '.status.updated', description: 'How long ago the agent reported.' },
+    { name: 'Problem', type: 'string', path: '.status.problem.code', description: 'What concerns every Service of the node.' },
+    { name: 'Sessions', type: 'string', path: '.status.sessions[*].state', description: 'State of the first session.', wide: true },
+    { name: 'Host', type: 'string', path: '.status.host[*].code', description: 'The first thing that is wrong with the host.' },
+    age,
+  ],
+  example: {},
+  object: readReport,
+});
+
+type Written = Value<typeof status>;
+
+function readReport(status: Written): Omit<NodeState, 'kind' | 'metadata'> {
+  const differing = status.differing.map(readDifference);
+  const known = differing.filter((one) => one !== undefined);
+  const host = status.host.map(readReason);
+  return {
+    updated: status.updated ?? '',
+    consumed: Object.fromEntries(Object.entries(status.consumed).filter(([, version]) => /^[0-9]{1,40}$/.test(version))),
+    sessions: status.sessions.flatMap((item) => readSession(item) ?? []),
+    differing: known,
+    // What another version says of a Service is not known here, which is what `truncated` means.
+    ...(status.truncated === true || known.length < differing.length ? { truncated: true } : {}),
+    ...(status.problem === undefined ? {} : { problem: readReason(status.problem) }),
+    ...(host.length === 0 ? {} : { host }),
+    ...(status.directReturn === undefined ? {} : { directReturn: readDirectReturn(status.directReturn) }),
+  };
+}
+
+function readDirectReturn({ receives, passes, networks, linkAddresses, interfaces, mtu }: Value<typeof directReturn>): DirectReturnReport {
+  return {
+    ...(mtu === undefined || mtu < 68 ? {} : { mtu }),
+    receives: (['link', 'vxlan'] as const).filter((word) => receives.includes(word)),
+    passes: passingWays.filter((way) => passes.includes(way)),
+    networks: networks.flatMap((text) => {
+      const prefix = parsePrefix(text);
+      return prefix.ok ? [prefix.value] : [];
+    }),
+    linkAddresses: linkAddresses.filter((text) => /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/.test(text)),
+    interfaces: interfaces.filter((text) => /^[^\s/]{1,15}$/.test(text)),
+  };
+}
+
+function readSession(item: Value<typeof session>): SessionStatus | undefined {
+  const state = sessionStates.find((word) => word === item.state);
+  if (state === undefined) return undefined;
+  return {
+    peer: item.peer ?? '',
+    address: item.address ?? '',
+    ...(item.interface === undefined ? {} : { interface: item.interface }),
+    state,
+    since: item.since ?? '',
+    localASN: item.localASN ?? 0,
+    peerASN: item.peerASN ?? 0,
+    prefixesSent: item.prefixesSent ?? 0,
+    ...(item.lastError === undefined ? {} : { lastError: item.lastError }),
+  };
+}
+
+const unexplained: Value<typeof writtenReason> = { details: {} };
+
+function readDifference(item: Value<typeof difference>): ServiceDifference | undefined {
+  const { service = '', reason: why = unexplained } = item;
+  const aspect = differenceAspects.find((word) => word === item.aspect);
+  return aspect === undefined || !/^[^/]+\/[^/]+$/.test(service)
+    ? undefined
+    : { service: service as ServiceKey, aspect, reason: readReason(why) };
+}
+
+/** A code or details that this version does not know become UnknownReason, with the text that the writer gave. */
+function readReason({ code = '', details, message: text = '' }: Value<typeof writtenReason>): Reason {
+  if (!Object.hasOwn(catalogue, code)) return reason('UnknownReason', { code, text });
+  const known = { code, details } as unknown as Reason;
+  return canSay(known) ? known : reason('UnknownReason', { code, text });
+}
+
+/** Whether the details are what the catalogue's texts need: each is a number, a text or true or false, and none is missing. */
+function canSay(known: Reason): boolean {
+  if (!Object.values(known.details as object).every((value: unknown) => ['string', 'number', 'boolean'].includes(typeof value)))
+    return false;
+  try {
+    return !says(known).includes('undefined');
+  } catch {
+    return false;
+  }
+}

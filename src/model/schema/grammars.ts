@@ -1,0 +1,218 @@
+import { parseAddress } from '../../net/address.ts';
+import { parseInterfacePattern } from '../../net/interface-pattern.ts';
+import { parsed, refused, type Parsed } from '../../net/parsed.ts';
+import { parsePrefix } from '../../net/prefix.ts';
+import { parseCommunity, parseCommunityValue } from '../parse/community-value.ts';
+import { parseWholeSeconds } from '../parse/duration.ts';
+import { isLabelName } from '../parse/metadata.ts';
+import { matches } from './cel.ts';
+import type { Grammar, ValueRule } from './schema.ts';
+
+/** An IPv6 address is 39 characters at most; one that ends like an IPv4 address 45. */
+export const addressLength = 45;
+
+export const address: Grammar<ReturnType<typeof parseAddress> extends Parsed<infer T> ? T : never> = {
+  called: 'address',
+  plural: 'addresses',
+  parse: parseAddress,
+  example: '192.0.2.1',
+  maxLength: addressLength,
+  rules: [
+    {
+      cel: 'isIP(self)',
+      message: 'is not an IP address',
+      fix: 'write it without leading zeros, zone and prefix length, and not as an IPv4-mapped IPv6 address',
+      broken: '192.0.2.01',
+    },
+  ],
+};
+
+export const cidr: Grammar<ReturnType<typeof parsePrefix> extends Parsed<infer T> ? T : never> = {
+  called: 'CIDR',
+  plural: 'CIDRs',
+  parse: parsePrefix,
+  example: '192.0.2.0/24',
+  maxLength: addressLength + '/128'.length,
+  rules: [
+    { cel: 'isCIDR(self)', message: 'is not a CIDR', fix: 'write address/length, for example 192.0.2.0/24', broken: '192.0.2.0' },
+    {
+      cel: '!isCIDR(self) || cidr(self) == cidr(self).masked()',
+      message: 'has bits set beyond the prefix length',
+      fix: 'write the first address of the block',
+      broken: '192.0.2.1/24',
+    },
+  ],
+};
+
+const communityForms = { standard: '^[0-9]{1,5}:[0-9]{1,5}$', large: '^large:[0-9]{1,10}:[0-9]{1,10}:[0-9]{1,10}$' };
+
+/** Also for texts that may be names, which have no colon. */
+const communityRules = (mayBeName: boolean): readonly ValueRule[] => {
+  const { standard, large } = communityForms;
+  const parts = "self.replace('large:', '').split(':')";
+  return [
+    {
+      cel: [...(mayBeName ? ["!self.contains(':')"] : []), matches('self', standard), matches('self', large)].join(' || '),
+      message: 'is not a community',
+      fix: 'write 65000:100, or large:4200000000:1:2',
+      broken: 'large:1:2',
+    },
+    {
+      cel: `!(${matches('self', standard)} || ${matches('self', large)}) || ${parts}.all(part, int(part) <= (self.startsWith('large:') ? 4294967295 : 65535))`,
+      message: 'has a number that is too large',
+      fix: 'numbers go to 65535, and after large: to 4294967295',
+      broken: '65536:1',
+    },
+    {
+      cel: `!(${matches('self', standard)} || ${matches('self', large)}) || !${parts}.exists(part, part.startsWith('0') && part != '0')`,
+      message: 'has leading zeros',
+      fix: 'write the numbers without them',
+      broken: '065:1',
+    },
+  ];
+};
+
+/** "65000:100" or "large:1:2:3". */
+export const communityValue: Grammar<string> = {
+  called: '`65000:100` or `large:1:2:3`',
+  plural: 'communities',
+  parse: parseCommunityValue,
+  example: '65000:100',
+  maxLength: 'large:4294967295:4294967295:4294967295'.length,
+  rules: communityRules(false),
+};
+
+/** A value, a well-known name, or an alias, which is looked up later. */
+export const community: Grammar<string> = {
+  called: 'community',
+  plural: 'communities',
+  parse: parseCommunity,
+  example: '65000:100',
+  maxLength: 63,
+  rules: [
+    ...communityRules(true),
+    {
+      cel: `self.contains(':') || ${matches('self', '^[A-Za-z][A-Za-z0-9_.-]*$')}`,
+      message: 'is neither a community nor a name of one',
+      fix: 'a name begins with a letter and has letters, digits, "-", "_" and "."',
+      broken: '1a',
+    },
+  ],
+};
+
+export const communityName: Grammar<string> = {
+  called: 'name',
+  plural: 'names',
+  parse: (text) =>
+    /^[A-Za-z][\w.-]{0,62}$/.test(text) ? parsed(text) : refused('not a name: begin with a letter; use letters, digits, "-", "_" and "."'),
+  example: 'gold',
+  maxLength: 63,
+  rules: [
+    {
+      cel: matches('self', '^[A-Za-z][A-Za-z0-9_.-]*$'),
+      message: 'is not a name',
+      fix: 'begin with a letter; use letters, digits, "-", "_" and "."',
+      broken: '1a',
+    },
+  ],
+};
+
+/** The name of an object that is an RFC 1123 label, of a Service or a Namespace for example. */
+export const labelName: Grammar<string> = {
+  called: 'name',
+  plural: 'names',
+  parse: (text) => (isLabelName(text) ? parsed(text) : refused('not a name: use lower case letters, digits and "-"')),
+  example: 'shop',
+  maxLength: 63,
+  rules: [
+    {
+      cel: matches('self', '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'),
+      message: 'is not a name',
+      fix: 'use lower case letters, digits and "-"',
+      broken: 'A',
+    },
+  ],
+};
+
+/** What Linux takes (dev_valid_name). */
+export const interfaceName: Grammar<string> = {
+  called: 'name of an interface',
+  plural: 'names of interfaces',
+  parse: (text) =>
+    /^[^\s:/]{1,15}$/.test(text) && text !== '.' && text !== '..'
+      ? parsed(text)
+      : refused('no name of a network interface: up to 15 characters without space, colon and slash'),
+  example: 'eth1',
+  maxLength: 15,
+  rules: [
+    {
+      cel: `${matches('self', '^[^\\s:/]+$')} && self != '.' && self != '..'`,
+      message: 'is no name of a network interface',
+      fix: 'up to 15 characters without space, colon and slash',
+      broken: 'eth/0',
+    },
+  ],
+};
+
+/** A name, or with a "*" at the end how it begins. */
+export const interfacePattern: Grammar<string> = {
+  called: 'name of an interface',
+  plural: 'names of interfaces',
+  parse: parseInterfacePattern,
+  example: 'cali*',
+  maxLength: 15,
+  rules: [
+    {
+      cel: matches('self', '^[A-Za-z0-9_.:@-]+[*]?$'),
+      message: 'is neither the name of an interface nor the beginning of one',
+      fix: 'write for example cni0, or cali*',
+      broken: 'cali*x',
+    },
+  ],
+};
+
+export const loadBalancerClass: Grammar<string> = {
+  called: 'name with a prefix',
+  plural: 'names with prefixes',
+  parse: (text) =>
+    /^[\w.-]+\/[\w.-]+$/.test(text) ? parsed(text) : refused('not a class: write a name with a prefix, for example herald.dev/herald'),
+  example: 'herald.dev/herald',
+  maxLength: 316,
+  rules: [
+    {
+      cel: matches('self', '^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$'),
+      message: 'is not a class',
+      fix: 'write a name with a prefix, for example herald.dev/herald',
+      broken: 'herald',
+    },
+  ],
+};
+
+/** What is a duration for CEL too, so that rules may compute with it. */
+export const durationPattern = '^([0-9]{1,9}([.][0-9]{1,9})?(ns|us|µs|ms|s|m|h))+$|^0$';
+
+/** A Go duration of whole seconds, as metav1.Duration is written: "90s", "1m30s". `allowed` completes "it must be". */
+export function seconds(allowed: string, least: number): Grammar<number> {
+  return {
+    called: allowed,
+    plural: 'durations',
+    parse: parseWholeSeconds,
+    example: '90s',
+    maxLength: 32,
+    unit: { suffix: 's', called: 'a duration with its unit', allowed, least },
+    rules: [
+      {
+        cel: matches('self', durationPattern),
+        message: 'is not a duration',
+        fix: 'write for example 90s or 1m30s',
+        broken: '90',
+      },
+      {
+        cel: `!${matches('self', durationPattern)} || duration(self).getMilliseconds() % 1000 == 0`,
+        message: 'must be a whole number of seconds',
+        fix: 'write for example 90s',
+        broken: '1500ms',
+      },
+    ],
+  };
+}

@@ -1,0 +1,140 @@
+import { isRecord, type Fields } from '../parse/fields.ts';
+import { refused, type Parsed } from '../../net/parsed.ts';
+import type { ObjectOf } from './fields.ts';
+import type { ListSchema, ObjectSchema, ParsedSchema, Schema, ValueRule } from './schema.ts';
+import type { Draft, ObjectValue } from './value.ts';
+
+/**
+ * Reads the fields of an object by its schema, with defaults filled in. What is wrong is noted in `fields`, and the rest read all the
+ * same, so that one pass finds everything.
+ */
+export function readObject<F>(schema: ObjectOf<F, boolean>, fields: Fields): Draft<F> {
+  return readFields(schema, fields) as Draft<F>;
+}
+
+/** A draft of which every field could be read. */
+export function completed<F>(draft: Draft<F>): ObjectValue<F> {
+  return draft as unknown as ObjectValue<F>;
+}
+
+/** What is not written is not there: types of the model have no fields that are undefined. */
+function readFields(schema: ObjectSchema, fields: Fields): object {
+  const entries = Object.entries(schema.fields).map(([name, field]) => [name, readField(field, fields, name)] as const);
+  const draft = Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+  const written = (name: string): boolean => isWritten(schema.fields[name], fields.raw(name));
+  for (const { at, holds, says, message, fix } of schema.relations ?? []) {
+    if (!holds(draft as never, written)) fields.problem(at, says?.(draft as never) ?? message, fix);
+  }
+  return draft;
+}
+
+/** Empty texts and the zero values of MetalLB's numbers stand for a field that is not written. */
+function isWritten(schema: Schema | undefined, raw: unknown): boolean {
+  return raw !== undefined && raw !== '' && !(raw === 0 && schema?.kind === 'integer' && schema.zeroIsUnset === true);
+}
+
+function readField(schema: Schema, fields: Fields, name: string): unknown {
+  if (schema.required !== undefined) require(schema.required, fields, name);
+  const value = readValue(schema, fields, name);
+  if (value !== undefined) checkRules(schema.rules ?? [], value, fields, [name]);
+  return value;
+}
+
+function require(fix: string, fields: Fields, name: string): void {
+  const raw = fields.raw(name);
+  if (Array.isArray(raw) && raw.length === 0) fields.problem(name, 'is required', fix);
+  else fields.require(name, fix);
+}
+
+function readValue(schema: Schema, fields: Fields, name: string): unknown {
+  switch (schema.kind) {
+    case 'text': {
+      const text = schema.secret === true ? fields.secretText(name) : fields.text(name, schema.maxLength);
+      return text === undefined || text === '' ? schema.default : text;
+    }
+    case 'parsed':
+      return readParsed(schema, fields, name);
+    case 'integer': {
+      const value = fields.integer(name, schema.zeroIsUnset === true ? 0 : schema.min, schema.max) ?? schema.default;
+      return value === 0 && schema.zeroIsUnset === true ? undefined : value;
+    }
+    case 'boolean':
+      return fields.boolean(name) ?? schema.default;
+    case 'choice':
+      return fields.oneOf(name, schema.values) ?? schema.default;
+    case 'list':
+      return readList(schema, fields, name);
+    case 'map': {
+      if (schema.values.kind === 'text') return fields.textMap(name, { maxEntries: schema.maxEntries, maxLength: schema.values.maxLength });
+      const raw = fields.raw(name);
+      return isRecord(raw) ? raw : {};
+    }
+    case 'object':
+      return fields.has(name) || schema.required !== undefined ? readFields(schema, fields.object(name)) : undefined;
+    case 'any':
+      return fields.raw(name);
+    case 'planned':
+      fields.unsupported(name);
+      return undefined;
+  }
+}
+
+/** A number in the place of a text with a unit is the usual mistake, and what is allowed is said with it: else the next attempt is a guess too. */
+function readParsed({ grammar }: ParsedSchema, fields: Fields, name: string): unknown {
+  const { unit } = grammar;
+  if (unit === undefined) return fields.parsed(name, grammar.parse);
+  const written = fields.raw(name);
+  if (typeof written === 'number') {
+    const example = `${name}: ${Math.max(written, unit.least)}${unit.suffix}`;
+    fields.problem(name, `must be ${unit.called}, ${unit.allowed}, not ${written}`, `write for example ${example}`);
+    return undefined;
+  }
+  return fields.parsed(name, (text): Parsed<unknown> => {
+    const result = grammar.parse(text);
+    return result.ok ? result : refused(`${result.problem}; it must be ${unit.allowed}`);
+  });
+}
+
+function readList(schema: ListSchema, fields: Fields, name: string): readonly unknown[] {
+  const values = readItems(schema, fields, name);
+  const { items, unique, key } = schema;
+  for (const [index, value] of values.entries()) {
+    const at = [name, index];
+    checkRules(items.rules ?? [], value, fields, at);
+    if (unique === true && values.findIndex((other) => canonical(other) === canonical(value)) !== index) {
+      if (typeof value === 'string') fields.problem(at, `"${value}" is there twice`, 'remove one');
+      else
+        fields.problem(at, `is the same ${items.kind === 'object' ? (items.called ?? 'element') : 'element'} as one before`, 'remove it');
+    }
+    if (key === undefined) continue;
+    const [mine, ...before] = [value, ...values.slice(0, index)].map((each) => (each as Record<string, unknown>)[key]);
+    if (typeof mine === 'string' && before.includes(mine)) fields.problem([...at, key], `"${mine}" is there twice`, 'remove one');
+  }
+  return values;
+}
+
+function readItems({ items, maxItems }: ListSchema, fields: Fields, name: string): readonly unknown[] {
+  switch (items.kind) {
+    case 'object':
+      return fields.objects(name, maxItems).map((item) => readFields(items, item));
+    case 'text':
+      return fields.texts(name, maxItems, items.maxLength);
+    case 'parsed':
+      return fields.parsedList(name, maxItems, items.grammar.parse);
+    case 'choice':
+      return fields.manyOf(name, items.values);
+  }
+}
+
+function checkRules(rules: readonly ValueRule[], value: unknown, fields: Fields, at: readonly (string | number)[]): void {
+  for (const { holds, says, message, fix } of rules)
+    if (holds?.(value as never) === false) fields.problem(at, says?.(value as never) ?? message, fix);
+}
+
+/** Equal for values that mean the same: neither the order of fields nor that of elements counts. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).sort().join(',')}]`;
+  if (!isRecord(value)) return typeof value === 'bigint' ? `${value}n` : JSON.stringify(value);
+  const entries = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`);
+  return `{${entries.sort().join(',')}}`;
+}

@@ -1,0 +1,29 @@
+import type { Schema } from './schema.ts';
+
+/** What a schema reads as, for the compiler alone: nothing of it is there at run time. `Always`: also where nothing is written. */
+export interface Reads<T, Always extends boolean> {
+  readonly '~reads'?: readonly [T, Always];
+}
+
+export type Field = Schema & Reads<unknown, boolean>;
+export type Fields = Readonly<Record<string, Field>>;
+
+/** The value that a schema reads as: `Value<typeof spec>`. */
+export type Value<S> = S extends Reads<infer T, boolean> ? T : never;
+
+export type ObjectValue<F> = Flat<{ readonly [K in NamesOf<F, true>]: Value<F[K]> } & { readonly [K in NamesOf<F, false>]?: Value<F[K]> }>;
+
+/** The fields as far as they could be read: undefined where nothing is written, or nothing that means anything. */
+export type Draft<F> = { readonly [K in keyof F]: DraftOf<F[K]> | undefined };
+
+type DraftOf<S> = S extends { readonly items: { readonly fields: infer F } }
+  ? readonly Draft<F>[]
+  : S extends { readonly fields: infer F }
+    ? Draft<F>
+    : Value<S>;
+
+type NamesOf<F, Always extends boolean> = {
+  [K in keyof F]: F[K] extends Reads<infer T, infer A> ? ([T] extends [never] ? never : [A] extends [Always] ? K : never) : never;
+}[keyof F];
+
+type Flat<T> = { [K in keyof T]: T[K] };
