@@ -42,11 +42,13 @@ export class KubernetesRecords {
   /** The addresses that Herald has given, as the API server knows them, also of Services that cannot be read. */
   async recorded(): Promise<RecordedAddresses> {
     const addresses = new Map<ServiceKey, readonly Address[]>();
+    const uids = new Map<ServiceKey, string>();
     const unreadable = new Map<ServiceKey, string>();
     for await (const { items } of listPages(this.#components.client, '/api/v1/services', {}, new AbortController().signal)) {
       for (const service of items) {
         if (!isRecorded(service)) continue;
         const key = rawKey(service) as ServiceKey;
+        uids.set(key, String(service.metadata['uid']));
         const { ingress = [], problems } = readServiceRecord(service);
         if (problems.length > 0) unreadable.set(key, `status of Service ${key}`);
         else
@@ -57,18 +59,18 @@ export class KubernetesRecords {
         if (!this.#written.has(key)) this.#written.set(key, '');
       }
     }
-    return { addresses, unreadable };
+    return { addresses, uids, unreadable };
   }
 
-  async writeService(key: ServiceKey, status: RecordedServiceStatus): Promise<void> {
+  /** Writes to the Service of this uid, and to no other one. */
+  async writeService(key: ServiceKey, status: RecordedServiceStatus & { readonly uid: string }): Promise<void> {
     const text = JSON.stringify(status, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
     // Somebody may have written over it since.
-    const decided = this.#components.snapshot.services.get(key);
-    if (sameContent(decided?.ingress, status.ingress) && this.#written.get(key) === text) return;
+    const seen = this.#components.snapshot.services.get(key);
+    if (sameContent(seen?.ingress, status.ingress) && this.#written.get(key) === text) return;
     this.#written.set(key, '');
     const found = await this.#patchStatus(servicePath(key), (service, now) => {
-      // What was decided for a Service is not for another one that has its name by now: that will be heard of.
-      if (service.metadata['uid'] !== decided?.metadata.uid) throw new KubeError('conflict', `another Service ${key} is there by now`);
+      if (service.metadata['uid'] !== status.uid) throw new KubeError('conflict', `another Service ${key} is there by now`);
       return statusPatch(service, status, now);
     });
     if (found) this.#written.set(key, text);

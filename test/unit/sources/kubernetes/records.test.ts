@@ -54,7 +54,7 @@ class OneService {
 }
 
 const assigned = { type: 'herald.dev/AddressAssigned', status: 'True', reason: 'Assigned', message: '' } as const;
-const status = { ingress: [{ address: address('192.0.2.7'), ipMode: 'VIP' as const }], conditions: [assigned] };
+const status = { uid: 'u1', ingress: [{ address: address('192.0.2.7'), ipMode: 'VIP' as const }], conditions: [assigned] };
 
 let server: OneService;
 let store: Store;
@@ -103,9 +103,20 @@ test('what was decided for a Service is not written to another one of its name',
   await expect(records.writeService('shop/web', status)).rejects.toMatchObject({ code: 'conflict' });
   expect(server.reads).toBe(limits.statusAttempts);
   expect(server.writes).toEqual([]);
+  // Nor when it was heard of meanwhile.
   see();
-  await records.writeService('shop/web', status);
+  await expect(records.writeService('shop/web', status)).rejects.toMatchObject({ code: 'conflict' });
+  await records.writeService('shop/web', { ...status, uid: 'another' });
   expect(server.writes).toHaveLength(1);
+});
+
+test('a Service that took the place of another one is told what that one was told', async () => {
+  const none = { ...status, ingress: [] };
+  await records.writeService('shop/web', none);
+  server.put({ status: {} }, 'another');
+  see();
+  await records.writeService('shop/web', { ...none, uid: 'another' });
+  expect(server.object?.['status']).toMatchObject({ conditions: [assigned] });
 });
 
 test('a Service that is gone needs no status', async () => {
