@@ -4,10 +4,12 @@ import type { Environment } from './environment.ts';
 import type { Running } from './run-until-stopped.ts';
 import type { Workplace } from './workplace.ts';
 
-export async function startController(environment: Environment, workplace: Workplace, log: Log): Promise<Running> {
+export async function startController(environment: Environment, workplace: Workplace, log: Log): Promise<Running | undefined> {
   const { clock, random } = environment;
   const { source } = workplace;
-  const { writer, release } = await workplace.takeServices();
+  const post = await workplace.takeServices();
+  if (post === undefined) return undefined;
+  const { writer, release, lost } = post;
   const controller = new Controller({ source, providers: await environment.providers(), writer, clock, random, log });
   const stop = async (): Promise<void> => {
     await controller.stop();
@@ -19,5 +21,5 @@ export async function startController(environment: Environment, workplace: Workp
     await stop();
     throw error;
   }
-  return { stop };
+  return { stop, ...(lost === undefined ? {} : { lost }) };
 }

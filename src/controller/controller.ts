@@ -121,7 +121,7 @@ export class Controller {
     const service = snapshot.services.get(key);
     if (service === undefined) {
       const unclear = this.#unreadable.has(key) && hasErrors(this.#components.source, this.#unreadable.values());
-      if (!this.#reserved.has(key) && !unclear) await this.#forget(key, 'the Service is gone');
+      if (!this.#reserved.has(key) && !unclear) await this.#forget(key, undefined, 'the Service is gone');
       return;
     }
     const before = this.#servedBefore(key, service);
@@ -134,7 +134,7 @@ export class Controller {
         return;
       }
       // Not ours: what we wrote for it goes, what others wrote stays.
-      await this.#forget(key, claim === undefined || claim.mine ? 'no provider serves the Service' : says(claim.reason));
+      await this.#forget(key, service, claim === undefined || claim.mine ? 'no provider serves the Service' : says(claim.reason));
       return;
     }
     if (before !== undefined && before.provider !== provider)
@@ -159,15 +159,15 @@ export class Controller {
     // Writing would destroy what people may still read in a broken record.
     if (this.#unreadable.has(key)) return;
     const conditions = serviceConditions(source.snapshot, assigned, { reason, details }, now);
-    await writer.writeService(key, { uid: assigned.metadata.uid, ingress, conditions });
+    await writer.writeService(key, { ingress, conditions }, assigned.metadata);
   }
 
-  async #forget(key: ServiceKey, why: string): Promise<void> {
+  async #forget(key: ServiceKey, service: Service | undefined, why: string): Promise<void> {
     const owner = this.#owned.get(key)?.provider;
     const providers = owner === undefined ? this.#components.providers : [owner];
     this.#leave(key, providers);
     // As long as it is on record that the Service has the address, nobody else is given it.
-    await this.#components.writer.removeService(key);
+    await this.#components.writer.removeService(key, service?.metadata);
     for (const provider of providers) await this.#release(key, provider, why);
     this.#behind.delete(key);
     this.#logged.delete(key);

@@ -13,8 +13,6 @@ export interface Condition {
 }
 
 export interface ServiceStatus {
-  /** Of the Service that it was decided for: it is not for another one that has its name by now. */
-  readonly uid: string;
   readonly ingress: readonly Ingress[];
   readonly conditions: readonly Condition[];
 }
@@ -30,11 +28,19 @@ export interface Recorded {
   readonly waitingSince?: ReadonlyMap<ServiceKey, string>;
 }
 
+/** The form of a Service that a decision was taken from. */
+export interface DecidedFrom {
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
 /** The one place from which status of Services is written. Writing what is already there costs nothing and writes nothing. */
 export interface StatusWriter {
   recorded(): Promise<Recorded>;
-  writeService(key: ServiceKey, status: ServiceStatus): Promise<void>;
-  removeService(key: ServiceKey): Promise<void>;
+  /** Rejects where the Service is another one by now, or another one wrote about it: then the decision is to be taken anew. */
+  writeService(key: ServiceKey, status: ServiceStatus, from: DecidedFrom): Promise<void>;
+  /** `from` undefined: the Service is not there any more. */
+  removeService(key: ServiceKey, from: DecidedFrom | undefined): Promise<void>;
   /** Conditions of a configuration object, for example of a pool that overlaps another. */
   writeObject(kind: string, name: string, conditions: readonly Condition[]): Promise<void>;
 }

@@ -36,7 +36,10 @@ beforeEach(() => start());
 afterEach(() => kill());
 
 async function start(): Promise<void> {
-  controller = foreground([program, 'controller', '--kubeconfig', kubeconfig], join(cluster.directory, `controller-${++started}.log`));
+  controller = foreground(
+    [program, 'controller', '--leader-elect=false', '--kubeconfig', kubeconfig],
+    join(cluster.directory, `controller-${++started}.log`),
+  );
   await controller.waitForLine(/controller started/, 60_000);
 }
 

@@ -149,6 +149,14 @@ test('a pool says that it is accepted', async () => {
   });
 });
 
+test('the controller that leads renews its Lease', async () => {
+  const path = '/apis/coordination.k8s.io/v1/namespaces/herald-system/leases/herald-controller';
+  const renewed = async (): Promise<unknown> =>
+    ((await cluster.request({ path })) as { readonly spec: { readonly renewTime: unknown } }).spec.renewTime;
+  const first = await renewed();
+  await until('it is renewed', async () => (await renewed()) !== first);
+});
+
 test('an agent reports its node', async () => {
   const { status } = await get('/apis/herald.dev/v1alpha1/nodestates/node1');
   expect(status).toMatchObject({ sessions: [{ peer: 'spine' }, { peer: 'tor', localASN: 64_512 }] });

@@ -1,7 +1,7 @@
 import assert from 'node:assert';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../src/controller/controller.ts';
-import type { Recorded, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
+import type { DecidedFrom, Recorded, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
 import { createAllocator } from '../../../src/decisions/allocation/allocator.ts';
 import { allocationRequest } from '../../../src/decisions/allocation/request.ts';
 import { whyNotShared } from '../../../src/decisions/allocation/sharing.ts';
@@ -150,7 +150,7 @@ export class Running implements StatusWriter {
     };
   }
 
-  async writeService(key: ServiceKey, { uid, ingress, conditions }: ServiceStatus): Promise<void> {
+  async writeService(key: ServiceKey, { ingress, conditions }: ServiceStatus, { uid }: DecidedFrom): Promise<void> {
     if (this.#truth.attached && this.#truth.services.get(key)?.metadata.uid !== uid) return this.#missed(key);
     const decided = this.#decided.get(key);
     const held = decided?.uid === uid ? decided.addresses : textsOf(this.#truth.records.get(key)?.ingress);

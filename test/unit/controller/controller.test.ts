@@ -286,7 +286,7 @@ describe('the controller', () => {
       source.put(stale, service({ name: 'shop/a-newcomer', requested: ['192.0.2.1'] }));
       const ingress = [{ address: address('192.0.2.1'), ipMode: 'VIP' as const }];
       // As if told by another process: the source has yet to hear of it.
-      writer.services.set('shop/web', { uid: stale.metadata.uid, ingress, conditions: [] });
+      writer.services.set('shop/web', { ingress, conditions: [] });
     });
 
     test('takes over what is on record, whatever it has read', async () => {
@@ -346,7 +346,7 @@ describe('the controller', () => {
   });
 
   test('addresses of a Service whose manifest is broken at start stay reserved until it is mended or gone', async () => {
-    writer.services.set('shop/broken', { uid: 'shop/broken', ingress: [{ address: address('192.0.2.1'), ipMode: 'VIP' }], conditions: [] });
+    writer.services.set('shop/broken', { ingress: [{ address: address('192.0.2.1'), ipMode: 'VIP' }], conditions: [] });
     source.breakSomething({ severity: 'error', file: 'broken.yaml', message: 'no YAML', fix: '' });
     source.put(service({ name: 'shop/new' }));
     const controller = await startController();
@@ -361,7 +361,7 @@ describe('the controller', () => {
   });
 
   test('reserved addresses are free as soon as nothing is broken any more, without any change to hear of', async () => {
-    writer.services.set('shop/broken', { uid: 'shop/broken', ingress: [{ address: address('192.0.2.1'), ipMode: 'VIP' }], conditions: [] });
+    writer.services.set('shop/broken', { ingress: [{ address: address('192.0.2.1'), ipMode: 'VIP' }], conditions: [] });
     source.breakSomething({ severity: 'error', file: 'broken.yaml', message: 'no YAML', fix: '' });
     source.put(service({ name: 'shop/one' }), service({ name: 'shop/two' }));
     const controller = await startController();
@@ -395,7 +395,7 @@ describe('the controller', () => {
       // The broken record was not written over.
       expect(writer.addresses('shop/a')).toEqual(['192.0.2.1']);
       writer.unreadable.clear();
-      writer.services.set('shop/a', { uid: 'shop/a', ingress: [{ address: address('198.51.100.5'), ipMode: 'VIP' }], conditions: [] });
+      writer.services.set('shop/a', { ingress: [{ address: address('198.51.100.5'), ipMode: 'VIP' }], conditions: [] });
       source.breakSomething();
       await new Promise(setImmediate);
       await controller.settled();
@@ -532,7 +532,7 @@ describe('the controller', () => {
   });
 
   test('records of Services that are gone are removed at start', async () => {
-    writer.services.set('shop/gone', { uid: 'shop/gone', ingress: [{ address: address('192.0.2.1'), ipMode: 'VIP' }], conditions: [] });
+    writer.services.set('shop/gone', { ingress: [{ address: address('192.0.2.1'), ipMode: 'VIP' }], conditions: [] });
     await startController();
     expect(writer.services.has('shop/gone')).toBe(false);
   });
