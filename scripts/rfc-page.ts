@@ -1,11 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { chapters, requirements, rfcs, type Requirement, type Rfc, type Status } from '../test/bgp-requirements.ts';
+import { bfd } from '../test/bfd-requirements.ts';
+import { bgp } from '../test/bgp-requirements.ts';
+import { label, type Catalogue, type Chapter, type Requirement, type Rfc, type Status } from '../test/requirement.ts';
+
+/** In the order of the page. */
+export const catalogues: readonly Catalogue[] = [bgp, bfd];
 
 /** A test that says by its name which requirements it proves. */
 export interface NumberedTest {
-  readonly numbers: readonly number[];
-  /** Without the numbers. */
+  readonly labels: readonly string[];
+  /** Without the labels. */
   readonly name: string;
   /** From the root of the repository. */
   readonly file: string;
@@ -13,27 +18,24 @@ export interface NumberedTest {
 
 const root = join(import.meta.dirname, '..');
 
-const opening = `# What the BGP speaker keeps to
+const opening = `# What BGP and BFD keep to
 
-The RFCs, then the numbered requirements that stand for what they demand of a speaker that announces and does not learn, each with the
-tests that prove it. \`npm test -- -t 'BGP-'\` runs those tests, \`npm test -- -t BGP-041\` those of one requirement.
+The RFCs, then the numbered requirements that stand for what they demand of a BGP speaker that announces and does not learn, and of BFD,
+each with the tests that prove it. \`npm test -- -t 'BGP-'\` runs those tests, \`npm test -- -t BFD-016\` those of one requirement.
 "N 1/2" is a NOTIFICATION with code 1, subcode 2. *Partly* says what is missing.
 
-This page is written by \`node scripts/write-rfc.ts\` from \`test/bgp-requirements.ts\` and from the names of the tests. Edit those, not the
-page; where two branches disagree about it, run the script again.
+This page is written by \`node scripts/write-rfc.ts\` from \`test/bgp-requirements.ts\`, \`test/bfd-requirements.ts\` and the names of the
+tests. Edit those, not the page; where two branches disagree about it, run the script again.
 `;
 
 /**
  * The numbered names in the text of a test file: names of tests, of groups, and rows of tables. A number counts only at the start
  * of a string.
  */
-export function numberedNames(text: string): { readonly numbers: readonly number[]; readonly name: string }[] {
-  const names = text.matchAll(/(['"`])((?:BGP-\d{3} )+)((?:\\.|(?!\1)[^\\\n])*)\1/g);
-  return [...names].map(([, , numbers = '', name = '']) => ({
-    numbers: numbers
-      .trim()
-      .split(' ')
-      .map((number) => Number(number.slice('BGP-'.length))),
+export function numberedNames(text: string): Omit<NumberedTest, 'file'>[] {
+  const names = text.matchAll(/(['"`])((?:B(?:GP|FD)-\d{3} )+)((?:\\.|(?!\1)[^\\\n])*)\1/g);
+  return [...names].map(([, , labels = '', name = '']) => ({
+    labels: labels.trim().split(' '),
     name: name.replaceAll(/\\(.)/g, '$1'),
   }));
 }
@@ -47,66 +49,73 @@ export function numberedTests(): NumberedTest[] {
 export function testFiles(): { readonly file: string; readonly text: string }[] {
   const names = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' });
   return names
-    .filter((name) => name.endsWith('.ts') && !name.startsWith(join('unit', 'house')) && name !== 'bgp-requirements.ts')
+    .filter(
+      (name) =>
+        name.endsWith('.ts') && !name.startsWith(join('unit', 'house')) && !name.endsWith('-requirements.ts') && name !== 'requirement.ts',
+    )
     .toSorted()
     .map((name) => ({ file: relative(root, join(root, 'test', name)), text: readFileSync(join(root, 'test', name), 'utf8') }));
 }
 
 export function rfcPage(tests: readonly NumberedTest[] = numberedTests()): string {
+  return [opening, ...catalogues.map((catalogue) => catalogueLines(catalogue, tests).join('\n'))].join('\n');
+}
+
+function catalogueLines(catalogue: Catalogue, tests: readonly NumberedTest[]): string[] {
+  const { prefix, chapters, requirements, rfcs } = catalogue;
   const counts = (['met', 'partly', 'open'] as const).map(
     (kind) => `${requirements.filter(({ status }) => status.kind === kind).length} ${kind}`,
   );
   return [
-    opening,
-    `Of ${requirements.length} requirements: ${counts.join(', ')}.`,
+    `## ${prefix}`,
     '',
-    '## RFCs',
+    `Of ${requirements.length} requirements: ${counts.join(', ')}.`,
     '',
     '| RFC | what | status | extent | requirements |',
     '|---|---|---|---|---|',
-    ...rfcs.map(rfcRow),
+    ...rfcs.map((rfc) => rfcRow(catalogue, rfc)),
     '',
-    ...chapters.flatMap((chapter) => chapterLines(chapter, tests)),
-  ].join('\n');
+    ...chapters.flatMap((chapter) => chapterLines(catalogue, chapter, tests)),
+  ];
 }
 
 /** An RFC is as far as its requirements are. */
-export function statusOf(rfc: Rfc): Status['kind'] {
+export function statusOf(catalogue: Catalogue, rfc: Rfc): Status['kind'] {
   if (rfc.status !== undefined) return rfc.status.kind;
-  const kinds = new Set(requirementsOf(rfc).map(({ status }) => status.kind));
+  const kinds = new Set(requirementsOf(catalogue, rfc).map(({ status }) => status.kind));
   return kinds.size > 1 || kinds.has('partly') ? 'partly' : kinds.has('met') ? 'met' : 'open';
 }
 
-export function requirementsOf(rfc: Rfc): Requirement[] {
+export function requirementsOf({ requirements }: Catalogue, rfc: Rfc): Requirement[] {
   return requirements.filter(({ sources }) => sources.some((source) => source.split(' ')[0] === String(rfc.number)));
 }
 
-function rfcRow(rfc: Rfc): string {
-  const links = requirementsOf(rfc).map(({ number }) => `[${number}](#${anchor(number)})`);
+function rfcRow(catalogue: Catalogue, rfc: Rfc): string {
+  const links = requirementsOf(catalogue, rfc).map(({ number }) => `[${number}](#${anchor(catalogue, number)})`);
   const missing = rfc.status?.kind === 'partly' ? `missing: ${rfc.status.missing}` : '';
   const extent = [rfc.extent ?? '', missing].filter((part) => part !== '').join('; ');
-  return `| [${rfc.number}](https://www.rfc-editor.org/rfc/rfc${rfc.number}) | ${rfc.title} | ${statusOf(rfc)} | ${extent} | ${links.join(' ')} |`;
+  return `| [${rfc.number}](https://www.rfc-editor.org/rfc/rfc${rfc.number}) | ${rfc.title} | ${statusOf(catalogue, rfc)} | ${extent} | ${links.join(' ')} |`;
 }
 
-function chapterLines({ title, first, last }: (typeof chapters)[number], tests: readonly NumberedTest[]): string[] {
-  const rows = requirements
+function chapterLines(catalogue: Catalogue, { title, first, last }: Chapter, tests: readonly NumberedTest[]): string[] {
+  const rows = catalogue.requirements
     .filter(({ number }) => number >= first && number <= last)
-    .map((requirement) => requirementRow(requirement, tests));
-  return [`## ${title}`, '', '| number | requirement | RFC and section | status | tests |', '|---|---|---|---|---|', ...rows, ''];
+    .map((requirement) => requirementRow(catalogue, requirement, tests));
+  return [`### ${title}`, '', '| number | requirement | RFC and section | status | tests |', '|---|---|---|---|---|', ...rows, ''];
 }
 
-function requirementRow({ number, asserts, sources, status }: Requirement, tests: readonly NumberedTest[]): string {
+function requirementRow(catalogue: Catalogue, { number, asserts, sources, status }: Requirement, tests: readonly NumberedTest[]): string {
+  const name = label(catalogue, number);
   const proofs = Map.groupBy(
-    tests.filter(({ numbers }) => numbers.includes(number)),
+    tests.filter(({ labels }) => labels.includes(name)),
     ({ file }) => file,
   );
   const cells = [...proofs].map(
     ([file, found]) => `[${file.slice('test/'.length)}](../../${file}): ${found.map(({ name }) => cell(name)).join('; ')}`,
   );
   const how = status.kind === 'partly' ? `partly: ${cell(status.missing)}` : status.kind;
-  return `| <a id="${anchor(number)}"></a>${label(number)} | ${cell(asserts)} | ${sources.join('; ')} | ${how} | ${cells.join('<br>')} |`;
+  return `| <a id="${anchor(catalogue, number)}"></a>${name} | ${cell(asserts)} | ${sources.join('; ')} | ${how} | ${cells.join('<br>')} |`;
 }
 
-const label = (number: number): string => `BGP-${String(number).padStart(3, '0')}`;
-const anchor = (number: number): string => label(number).toLowerCase();
+const anchor = (catalogue: Catalogue, number: number): string => label(catalogue, number).toLowerCase();
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

@@ -1,29 +1,7 @@
-/**
- * What the BGP speaker promises, as numbered assertions. It stands among the tests because it says what they have to prove: a test that
- * proves one carries `BGP-` and the three digits of its number at the start of its name. scripts/write-rfc.ts makes docs/reference/rfc.md of
- * this list and of the names it finds, and test/unit/house/rfc.test.ts holds the three together.
- *
- * `met` is for what a numbered test proves in full. `partly` says what is missing.
- */
-export interface Requirement {
-  readonly number: number;
-  /** One assertion; "N 1/2" is NOTIFICATION with code 1 and subcode 2. */
-  readonly asserts: string;
-  /** "4271 6.1": RFC and sections. Empty: no RFC demands it, but whoever operates a speaker does. */
-  readonly sources: readonly string[];
-  readonly status: Status;
-}
+import { met, partly, requirement, type Catalogue } from './requirement.ts';
 
-export type Status = { readonly kind: 'met' } | { readonly kind: 'partly'; readonly missing: string } | { readonly kind: 'open' };
-
-const met: Status = { kind: 'met' };
-const partly = (missing: string): Status => ({ kind: 'partly', missing });
-
-function requirement(number: number, asserts: string, sources: string, status: Status = met): Requirement {
-  return { number, asserts, sources: sources === '' ? [] : sources.split('; '), status };
-}
-
-export const chapters: readonly { readonly title: string; readonly first: number; readonly last: number }[] = [
+/** What the BGP speaker promises; "N 1/2" is NOTIFICATION with code 1 and subcode 2. */
+const chapters: Catalogue['chapters'] = [
   { title: 'Framing and header', first: 1, last: 11 },
   { title: 'OPEN and capabilities', first: 12, last: 32 },
   { title: 'State machine and timers', first: 33, last: 55 },
@@ -32,7 +10,7 @@ export const chapters: readonly { readonly title: string; readonly first: number
   { title: 'What we send', first: 86, last: 106 },
 ];
 
-export const requirements: readonly Requirement[] = [
+const requirements: Catalogue['requirements'] = [
   requirement(1, 'A marker that is not all ones ends the session with N 1/1.', '4271 4.1, 6.1'),
   requirement(2, 'A length below 19 ends it with N 1/2, whose data is the length field.', '4271 6.1'),
   requirement(3, 'A length above 4096 does so too unless both sides offered extended messages, from the header alone.', '4271 6.1; 8654 4'),
@@ -198,16 +176,7 @@ export const requirements: readonly Requirement[] = [
   requirement(106, 'The first announcement leaves within 5 ms of Established, and a change within 5 ms.', ''),
 ];
 
-export interface Rfc {
-  readonly number: number;
-  readonly title: string;
-  /** What of it there is, in a few words; absent: everything that a speaker needs which only announces. */
-  readonly extent?: string;
-  /** For an RFC that no numbered requirement cites; the others have the status of their requirements. */
-  readonly status?: Status;
-}
-
-export const rfcs: readonly Rfc[] = [
+const rfcs: Catalogue['rfcs'] = [
   { number: 4271, title: 'BGP-4' },
   { number: 4760, title: 'Multiprotocol extensions', extent: 'IPv4 and IPv6 unicast' },
   { number: 5492, title: 'Capabilities' },
@@ -245,3 +214,5 @@ export const rfcs: readonly Rfc[] = [
   { number: 9494, title: 'Long-lived graceful restart', extent: 'decoded and negotiated only' },
   { number: 9234, title: 'Roles', extent: 'decoded and negotiated only' },
 ];
+
+export const bgp: Catalogue = { prefix: 'BGP', chapters, requirements, rfcs };

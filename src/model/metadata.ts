@@ -19,6 +19,21 @@ export interface Metadata {
   readonly deleting: boolean;
   /** Only of Services, and only where there are any: who has to do something before the object goes. */
   readonly finalizers?: readonly string[];
+  /** Where the object was made of another program's: nothing is written to it, and messages name that one. */
+  readonly origin?: Origin;
+}
+
+/** An object of another program, as its own group has it. */
+export interface Origin {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** "IPAddressPool.metallb.io/metallb-system/main". */
+export function originText({ apiVersion, kind, namespace, name }: Origin): string {
+  return `${kind}.${apiVersion.split('/')[0]}/${namespace}/${name}`;
 }
 
 export interface NamespacedName {

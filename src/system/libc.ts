@@ -8,6 +8,8 @@ import { getSystemErrorMap } from 'node:util';
 export interface Libc {
   readonly socket: (domain: number, type: number, protocol: number) => number;
   readonly setsockopt: (fd: number, level: number, name: number, value: Uint8Array, length: number) => number;
+  /** Writes the value, and its length, into what it is given. */
+  readonly getsockopt: (fd: number, level: number, name: number, value: Uint8Array, length: Uint32Array) => number;
   readonly bind: (fd: number, address: Uint8Array, length: number) => number;
   /** Writes the address, and its length, into what it is given. */
   readonly getsockname: (fd: number, address: Uint8Array, length: Uint32Array) => number;
@@ -23,6 +25,8 @@ export interface Libc {
   readonly recvmsg: (fd: number, header: Uint8Array, flags: number) => number;
   /** Moves this thread into the namespace behind the descriptor. */
   readonly setns: (fd: number, kind: number) => number;
+  /** How this thread is scheduled (sched(7)): policy and struct sched_param. Returns the error itself, 0 for success. */
+  readonly setThreadScheduling: (policy: number, parameters: Uint8Array) => number;
   readonly errno: () => number;
   /** Where these bytes are in memory, for as long as somebody holds on to them. Unlike small views, a buffer is never moved. */
   readonly addressOf: (bytes: ArrayBuffer) => bigint;
@@ -44,9 +48,12 @@ export function loadLibc(): Libc | undefined {
   // The symbols of the running process: no path, and glibc and musl alike.
   const self = koffi.load(null);
   const send = self.func('long send(int, const uint8_t *, size_t, int)');
+  const thisThread = self.func('uintptr_t pthread_self()');
+  const setSchedule = self.func('int pthread_setschedparam(uintptr_t, int, const uint8_t *)');
   loaded = {
     socket: self.func('int socket(int, int, int)'),
     setsockopt: self.func('int setsockopt(int, int, int, const uint8_t *, uint32_t)'),
+    getsockopt: self.func('int getsockopt(int, int, int, uint8_t *, uint32_t *)'),
     bind: self.func('int bind(int, const uint8_t *, uint32_t)'),
     getsockname: self.func('int getsockname(int, uint8_t *, uint32_t *)'),
     send,
@@ -63,6 +70,8 @@ export function loadLibc(): Libc | undefined {
     sendto: self.func('long sendto(int, const uint8_t *, size_t, int, const uint8_t *, uint32_t)'),
     recvmsg: self.func('long recvmsg(int, uint8_t *, int)'),
     setns: self.func('int setns(int, int)'),
+    // By way of pthreads, because the C library of Alpine refuses sched_setscheduler; there the type is a pointer, of the same size.
+    setThreadScheduling: (policy, parameters) => setSchedule(thisThread(), policy, parameters),
     errno: () => koffi.errno(),
     addressOf: (bytes) => koffi.address(bytes),
   };

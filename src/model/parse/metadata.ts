@@ -1,14 +1,8 @@
-import { annotations } from '../annotations.ts';
 import { limits } from '../limits.ts';
 import type { Metadata } from '../metadata.ts';
+import { meaningOf } from '../metallb/annotations.ts';
 import type { Fields } from './fields.ts';
 import { identityText, type ParseOptions } from './result.ts';
-
-const fromMetalLB: Readonly<Record<string, string>> = {
-  'address-pool': annotations.addressPool,
-  loadBalancerIPs: annotations.loadBalancerIPs,
-  'allow-shared-ip': annotations.allowSharedIP,
-};
 
 const label = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 /** kubectl keeps the whole previous manifest in it. */
@@ -55,6 +49,7 @@ export function readMetadata(fields: Fields, kind: string, scope: Scope, options
     annotations: written,
     creationTimestamp,
     deleting,
+    ...(options.origin === undefined ? {} : { origin: options.origin }),
     ...(finalizers.length === 0 ? {} : { finalizers }),
   };
 }
@@ -62,13 +57,13 @@ export function readMetadata(fields: Fields, kind: string, scope: Scope, options
 /** Annotations that a manifest brings along from MetalLB: silently ignored, they would cost hours. */
 function warnOfMetalLB(metadata: Fields, values: Readonly<Record<string, string>>): void {
   for (const name of Object.keys(values)) {
-    const meaning = /^metallb\.(?:io|universe\.tf)\/(.*)$/.exec(name)?.[1];
+    const meaning = meaningOf(name);
     if (meaning === undefined) continue;
-    const ours = Object.hasOwn(fromMetalLB, meaning) ? fromMetalLB[meaning] : undefined;
+    const ours = meaning.row?.ours;
     metadata.warning(
       ['annotations', name],
       'is an annotation of MetalLB and is not read',
-      ours === undefined ? 'remove it' : `write ${ours}`,
+      ours === undefined ? 'remove it' : `write ${ours}, or set compat: metallb in HeraldConfig`,
     );
   }
 }

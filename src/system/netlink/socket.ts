@@ -2,6 +2,7 @@ import { ok as assert } from 'node:assert';
 import { closeSync, openSync } from 'node:fs';
 import { NetlinkError } from './error.ts';
 import { loadLibc, type Libc } from '../libc.ts';
+import { attachFilter, everything, jumpIfEqual, loadOctet, take, type FilterInstruction } from '../socket-filter.ts';
 import { datagramBytes, receiveBufferBytes, sendBufferBytes } from './limits.ts';
 
 // Numbers of Linux, equal on x86-64 and arm64.
@@ -20,7 +21,6 @@ const NETLINK_DROP_MEMBERSHIP = 2;
 const NETLINK_CAP_ACK = 10;
 const NETLINK_EXT_ACK = 11;
 const NETLINK_GET_STRICT_CHK = 12;
-const SO_ATTACH_FILTER = 26;
 const CLONE_NEWNET = 0x4000_0000;
 const MSG_TRUNC = 0x20;
 const MSG_DONTWAIT = 0x40;
@@ -86,7 +86,7 @@ class LinuxNetlinkSocket implements NetlinkSocket {
   #sending: Promise<unknown> | undefined;
   #closed = false;
 
-  constructor(libc: Libc, fd: number, { groups = [], strict = false, only, receiveBytes = receiveBufferBytes }: NetlinkOptions) {
+  constructor(libc: Libc, fd: number, { groups = [], strict = false, only: filter, receiveBytes = receiveBufferBytes }: NetlinkOptions) {
     this.#libc = libc;
     this.#fd = fd;
     this.#bufferSize(SO_SNDBUFFORCE, SO_SNDBUF, sendBufferBytes);
@@ -94,7 +94,8 @@ class LinuxNetlinkSocket implements NetlinkSocket {
     this.#option(SOL_NETLINK, NETLINK_CAP_ACK, 1);
     this.#option(SOL_NETLINK, NETLINK_EXT_ACK, 1);
     if (strict) this.#option(SOL_NETLINK, NETLINK_GET_STRICT_CHK, 1);
-    if (only !== undefined && !attachFilter(libc, fd, only)) throw new NetlinkError('filtering events', libc.errno());
+    if (filter !== undefined && !attachFilter(libc, fd, only(filter.offset, filter.value)))
+      throw new NetlinkError('filtering events', libc.errno());
     // struct sockaddr_nl: the kernel chooses the port.
     const address = Buffer.alloc(12);
     address.writeUInt16LE(AF_NETLINK);
@@ -157,27 +158,14 @@ class LinuxNetlinkSocket implements NetlinkSocket {
   }
 }
 
-/** A program of struct sock_filter (linux/filter.h): load the octet, compare it, take everything or nothing. */
-function attachFilter(libc: Libc, fd: number, { offset, value }: { readonly offset: number; readonly value: number }): boolean {
-  const program = Buffer.alloc(4 * 8);
-  const instructions = [
-    [0x30, 0, 0, offset],
-    [0x15, 0, 1, value],
-    [0x06, 0, 0, 0xffff_ffff],
-    [0x06, 0, 0, 0],
-  ] as const;
-  for (const [index, [code, ifTrue, ifFalse, operand]] of instructions.entries()) {
-    program.writeUInt16LE(code, index * 8);
-    program.writeUInt8(ifTrue, index * 8 + 2);
-    program.writeUInt8(ifFalse, index * 8 + 3);
-    program.writeUInt32LE(operand, index * 8 + 4);
-  }
-  const memory = new Uint8Array(program).buffer;
-  // struct sock_fprog: how many, and where.
-  const description = Buffer.alloc(16);
-  description.writeUInt16LE(instructions.length);
-  description.writeBigUInt64LE(libc.addressOf(memory), 8);
-  return libc.setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, description, description.length) === 0;
+/** Load the octet, compare it, take everything or nothing. */
+function only(offset: number, value: number): readonly FilterInstruction[] {
+  return [
+    [loadOctet, 0, 0, offset],
+    [jumpIfEqual, 0, 1, value],
+    [take, 0, 0, everything],
+    [take, 0, 0, 0],
+  ];
 }
 
 /** A socket belongs for good to the namespace in which it was opened, so this thread moves there and back at once. */

@@ -1,27 +1,32 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { numberedNames, numberedTests, requirementsOf, rfcPage, testFiles } from '../../../scripts/rfc-page.ts';
-import { chapters, requirements, rfcs } from '../../bgp-requirements.ts';
+import { catalogues, numberedNames, numberedTests, requirementsOf, rfcPage, testFiles } from '../../../scripts/rfc-page.ts';
+import { label } from '../../requirement.ts';
 
-const all = Array.from({ length: 106 }, (_, index) => index + 1);
+const sizes: Readonly<Record<string, number>> = { BGP: 106, BFD: 36 };
+const each = catalogues.map((catalogue) => [catalogue.prefix, catalogue] as const);
+const numbersTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
+const labels = new Set(catalogues.flatMap((catalogue) => catalogue.requirements.map(({ number }) => label(catalogue, number))));
 
 test('docs/reference/rfc.md is what node scripts/write-rfc.ts writes', () => {
   expect(readFileSync(join(import.meta.dirname, '../../../docs/reference/rfc.md'), 'utf8')).toBe(rfcPage());
 });
 
-test('every requirement is in the list once, in order, and in one chapter', () => {
+test.each(each)('every requirement of %s is in the list once, in order, and in one chapter', (prefix, { requirements, chapters }) => {
+  const all = numbersTo(sizes[prefix] ?? 0);
   expect(requirements.map(({ number }) => number)).toEqual(all);
   expect(chapters.flatMap(({ first, last }) => all.slice(first - 1, last))).toEqual(all);
 });
 
-test('what is met has a test that carries its number', () => {
-  const proven = new Set(numberedTests().flatMap(({ numbers }) => numbers));
-  expect(requirements.filter(({ number, status }) => status.kind === 'met' && !proven.has(number)).map(({ number }) => number)).toEqual([]);
+test.each(each)('what %s has met has a test that carries its number', (_, catalogue) => {
+  const proven = new Set(numberedTests().flatMap(({ labels }) => labels));
+  const unproven = catalogue.requirements.filter(({ number, status }) => status.kind === 'met' && !proven.has(label(catalogue, number)));
+  expect(unproven.map(({ number }) => number)).toEqual([]);
 });
 
 test('no test carries the number of a requirement that does not exist', () => {
-  expect(numberedTests().filter(({ numbers }) => numbers.some((number) => !all.includes(number)))).toEqual([]);
+  expect(numberedTests().filter((test) => test.labels.some((label) => !labels.has(label)))).toEqual([]);
 });
 
 test('numbers have three digits and stand at the start of a name, where the page finds them', () => {
@@ -29,17 +34,20 @@ test('numbers have three digits and stand at the start of a name, where the page
     text
       .split('\n')
       .filter(
-        (line) => /\b(?:test|it|describe)[.(].*\bBGP-?\d{2}|\bBGP-\d{2}(?!\d)|\bBGP-\d{4}/.test(line) && numberedNames(line).length === 0,
+        (line) =>
+          /\b(?:test|it|describe)[.(].*\bB(?:GP|FD)-?\d{2}|\bB(?:GP|FD)-\d{2}(?!\d)|\bB(?:GP|FD)-\d{4}/.test(line) &&
+          numberedNames(line).length === 0,
       )
       .map((line) => `${file}: ${line.trim()}`),
   );
   expect(stray).toEqual([]);
 });
 
-test('every RFC that a requirement cites is in the table, and every RFC of the table has a status', () => {
+test.each(each)('every RFC that a requirement of %s cites is in the table, and every RFC of the table has a status', (_, catalogue) => {
+  const { requirements, rfcs } = catalogue;
   const known = new Set(rfcs.map(({ number }) => String(number)));
   expect(requirements.flatMap(({ sources }) => sources).filter((source) => !known.has(source.split(' ')[0] ?? ''))).toEqual([]);
-  expect(rfcs.filter((rfc) => rfc.status === undefined && requirementsOf(rfc).length === 0)).toEqual([]);
+  expect(rfcs.filter((rfc) => rfc.status === undefined && requirementsOf(catalogue, rfc).length === 0)).toEqual([]);
 });
 
 test('finds the numbers of names in every kind of string, and only there', () => {
@@ -47,12 +55,12 @@ test('finds the numbers of names in every kind of string, and only there', () =>
     `test('BGP-014 AS 0 is refused', () => {`,
     `  // BGP-015 is elsewhere`,
     `test.each([['BGP-016 BGP-038 hold time \\'0\\'']])('%s', () => {`,
-    'describe(`BGP-057 collision`, () => {',
+    'describe(`BGP-057 BFD-021 collision`, () => {',
     `test('not BGP-018', () => {`,
   ].join('\n');
   expect(numberedNames(text)).toEqual([
-    { numbers: [14], name: 'AS 0 is refused' },
-    { numbers: [16, 38], name: "hold time '0'" },
-    { numbers: [57], name: 'collision' },
+    { labels: ['BGP-014'], name: 'AS 0 is refused' },
+    { labels: ['BGP-016', 'BGP-038'], name: "hold time '0'" },
+    { labels: ['BGP-057', 'BFD-021'], name: 'collision' },
   ]);
 });

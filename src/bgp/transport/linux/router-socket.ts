@@ -1,10 +1,11 @@
 import { networkInterfaces } from 'node:os';
 import { addressBytes, addressFromBytes, address, parseAddress, type Address } from '../../../net/address.ts';
 import { routerMessageLength } from '../../limits.ts';
+import { AF_INET6, int32, IPPROTO_IPV6, SOCK_CLOEXEC, SOCK_NONBLOCK } from '../../../system/inet-socket.ts';
 import { systemError, type Libc } from '../../../system/libc.ts';
 import { routerAdvertisement, routerSolicitation } from './router-advertisement.ts';
 import type { InterfaceFacts, ReceivedPacket, RouterSocket } from './router-discovery.ts';
-import { AF_INET6, int32, IPPROTO_IPV6, IPV6_UNICAST_HOPS, RawSocket, SOCK_CLOEXEC, SOCK_NONBLOCK } from './socket.ts';
+import { RawSocket } from './socket.ts';
 import { socketAddress } from './socket-address.ts';
 
 const SOCK_RAW = 3;
@@ -28,7 +29,7 @@ export function openRouterSocket(libc: Libc, networkInterface: string): RouterSo
     socket.bindToInterface(networkInterface);
     socket.set(IPPROTO_ICMPV6, ICMP6_FILTER, routerMessagesOnly(), 'filtering ICMPv6');
     socket.set(IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1, 'asking for the hop limit');
-    socket.set(IPPROTO_IPV6, IPV6_UNICAST_HOPS, 255, 'setting the hop limit');
+    socket.setTtl(255);
     socket.set(IPPROTO_IPV6, IPV6_MULTICAST_HOPS, 255, 'setting the hop limit of multicast');
     socket.set(IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 0, 'turning off the echo of multicast');
     socket.set(IPPROTO_IPV6, IPV6_JOIN_GROUP, multicastRequest(libc, networkInterface), 'joining the routers on the link');

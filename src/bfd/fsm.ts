@@ -1,0 +1,81 @@
+import { diagnostic, type SessionState } from './wire/codes.ts';
+
+/** What moves a session: the state that the peer says, its silence, or our operator. */
+export const fsmEvents = [
+  'receivedAdminDown',
+  'receivedDown',
+  'receivedInit',
+  'receivedUp',
+  'detectionTimeExpired',
+  'disabled',
+  'enabled',
+] as const;
+export type FsmEvent = (typeof fsmEvents)[number];
+
+export interface Step {
+  readonly state: SessionState;
+  /** The reason for the change, told to the peer; undefined: the present one stays. */
+  readonly diagnostic?: number;
+  /** What was learned from the peer counts no longer (RFC 5880 6.8.1, bfd.RemoteDiscr). */
+  readonly forgetsPeer?: boolean;
+}
+
+/** The state machine of RFC 5880 6.2 and 6.8.6 as a pure function. */
+export function step(state: SessionState, event: FsmEvent): Step {
+  return table[state][event];
+}
+
+export function receivedState(state: SessionState): FsmEvent {
+  return `received${state}`;
+}
+
+const adminDown: Step = { state: 'AdminDown' };
+const down: Step = { state: 'Down' };
+const init: Step = { state: 'Init' };
+const up: Step = { state: 'Up' };
+const comesUp: Step = { state: 'Up', diagnostic: diagnostic.none };
+const peerSignalsDown: Step = { state: 'Down', diagnostic: diagnostic.neighborSignaledSessionDown };
+const peerIsSilent: Step = { state: 'Down', diagnostic: diagnostic.controlDetectionTimeExpired, forgetsPeer: true };
+const disable: Step = { state: 'AdminDown', diagnostic: diagnostic.administrativelyDown };
+
+/** Every state x event pair is here on purpose. */
+const table: Readonly<Record<SessionState, Readonly<Record<FsmEvent, Step>>>> = {
+  // Held down by us: what the peer says changes nothing (RFC 5880 6.8.6).
+  AdminDown: {
+    receivedAdminDown: adminDown,
+    receivedDown: adminDown,
+    receivedInit: adminDown,
+    receivedUp: adminDown,
+    detectionTimeExpired: { state: 'AdminDown', forgetsPeer: true },
+    disabled: adminDown,
+    enabled: { state: 'Down', diagnostic: diagnostic.none },
+  },
+  // A peer that says Up has not yet seen that we are Down: it has to come down first.
+  Down: {
+    receivedAdminDown: down,
+    receivedDown: init,
+    receivedInit: comesUp,
+    receivedUp: down,
+    detectionTimeExpired: { state: 'Down', forgetsPeer: true },
+    disabled: disable,
+    enabled: down,
+  },
+  Init: {
+    receivedAdminDown: peerSignalsDown,
+    receivedDown: init,
+    receivedInit: comesUp,
+    receivedUp: comesUp,
+    detectionTimeExpired: peerIsSilent,
+    disabled: disable,
+    enabled: init,
+  },
+  Up: {
+    receivedAdminDown: peerSignalsDown,
+    receivedDown: peerSignalsDown,
+    receivedInit: up,
+    receivedUp: up,
+    detectionTimeExpired: peerIsSilent,
+    disabled: disable,
+    enabled: up,
+  },
+};

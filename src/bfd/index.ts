@@ -1,0 +1,12 @@
+/**
+ * BFD (RFC 5880) as a library: sessions over one hop or several, with IPv4 and IPv6, in a thread of their own. It tells within a
+ * fraction of a second that a path is lost, and can say at any time why a session is not up.
+ */
+export { Bfd, BfdUnavailableError, type BfdOptions } from './bfd.ts';
+export { isLoss, mayEstablish, type ClientOptions, type WatchedPath } from './client-advice.ts';
+export type { DiscardReason, Discards, SessionCounters } from './counters.ts';
+export type { ManagerStatus } from './manager.ts';
+export { SessionOptionsError, type ProfileOptions, type SessionOptions } from './session-options.ts';
+export type { DownTime, RemoteStatus, SessionStatus, Transition } from './session-status.ts';
+export { diagnostic, diagnosticName, type SessionState } from './wire/codes.ts';
+export type { Refusal } from './worker/messages.ts';

@@ -1,0 +1,235 @@
+import type { Clock } from '../system/clock.ts';
+import type { Random } from '../system/random.ts';
+import { newDiscards, type DiscardReason, type Discards } from './counters.ts';
+import { newDiscriminator } from './discriminators.ts';
+import { Judgement } from './judgement.ts';
+import { longestGoodbye, maximumMultihopPeers, maximumSessions, minimumInterval } from './limits.ts';
+import { Schedule } from './schedule.ts';
+import {
+  demultiplexKey,
+  endpointKey,
+  resolveSession,
+  sameEndpoint,
+  SessionOptionsError,
+  type IntervalRules,
+  type ResolvedSession,
+  type SessionOptions,
+} from './session-options.ts';
+import type { SessionStatus, Transition } from './session-status.ts';
+import { Session } from './session.ts';
+import type { Transport } from './transport/transport.ts';
+import { decodeControlPacket, emptyControlPacket, type ControlPacket } from './wire/control-packet.ts';
+
+export interface ManagerComponents {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly transport: Transport;
+}
+
+export interface ManagerOptions {
+  /** Milliseconds: shorter intervals of sessions are made this. Default 10. */
+  readonly minimumInterval?: number;
+  /** The thread has real-time priority, so that short intervals need no warning. */
+  readonly hasRealTime?: boolean;
+}
+
+export interface ManagerEvents {
+  changed(name: string, transition: Transition): void;
+}
+
+export interface ManagerStatus {
+  readonly sessions: readonly SessionStatus[];
+  /** Packets that were for no session, by reason. */
+  readonly discards: Discards;
+  /** Datagrams that the kernel has dropped: come too far, from a stranger, or no room for them. */
+  readonly kernelDrops?: number;
+}
+
+/** All sessions of one process: takes the full set that is wanted and finds the difference itself. */
+export class Manager {
+  readonly #components: ManagerComponents;
+  readonly #rules: IntervalRules;
+  readonly #events: ManagerEvents;
+  readonly #schedule: Schedule;
+  readonly #judgement: Judgement<Session>;
+  readonly #discards = newDiscards();
+  readonly #packet: ControlPacket = emptyControlPacket();
+  readonly #byName = new Map<string, Session>();
+  readonly #byDiscriminator = new Map<number, Session>();
+  /** By address, interface and kind: for packets that do not know our discriminator yet. */
+  readonly #byEndpoint = new Map<string, Session>();
+  /** Sessions that say goodbye; they have no name any more. */
+  readonly #leaving = new Map<Session, Promise<void>>();
+
+  constructor(components: ManagerComponents, events: ManagerEvents, options: ManagerOptions = {}) {
+    this.#components = components;
+    this.#events = events;
+    this.#rules = { floor: options.minimumInterval ?? minimumInterval, hasRealTime: options.hasRealTime ?? false };
+    this.#schedule = new Schedule(components.clock);
+    this.#judgement = new Judgement(components.clock);
+    components.transport.listen({
+      received: (payload, source, networkInterface, multihop) => this.#receive(payload, source, networkInterface, multihop),
+    });
+  }
+
+  /**
+   * Exactly these sessions. What is not among them any more says goodbye to its peer; what has other options takes them without a
+   * flap, unless its packets go another way. Returns the sessions that cannot be, with what is wrong; an earlier one of that name stays.
+   */
+  set(sessions: readonly SessionOptions[]): ReadonlyMap<string, SessionOptionsError> {
+    const refused = new Map<string, SessionOptionsError>();
+    const wanted = new Map<string, ResolvedSession>();
+    const taken = new Map<string, string>();
+    for (const options of sessions) {
+      try {
+        const resolved = resolveSession(options, this.#rules);
+        checkAmong(resolved, wanted, taken);
+        taken.set(endpointKey(resolved.endpoint), options.name);
+        wanted.set(options.name, resolved);
+      } catch (error) {
+        if (!(error instanceof SessionOptionsError)) throw error;
+        refused.set(options.name, error);
+      }
+    }
+    for (const [name, session] of this.#byName) {
+      const next = wanted.get(name);
+      const isKept =
+        next === undefined
+          ? refused.has(name) && !taken.has(endpointKey(session.resolved.endpoint))
+          : sameEndpoint(next.endpoint, session.resolved.endpoint);
+      if (!isKept) this.#leave(session);
+    }
+    for (const [name, resolved] of wanted) {
+      const present = this.#byName.get(name);
+      if (present === undefined) this.#join(resolved);
+      else present.configure(resolved);
+    }
+    return refused;
+  }
+
+  status(): ManagerStatus {
+    const kernelDrops = this.#components.transport.kernelDrops();
+    return {
+      sessions: [...this.#byName.values()].map((session) => session.status()),
+      discards: { ...this.#discards },
+      ...(kernelDrops === undefined ? {} : { kernelDrops }),
+    };
+  }
+
+  /** The latest steps of a session, oldest first. */
+  history(name: string): readonly Transition[] {
+    return [...(this.#byName.get(name)?.history ?? [])];
+  }
+
+  /** Tells every peer that we go down on purpose, so that it keeps its routes (RFC 5882 3.2); resolves when they have heard it. */
+  async stop(): Promise<void> {
+    for (const session of this.#byName.values()) this.#leave(session);
+    await Promise.all(this.#leaving.values());
+    this.#schedule.stop();
+    this.#components.transport.close();
+  }
+
+  #join(resolved: ResolvedSession): void {
+    const { clock, random, transport } = this.#components;
+    const key = endpointKey(resolved.endpoint);
+    const before = this.#byEndpoint.get(key);
+    // It has not gone yet: it comes back, and the peer need not learn another discriminator.
+    if (before !== undefined && sameEndpoint(before.resolved.endpoint, resolved.endpoint)) {
+      this.#leaving.delete(before);
+      this.#byName.set(resolved.name, before);
+      before.configure(resolved);
+      return;
+    }
+    if (before !== undefined) this.#forget(before);
+    const discriminator = newDiscriminator(random, this.#byDiscriminator);
+    const host = {
+      changed: (session: Session, transition: Transition) => {
+        if (!this.#leaving.has(session)) this.#events.changed(session.name, transition);
+      },
+      suspects: (session: Session) => this.#judgement.suspect(session),
+    };
+    const session = new Session(
+      { clock, random, schedule: this.#schedule },
+      host,
+      resolved,
+      discriminator,
+      transport.open(resolved.endpoint),
+    );
+    this.#byName.set(resolved.name, session);
+    this.#byDiscriminator.set(discriminator, session);
+    this.#byEndpoint.set(key, session);
+    session.start();
+  }
+
+  #leave(session: Session): void {
+    this.#byName.delete(session.name);
+    // Before it closes, so that its last step is not reported: it has no name any more.
+    this.#leaving.set(session, Promise.resolve());
+    this.#leaving.set(session, this.#seeOff(session));
+  }
+
+  async #seeOff(session: Session): Promise<void> {
+    await session.close(longestGoodbye);
+    if (this.#leaving.has(session)) this.#forget(session);
+  }
+
+  #forget(session: Session): void {
+    this.#leaving.delete(session);
+    this.#judgement.acquit(session);
+    session.release();
+    this.#byDiscriminator.delete(session.discriminator);
+    const key = endpointKey(session.resolved.endpoint);
+    if (this.#byEndpoint.get(key) === session) this.#byEndpoint.delete(key);
+  }
+
+  #receive(payload: Uint8Array, source: string, networkInterface: string | undefined, multihop: boolean): void {
+    this.#judgement.heard();
+    const packet = this.#packet;
+    const fault = decodeControlPacket(payload, packet);
+    if (fault !== undefined) return this.#discard(fault);
+    const session =
+      packet.yourDiscriminator === 0
+        ? this.#ofEndpoint(source, networkInterface, multihop)
+        : this.#byDiscriminator.get(packet.yourDiscriminator);
+    if (session === undefined) return this.#discard('unknownSession');
+    if (!isFromPeer(session.resolved, source, networkInterface, multihop)) return this.#discard('source');
+    session.receive(packet, this.#components.clock.now());
+  }
+
+  #ofEndpoint(source: string, networkInterface: string | undefined, multihop: boolean): Session | undefined {
+    return (
+      this.#byEndpoint.get(demultiplexKey(source, networkInterface, multihop)) ??
+      (networkInterface === undefined ? undefined : this.#byEndpoint.get(demultiplexKey(source, undefined, multihop)))
+    );
+  }
+
+  #discard(reason: DiscardReason): void {
+    this.#discards[reason]++;
+  }
+}
+
+/** Throws SessionOptionsError where there is no place for the session beside the others; `taken` is who has which endpoint. */
+function checkAmong(
+  { name, endpoint }: ResolvedSession,
+  others: ReadonlyMap<string, ResolvedSession>,
+  taken: ReadonlyMap<string, string>,
+): void {
+  const other = taken.get(endpointKey(endpoint));
+  if (other !== undefined)
+    throw new SessionOptionsError('peer', `the session ${other} is with the same peer: two would mix up their packets`);
+  if (others.has(name)) throw new SessionOptionsError('name', 'another session has this name');
+  if (others.size >= maximumSessions) throw new SessionOptionsError('name', `there are ${maximumSessions} sessions already`);
+  const multihopPeers = others.values().reduce((count, { endpoint: { multihop } }) => count + (multihop === undefined ? 0 : 1), 0);
+  if (endpoint.multihop !== undefined && multihopPeers >= maximumMultihopPeers) {
+    throw new SessionOptionsError('multihop', `there are ${maximumMultihopPeers} multihop sessions already`);
+  }
+}
+
+/** Whoever has guessed a discriminator is not yet the peer; and a neighbour's packets count only where their TTL was looked at. */
+function isFromPeer({ endpoint, peer }: ResolvedSession, source: string, networkInterface: string | undefined, multihop: boolean): boolean {
+  return (
+    multihop === (endpoint.multihop !== undefined) &&
+    (endpoint.interface === undefined || endpoint.interface === networkInterface) &&
+    source === peer
+  );
+}

@@ -1,0 +1,126 @@
+import type { Cancel, Clock } from '../system/clock.ts';
+
+/** A moment at which something is to be done; belongs to one Schedule, and is set again and again. */
+export class Alarm {
+  /** Milliseconds on the clock's scale; undefined: not set. For the schedule to change. */
+  due: number | undefined;
+  /** Place in the heap. For the schedule. */
+  place = -1;
+  readonly ring: (now: number) => void;
+
+  constructor(ring: (now: number) => void) {
+    this.ring = ring;
+  }
+}
+
+/**
+ * All alarms of all sessions on one timer of the clock: a binary heap, so that setting one of N costs log N, and thousands of
+ * sessions do not make thousands of timers.
+ */
+export class Schedule {
+  readonly #clock: Clock;
+  readonly #heap: Alarm[] = [];
+  #cancel: Cancel | undefined;
+  /** When the clock's timer goes off. */
+  #wakes = Infinity;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#heap.length;
+  }
+
+  /** Whatever it was set to before is forgotten. */
+  set(alarm: Alarm, due: number): void {
+    alarm.due = due;
+    if (alarm.place < 0) {
+      alarm.place = this.#heap.length;
+      this.#heap.push(alarm);
+    }
+    this.#sink(this.#rise(alarm.place));
+    this.#wake();
+  }
+
+  clear(alarm: Alarm): void {
+    if (alarm.place < 0) return;
+    this.#remove(alarm);
+    // The timer of the clock goes off in vain, once: cheaper than another one.
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    this.#wakes = Infinity;
+    for (const alarm of this.#heap.splice(0)) {
+      alarm.place = -1;
+      alarm.due = undefined;
+    }
+  }
+
+  #wake(): void {
+    const next = this.#heap[0]?.due;
+    if (next === undefined || next >= this.#wakes) return;
+    this.#cancel?.();
+    this.#wakes = next;
+    this.#cancel = this.#clock.after(Math.max(0, next - this.#clock.now()), this.#ring);
+  }
+
+  readonly #ring = (): void => {
+    this.#wakes = Infinity;
+    const now = this.#clock.now();
+    // An alarm that is set again while it rings is due later, or this would never end.
+    for (;;) {
+      const first = this.#heap[0];
+      if (first?.due === undefined || first.due > now) break;
+      this.#remove(first);
+      first.ring(now);
+    }
+    this.#wake();
+  };
+
+  #remove(alarm: Alarm): void {
+    const last = this.#heap.pop();
+    if (last !== undefined && last !== alarm) {
+      this.#heap[alarm.place] = last;
+      last.place = alarm.place;
+      this.#sink(this.#rise(last.place));
+    }
+    alarm.place = -1;
+    alarm.due = undefined;
+  }
+
+  /** Towards the root; its place afterwards. */
+  #rise(place: number): number {
+    while (place > 0) {
+      const parent = (place - 1) >> 1;
+      if (!this.#before(place, parent)) break;
+      this.#swap(place, parent);
+      place = parent;
+    }
+    return place;
+  }
+
+  #sink(place: number): void {
+    for (;;) {
+      const left = 2 * place + 1;
+      const child = left + 1 < this.#heap.length && this.#before(left + 1, left) ? left + 1 : left;
+      if (child >= this.#heap.length || !this.#before(child, place)) return;
+      this.#swap(place, child);
+      place = child;
+    }
+  }
+
+  #before(a: number, b: number): boolean {
+    return (this.#heap[a]?.due ?? Infinity) < (this.#heap[b]?.due ?? Infinity);
+  }
+
+  #swap(a: number, b: number): void {
+    const [first, second] = [this.#heap[a], this.#heap[b]];
+    if (first === undefined || second === undefined) return;
+    this.#heap[a] = second;
+    this.#heap[b] = first;
+    second.place = a;
+    first.place = b;
+  }
+}

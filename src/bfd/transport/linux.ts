@@ -1,0 +1,101 @@
+import assert from 'node:assert';
+import { loadLibc, type Libc } from '../../system/libc.ts';
+import { systemRandom, type Random } from '../../system/random.ts';
+import { Receiver, type ReceiverKind } from './linux/receiver.ts';
+import { Sender } from './linux/sender.ts';
+import type { Channel, Endpoint, Transport, TransportEvents } from './transport.ts';
+
+/**
+ * UDP sockets of Linux. Undefined where the native module cannot be loaded: without it the TTL of what is received could not be looked
+ * at, and anybody on the internet could end a session.
+ */
+export function linuxTransport(random: Random = systemRandom): Transport | undefined {
+  const libc = loadLibc();
+  return libc === undefined ? undefined : new LinuxTransport(libc, random);
+}
+
+class LinuxTransport implements Transport {
+  readonly #libc: Libc;
+  readonly #random: Random;
+  readonly #receivers = new Map<string, Receiver>();
+  #events: TransportEvents | undefined;
+  /** Of receivers that are no more. */
+  #earlierDrops = 0;
+
+  constructor(libc: Libc, random: Random) {
+    this.#libc = libc;
+    this.#random = random;
+  }
+
+  listen(events: TransportEvents): void {
+    this.#events = events;
+  }
+
+  open(endpoint: Endpoint): Channel {
+    const { peer, multihop, interface: networkInterface } = endpoint;
+    const receiver = this.#receiver({ family: peer.family, multihop: multihop !== undefined, interface: networkInterface });
+    const sender = new Sender(this.#libc, this.#random, endpoint);
+    const user = {};
+    receiver.add(user, peer, multihop?.minimumTtl ?? 0);
+    this.#openReceiver(receiver);
+    return {
+      send: (packet) => {
+        const error = sender.send(packet);
+        // Its interface is gone, or another one has its name now: the receiving socket hears nothing any more, and does not say so.
+        if (error?.code === 'ENODEV' || error?.code === 'ENXIO') receiver.close();
+        if (!receiver.isOpen) this.#openReceiver(receiver);
+        return error?.message;
+      },
+      get deaf() {
+        return receiver.problem;
+      },
+      close: () => {
+        sender.close();
+        receiver.remove(user);
+        if (receiver.isIdle) this.#remove(receiver);
+      },
+    };
+  }
+
+  kernelDrops(): number {
+    return this.#receivers.values().reduce((sum, receiver) => sum + receiver.drops(), this.#earlierDrops);
+  }
+
+  close(): void {
+    for (const receiver of this.#receivers.values()) this.#remove(receiver);
+  }
+
+  #receiver(kind: ReceiverKind): Receiver {
+    assert(this.#events !== undefined, 'listen comes before open');
+    const key = keyOf(kind);
+    const present = this.#receivers.get(key);
+    if (present !== undefined) return present;
+    const receiver = new Receiver(this.#libc, this.#events, kind);
+    this.#receivers.set(key, receiver);
+    return receiver;
+  }
+
+  /**
+   * The sockets of several interfaces stand beside one another, and the kernel gives a packet to the one that says most. The first of them
+   * shares its port with nobody, so that another program that has it is noticed; and no other gets it while ours are open.
+   */
+  #openReceiver(receiver: Receiver): void {
+    if (receiver.isOpen) return;
+    const { family, multihop } = receiver.kind;
+    const siblings = [...this.#receivers.values()].filter(
+      ({ isOpen, kind }) => isOpen && kind.family === family && kind.multihop === multihop,
+    );
+    for (const sibling of siblings) sibling.share(true);
+    receiver.open(siblings.length > 0);
+    for (const sibling of siblings) sibling.share(false);
+  }
+
+  #remove(receiver: Receiver): void {
+    this.#earlierDrops += receiver.drops();
+    receiver.close();
+    this.#receivers.delete(keyOf(receiver.kind));
+  }
+}
+
+const keyOf = ({ family, multihop, interface: networkInterface }: ReceiverKind): string =>
+  `${family} ${multihop} ${networkInterface ?? ''}`;

@@ -1,0 +1,47 @@
+import type { Family } from '../../../net/address.ts';
+import { AF_INET, AF_INET6, InetSocket, SOCK_CLOEXEC, SOCK_NONBLOCK, SOL_SOCKET } from '../../../system/inet-socket.ts';
+import { systemError, type Libc } from '../../../system/libc.ts';
+import { attachFilter, type FilterInstruction } from '../../../system/socket-filter.ts';
+
+const SOCK_DGRAM = 2;
+const SO_RCVBUF = 8;
+const SO_RCVBUFFORCE = 33;
+const SO_MEMINFO = 55;
+/** Of the numbers of SO_MEMINFO, each 4 octets, the one of datagrams that the socket has dropped. */
+const dropsPlace = 8;
+
+/** A UDP socket; every call throws an error with the system's code. */
+export class DatagramSocket extends InetSocket {
+  readonly #libc: Libc;
+
+  private constructor(libc: Libc, fd: number, family: Family) {
+    super(libc, fd, family);
+    this.#libc = libc;
+  }
+
+  static open(libc: Libc, family: Family): DatagramSocket {
+    const fd = libc.socket(family === 4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) throw systemError(libc, 'socket');
+    return new DatagramSocket(libc, fd, family);
+  }
+
+  filter(instructions: readonly FilterInstruction[]): void {
+    if (!attachFilter(this.#libc, this.fd, instructions)) throw systemError(this.#libc, 'filtering by TTL');
+  }
+
+  /** Beyond the system's bound where that is permitted (CAP_NET_ADMIN), otherwise up to it. */
+  setReceiveBuffer(bytes: number): void {
+    try {
+      this.set(SOL_SOCKET, SO_RCVBUFFORCE, bytes, 'setting the receive buffer');
+    } catch {
+      this.set(SOL_SOCKET, SO_RCVBUF, bytes, 'setting the receive buffer');
+    }
+  }
+
+  /** Datagrams that the filter dropped or that found no room. */
+  drops(): number {
+    const numbers = Buffer.alloc(36);
+    if (this.#libc.getsockopt(this.fd, SOL_SOCKET, SO_MEMINFO, numbers, Uint32Array.of(numbers.length)) < 0) return 0;
+    return numbers.readUInt32LE(4 * dropsPlace);
+  }
+}

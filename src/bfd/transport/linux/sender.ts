@@ -1,0 +1,88 @@
+import { addressBytes } from '../../../net/address.ts';
+import { inetAddress } from '../../../system/inet-socket.ts';
+import { systemError, type Libc } from '../../../system/libc.ts';
+import type { Random } from '../../../system/random.ts';
+import { maximumPortAttempts, sourcePorts } from '../../limits.ts';
+import { fullTtl, multihopPort, singleHopPort, type Endpoint } from '../transport.ts';
+import { DatagramSocket } from './datagram-socket.ts';
+import { nothing } from './ttl-filter.ts';
+
+const MSG_DONTWAIT = 0x40;
+
+/** The system's words for a socket that is bound to what is there no more: another one has to be made. */
+const outlived = new Set(['ENODEV', 'ENXIO', 'EADDRNOTAVAIL', 'EINVAL']);
+
+/** Sends the packets of one session, by FFI: nothing is allocated for a packet, and it has left, or not, when the call returns. */
+export class Sender {
+  readonly #libc: Libc;
+  readonly #random: Random;
+  readonly #endpoint: Endpoint;
+  readonly #to: Uint8Array;
+  #socket: DatagramSocket | undefined;
+  /** One for the life of the session (RFC 5881 4), also where the socket is made anew. */
+  #port: number | undefined;
+
+  constructor(libc: Libc, random: Random, endpoint: Endpoint) {
+    this.#libc = libc;
+    this.#random = random;
+    this.#endpoint = endpoint;
+    const { peer, multihop } = endpoint;
+    this.#to = inetAddress(peer.family, addressBytes(peer), multihop === undefined ? singleHopPort : multihopPort);
+  }
+
+  /** Undefined: it has left. */
+  send(packet: Uint8Array): NodeJS.ErrnoException | undefined {
+    try {
+      this.#socket ??= this.#open();
+    } catch (error) {
+      return error as NodeJS.ErrnoException;
+    }
+    if (this.#libc.sendto(this.#socket.fd, packet, packet.length, MSG_DONTWAIT, this.#to, this.#to.length) >= 0) return undefined;
+    const error = systemError(this.#libc, 'sending');
+    if (outlived.has(error.code ?? '')) this.close();
+    return error;
+  }
+
+  close(): void {
+    this.#socket?.close();
+    this.#socket = undefined;
+  }
+
+  #open(): DatagramSocket {
+    const { peer, interface: networkInterface } = this.#endpoint;
+    const socket = DatagramSocket.open(this.#libc, peer.family);
+    try {
+      // What comes here is for nobody, and must not wait to be read.
+      socket.filter(nothing);
+      if (networkInterface !== undefined) socket.bindToInterface(networkInterface);
+      socket.setTtl(fullTtl);
+      socket.setTrafficClass();
+      this.#bind(socket);
+      return socket;
+    } catch (error) {
+      socket.close();
+      throw error;
+    }
+  }
+
+  #bind(socket: DatagramSocket): void {
+    const { localAddress } = this.#endpoint;
+    const local = localAddress === undefined ? undefined : addressBytes(localAddress);
+    for (let attempt = 1; ; attempt++) {
+      const port = this.#port ?? this.#anyPort();
+      try {
+        socket.bindTo(local, port, localAddress === undefined ? 'taking a source port' : 'binding the local address');
+        this.#port = port;
+        return;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || attempt === maximumPortAttempts) throw error;
+        this.#port = undefined;
+      }
+    }
+  }
+
+  #anyPort(): number {
+    const { first, last } = sourcePorts;
+    return first + Math.floor(this.#random() * (last - first + 1));
+  }
+}

@@ -1,0 +1,55 @@
+import { addressBytes, type Address, type Family } from '../../../net/address.ts';
+import {
+  everything,
+  jumpIfAtLeast,
+  jumpIfEqual,
+  loadOctet,
+  loadWord,
+  take,
+  type FilterInstruction,
+} from '../../../system/socket-filter.ts';
+import { fullTtl } from '../transport.ts';
+
+/**
+ * Node does not tell how far a datagram has come, and the kernel does not enforce a smallest TTL for UDP as it does for TCP. So a
+ * program on the socket looks at the TTL, and what has come too far never leaves the kernel.
+ */
+
+/** Offsets from here on are in the network header (SKF_NET_OFF), wherever the socket's own data begin. */
+const networkHeader = 0x1_0000_0000 - 0x10_0000;
+const ttlAt: Record<Family, number> = { 4: networkHeader + 8, 6: networkHeader + 7 };
+const sourceAt: Record<Family, number> = { 4: networkHeader + 12, 6: networkHeader + 8 };
+
+const accept: FilterInstruction = [take, 0, 0, everything];
+const drop: FilterInstruction = [take, 0, 0, 0];
+
+/** Of a socket that only sends. */
+export const nothing: readonly FilterInstruction[] = [drop];
+
+/** RFC 5881 5: only what was not forwarded by any router. */
+export function fromNeighbours(family: Family): readonly FilterInstruction[] {
+  return [[loadOctet, 0, 0, ttlAt[family]], [jumpIfEqual, 0, 1, fullTtl], accept, drop];
+}
+
+/** Each peer by its own smallest TTL; nobody else. */
+export function fromPeers(
+  family: Family,
+  peers: readonly { readonly peer: Address; readonly minimumTtl: number }[],
+): readonly FilterInstruction[] {
+  return [...peers.flatMap(({ peer, minimumTtl }) => fromPeer(family, peer, minimumTtl)), drop];
+}
+
+function fromPeer(family: Family, peer: Address, minimumTtl: number): readonly FilterInstruction[] {
+  const bytes = Buffer.from(addressBytes(peer));
+  const words = bytes.length / 4;
+  // What follows the comparison of the last word.
+  const verdict: readonly FilterInstruction[] = [[loadOctet, 0, 0, ttlAt[family]], [jumpIfAtLeast, 0, 1, minimumTtl], accept, drop];
+  const comparisons = Array.from({ length: words }, (_, word): readonly FilterInstruction[] => {
+    const toNextPeer = 2 * (words - word - 1) + verdict.length;
+    return [
+      [loadWord, 0, 0, sourceAt[family] + 4 * word],
+      [jumpIfEqual, 0, toNextPeer, bytes.readUInt32BE(4 * word)],
+    ];
+  });
+  return [...comparisons.flat(), ...verdict];
+}

@@ -1,0 +1,100 @@
+import { formatAddress, type Address } from '../../net/address.ts';
+import type { VirtualClock } from '../../system/virtual-clock.ts';
+import type { Channel, Endpoint, Transport, TransportEvents } from './transport.ts';
+
+/** A packet on its way. */
+export interface Flight {
+  readonly from: string;
+  readonly to: string;
+  readonly octets: Uint8Array;
+  /** When it was sent, on the clock's scale. */
+  readonly at: number;
+}
+
+/** A network inside the process, for tests: packets take `delay` milliseconds, and get lost where the test says so. */
+export class MemoryWire {
+  delay = 1;
+  /** Every packet that was sent, also those that were lost. */
+  readonly log: Flight[] = [];
+  readonly #clock: VirtualClock;
+  readonly #hosts = new Map<string, MemoryTransport>();
+  #loses: (flight: Flight) => boolean = () => false;
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock;
+  }
+
+  /** An end of the wire with this address. */
+  host(address: Address): MemoryTransport {
+    const host = new MemoryTransport(this, formatAddress(address));
+    this.#hosts.set(formatAddress(address), host);
+    return host;
+  }
+
+  /** From now on packets are lost of which this is true. */
+  lose(which: (flight: Flight) => boolean): void {
+    this.#loses = which;
+  }
+
+  /** For the hosts, and for tests that play one. */
+  carry(from: string, endpoint: Pick<Endpoint, 'peer' | 'interface' | 'multihop'>, packet: Uint8Array): void {
+    const to = formatAddress(endpoint.peer);
+    const flight = { from, to, octets: packet.slice(), at: this.#clock.now() };
+    this.log.push(flight);
+    if (this.#loses(flight)) return;
+    this.#clock.after(this.delay, () => {
+      this.#hosts.get(to)?.arrive(flight.octets, from, endpoint.interface, endpoint.multihop !== undefined);
+    });
+  }
+}
+
+export class MemoryTransport implements Transport {
+  readonly address: string;
+  /** What `send` says; undefined: it works. */
+  failure: string | undefined;
+  readonly #wire: MemoryWire;
+  #events: TransportEvents | undefined;
+  #channels = 0;
+
+  constructor(wire: MemoryWire, address: string) {
+    this.#wire = wire;
+    this.address = address;
+  }
+
+  /** Channels that are open. */
+  get channels(): number {
+    return this.#channels;
+  }
+
+  listen(events: TransportEvents): void {
+    this.#events = events;
+  }
+
+  open(endpoint: Endpoint): Channel {
+    this.#channels++;
+    let isOpen = true;
+    return {
+      deaf: undefined,
+      send: (packet) => {
+        if (this.failure === undefined && isOpen) this.#wire.carry(this.address, endpoint, packet);
+        return this.failure;
+      },
+      close: () => {
+        if (isOpen) this.#channels--;
+        isOpen = false;
+      },
+    };
+  }
+
+  kernelDrops(): undefined {
+    return undefined;
+  }
+
+  close(): void {
+    this.#events = undefined;
+  }
+
+  arrive(octets: Uint8Array, from: string, networkInterface: string | undefined, multihop: boolean): void {
+    this.#events?.received(octets, from, networkInterface, multihop);
+  }
+}

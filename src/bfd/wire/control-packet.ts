@@ -1,0 +1,137 @@
+import assert from 'node:assert';
+import { sessionStates, type SessionState } from './codes.ts';
+
+/**
+ * A BFD Control packet without authentication (RFC 5880 4.1), the fields by their names there. Intervals are in microseconds. One
+ * such record is filled again and again, because nothing is to be left behind for each packet.
+ *
+ * ```
+ *  0                   1                   2                   3
+ *  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+ * |Vers |  Diag   |Sta|P|F|C|A|D|M|  Detect Mult  |    Length     |
+ * |                       My Discriminator                        |
+ * |                      Your Discriminator                       |
+ * |                    Desired Min TX Interval                    |
+ * |                   Required Min RX Interval                    |
+ * |                 Required Min Echo RX Interval                 |
+ * ```
+ */
+export interface ControlPacket {
+  diagnostic: number;
+  state: SessionState;
+  poll: boolean;
+  final: boolean;
+  /** The sender's BFD goes on when its control plane does not. */
+  controlPlaneIndependent: boolean;
+  demand: boolean;
+  detectMultiplier: number;
+  myDiscriminator: number;
+  /** 0: not known to the sender. */
+  yourDiscriminator: number;
+  desiredMinTxInterval: number;
+  /** 0: the sender wants no periodic packets. */
+  requiredMinRxInterval: number;
+  /** 0: the sender takes no echo packets. */
+  requiredMinEchoRxInterval: number;
+}
+
+/** Why a packet is not looked at any further, in the order in which it is judged (RFC 5880 6.8.6). */
+export type DecodeFault =
+  | 'length'
+  | 'version'
+  | 'detectMultiplier'
+  | 'multipoint'
+  | 'myDiscriminator'
+  | 'yourDiscriminator'
+  | 'authentication';
+
+export const controlPacketLength = 24;
+/** With the shortest authentication section. */
+const authenticatedLength = 26;
+const version = 1;
+
+const flag = { poll: 0x20, final: 0x10, controlPlaneIndependent: 0x08, authentication: 0x04, demand: 0x02, multipoint: 0x01 } as const;
+
+export function emptyControlPacket(): ControlPacket {
+  return {
+    diagnostic: 0,
+    state: 'Down',
+    poll: false,
+    final: false,
+    controlPlaneIndependent: false,
+    demand: false,
+    detectMultiplier: 1,
+    myDiscriminator: 1,
+    yourDiscriminator: 0,
+    desiredMinTxInterval: 0,
+    requiredMinRxInterval: 0,
+    requiredMinEchoRxInterval: 0,
+  };
+}
+
+/**
+ * Reads the payload of a datagram into `packet`; says what is wrong with it, and then `packet` has no meaning. Never throws.
+ * We have no authentication, so that a packet with it is one for which the session has no key.
+ */
+export function decodeControlPacket(payload: Uint8Array, packet: ControlPacket): DecodeFault | undefined {
+  if (payload.length < controlPacketLength) return 'length';
+  const first = octet(payload, 0);
+  const flags = octet(payload, 1);
+  const detectMultiplier = octet(payload, 2);
+  const length = octet(payload, 3);
+  if (first >> 5 !== version) return 'version';
+  const hasAuthentication = (flags & flag.authentication) !== 0;
+  if (length < (hasAuthentication ? authenticatedLength : controlPacketLength) || length > payload.length) return 'length';
+  if (detectMultiplier === 0) return 'detectMultiplier';
+  if ((flags & flag.multipoint) !== 0) return 'multipoint';
+  packet.state = sessionStates[flags >> 6] ?? 'Down';
+  packet.myDiscriminator = uint32(payload, 4);
+  if (packet.myDiscriminator === 0) return 'myDiscriminator';
+  packet.yourDiscriminator = uint32(payload, 8);
+  if (packet.yourDiscriminator === 0 && packet.state !== 'Down' && packet.state !== 'AdminDown') return 'yourDiscriminator';
+  if (hasAuthentication) return 'authentication';
+  packet.diagnostic = first & 0x1f;
+  packet.poll = (flags & flag.poll) !== 0;
+  packet.final = (flags & flag.final) !== 0;
+  packet.controlPlaneIndependent = (flags & flag.controlPlaneIndependent) !== 0;
+  packet.demand = (flags & flag.demand) !== 0;
+  packet.detectMultiplier = detectMultiplier;
+  packet.desiredMinTxInterval = uint32(payload, 12);
+  packet.requiredMinRxInterval = uint32(payload, 16);
+  packet.requiredMinEchoRxInterval = uint32(payload, 20);
+  return undefined;
+}
+
+/** Writes the packet into the first 24 octets. */
+export function encodeControlPacket(packet: ControlPacket, octets: Uint8Array): void {
+  assert(octets.length >= controlPacketLength, 'a control packet has 24 octets');
+  assert(!(packet.poll && packet.final), 'a packet has not both the Poll and the Final bit (RFC 5880 6.5)');
+  octets[0] = (version << 5) | packet.diagnostic;
+  octets[1] =
+    (sessionStates.indexOf(packet.state) << 6) |
+    (packet.poll ? flag.poll : 0) |
+    (packet.final ? flag.final : 0) |
+    (packet.controlPlaneIndependent ? flag.controlPlaneIndependent : 0) |
+    (packet.demand ? flag.demand : 0);
+  octets[2] = packet.detectMultiplier;
+  octets[3] = controlPacketLength;
+  putUint32(octets, 4, packet.myDiscriminator);
+  putUint32(octets, 8, packet.yourDiscriminator);
+  putUint32(octets, 12, packet.desiredMinTxInterval);
+  putUint32(octets, 16, packet.requiredMinRxInterval);
+  putUint32(octets, 20, packet.requiredMinEchoRxInterval);
+}
+
+function uint32(octets: Uint8Array, at: number): number {
+  return ((octet(octets, at) << 24) | (octet(octets, at + 1) << 16) | (octet(octets, at + 2) << 8) | octet(octets, at + 3)) >>> 0;
+}
+
+/** The length was looked at before. */
+const octet = (octets: Uint8Array, at: number): number => octets[at] ?? 0;
+
+function putUint32(octets: Uint8Array, at: number, value: number): void {
+  octets[at] = value >>> 24;
+  octets[at + 1] = value >>> 16;
+  octets[at + 2] = value >>> 8;
+  octets[at + 3] = value;
+}

@@ -1,0 +1,249 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { SessionOptions } from '../../src/bfd/index.ts';
+import { BfdProcess } from '../peers/bfd-process.ts';
+import { Link, routerAddress, run, speakerAddress } from '../peers/link.ts';
+import { forge, PacketWatch } from './bfd-packets.ts';
+import { until } from './until.ts';
+
+/** Our own BFD at both ends of a wire: the sockets, the thread, and what the kernel does for them. */
+let link: Link;
+let ours: BfdProcess;
+let peer: BfdProcess;
+const processes: BfdProcess[] = [];
+
+beforeAll(() => {
+  link = new Link('hb');
+});
+afterAll(() => link.close());
+afterEach(async () => {
+  await Promise.all(processes.splice(0).map((process) => process.kill()));
+});
+
+function start(
+  namespace: string,
+  ...args: ConstructorParameters<typeof BfdProcess> extends [string, ...infer Rest] ? Rest : never
+): BfdProcess {
+  const process = new BfdProcess(namespace, ...args);
+  processes.push(process);
+  return process;
+}
+
+const stateOf = async (process: BfdProcess, name?: string): Promise<string> => (await process.session(name)).state;
+
+async function untilUp(...which: BfdProcess[]): Promise<void> {
+  for (const process of which) await until('the session is up', async (note) => note(await stateOf(process)) === 'Up', 20_000);
+}
+
+const linkLocalOf = (namespace: string): string =>
+  /inet6 (fe80::[0-9a-f:]+)\//.exec(run('ip', '-n', namespace, '-6', 'addr', 'show', 'dev', 'v0'))?.[1] ?? '';
+
+/** The two ends of a session of each kind. */
+type Ends = () => readonly [ours: Partial<SessionOptions> & { peer: string }, peer: Partial<SessionOptions> & { peer: string }];
+const multihop = { multihop: { minimumTtl: 250 } };
+const kinds: readonly (readonly [string, number, Ends])[] = [
+  ['IPv4', 3784, () => [{ peer: routerAddress[4] }, { peer: speakerAddress[4] }]],
+  ['IPv6', 3784, () => [{ peer: routerAddress[6] }, { peer: speakerAddress[6], localAddress: routerAddress[6] }]],
+  [
+    'IPv6 link-local',
+    3784,
+    () => [
+      { peer: linkLocalOf(link.router), interface: 'v0' },
+      { peer: linkLocalOf(link.speaker), interface: 'v0' },
+    ],
+  ],
+  [
+    'multihop IPv4',
+    4784,
+    () => [
+      { peer: routerAddress[4], ...multihop },
+      { peer: speakerAddress[4], ...multihop },
+    ],
+  ],
+  [
+    'multihop IPv6',
+    4784,
+    () => [
+      { peer: routerAddress[6], ...multihop },
+      { peer: speakerAddress[6], ...multihop },
+    ],
+  ],
+];
+
+async function connect(ends: Ends, options: Partial<SessionOptions> = {}): Promise<void> {
+  ours = start(link.speaker);
+  peer = start(link.router);
+  const [mine, theirs] = ends();
+  expect(await ours.set({ name: 'x', ...options, ...mine })).toEqual([]);
+  expect(await peer.set({ name: 'x', ...options, ...theirs })).toEqual([]);
+  await untilUp(ours, peer);
+}
+
+describe.each(kinds)('over %s', (_, port, ends) => {
+  test('BFD-003 BFD-004 BFD-026 the session comes up; packets leave with TTL 255 from one port above 49151', async () => {
+    const watch = new PacketWatch(link.router);
+    try {
+      await connect(ends);
+      await until('more packets', async () => (await ours.session()).counters.sent > 8);
+      const seen = watch.seen();
+      expect(seen).toMatchObject([{ ttl: 255, port }]);
+      expect(seen[0]?.sourcePort).toBeGreaterThanOrEqual(49_152);
+    } finally {
+      watch.close();
+    }
+  });
+
+  test('BFD-016 a wire that is cut is noticed at both ends, and the session comes back with it', async () => {
+    await connect(ends, { transmitInterval: 100, receiveInterval: 100 });
+    const restore = link.dropEverything();
+    await until('both are down', async (note) => note([await stateOf(ours), await stateOf(peer)]).every((state) => state === 'Down'));
+    restore();
+    await untilUp(ours, peer);
+  });
+});
+
+describe('who may speak for a peer', () => {
+  /** A packet that ends the session, if it counts. */
+  const goodbye = async (): Promise<{ readonly state: 'Down'; readonly myDiscriminator: number; readonly yourDiscriminator: number }> => {
+    const { discriminator, remote } = await ours.session();
+    return { state: 'Down', myDiscriminator: remote.discriminator, yourDiscriminator: discriminator };
+  };
+  const downs = async (): Promise<number> => (await ours.session()).counters.downs;
+  const drops = async (): Promise<number> => (await ours.status()).kernelDrops ?? -1;
+
+  test.each([
+    ['IPv4', kinds[0]?.[2], speakerAddress[4]],
+    ['IPv6', kinds[1]?.[2], speakerAddress[6]],
+  ] as const)('BFD-004 BFD-005 over %s what has crossed a router ends in the kernel', async (_, ends, to) => {
+    if (ends === undefined) throw new Error('no such kind');
+    await connect(ends);
+    const packet = await goodbye();
+    const before = await drops();
+    for (const ttl of [254, 1, 64]) forge(link.router, { to, port: 3784, ttl, packet });
+    await until('the kernel has dropped them', async (note) => note(await drops()) === before + 3);
+    expect(await downs()).toBe(0);
+    forge(link.router, { to, port: 3784, ttl: 255, packet });
+    await until('the same with TTL 255 counts', async () => (await downs()) === 1);
+  });
+
+  test.each([
+    ['IPv4', kinds[3]?.[2], speakerAddress[4], '10.99.0.77/24'],
+    ['IPv6', kinds[4]?.[2], speakerAddress[6], 'fd99::77/64'],
+  ] as const)(
+    'BFD-004 BFD-005 over multihop %s each peer has its own minimum, and strangers are dropped',
+    async (_, ends, to, stranger) => {
+      if (ends === undefined) throw new Error('no such kind');
+      await connect(ends);
+      // More peers before and behind it in the filter.
+      const [{ peer: address }] = ends();
+      const other = (last: number) => ({ name: `o${last}`, peer: `${address.slice(0, -1)}${last}`, multihop: { minimumTtl: 10 } });
+      await ours.set(other(3), { name: 'x', peer: address, ...multihop }, other(4));
+      const packet = await goodbye();
+      const before = await drops();
+      forge(link.router, { to, port: 4784, ttl: 249, packet });
+      run('ip', '-n', link.router, 'addr', 'add', stranger, 'dev', 'v0', ...(stranger.includes(':') ? ['nodad'] : []));
+      try {
+        forge(link.router, { from: stranger.split('/')[0] ?? '', to, port: 4784, ttl: 255, packet });
+        await until('the kernel has dropped them', async (note) => note(await drops()) === before + 2);
+        expect((await ours.session('x')).counters.downs).toBe(0);
+        forge(link.router, { to, port: 4784, ttl: 250, packet });
+        await until('the same with TTL 250 counts', async () => (await ours.session('x')).counters.downs === 1);
+      } finally {
+        run('ip', '-n', link.router, 'addr', 'del', stranger, 'dev', 'v0');
+      }
+    },
+  );
+
+  test('another program that has the port is named, and its end is noticed', async () => {
+    const first = start(link.speaker);
+    await first.set({ name: 'x', peer: routerAddress[4] });
+    ours = start(link.speaker);
+    peer = start(link.router);
+    await ours.set({ name: 'x', peer: routerAddress[4] });
+    await peer.set({ name: 'x', peer: speakerAddress[4] });
+    expect((await ours.session()).problem).toContain('another program has UDP port 3784');
+    await first.kill();
+    await untilUp(ours);
+    expect((await ours.session()).problem).toBeUndefined();
+  });
+
+  test('BFD-026 sessions of an interface and of all interfaces stand beside one another', async () => {
+    ours = start(link.speaker);
+    peer = start(link.router);
+    const local = [linkLocalOf(link.router), linkLocalOf(link.speaker)];
+    // Both orders of opening: the one for all first, and last.
+    await ours.set({ name: 'all', peer: routerAddress[6] }, { name: 'one', peer: local[0] ?? '', interface: 'v0' });
+    await peer.set({ name: 'one', peer: local[1] ?? '', interface: 'v0' }, { name: 'all', peer: speakerAddress[6] });
+    for (const process of [ours, peer]) {
+      for (const name of ['all', 'one']) await until(`${name} is up`, async () => (await stateOf(process, name)) === 'Up');
+    }
+  });
+});
+
+test('BFD-026 a session is back when its interface was taken away and another has its name', async () => {
+  const own = new Link('hb');
+  try {
+    ours = start(own.speaker);
+    peer = start(own.router);
+    await ours.set({ name: 'x', peer: routerAddress[4], interface: 'v0' });
+    await peer.set({ name: 'x', peer: speakerAddress[4], interface: 'v0' });
+    await untilUp(ours, peer);
+    run('ip', '-n', own.router, 'link', 'del', 'v0');
+    await until('the interface is missed', async () => (await ours.session()).problem);
+    run('ip', 'link', 'add', 'v0', 'netns', own.router, 'type', 'veth', 'peer', 'name', 'v0', 'netns', own.speaker);
+    run('ip', '-n', own.router, 'addr', 'add', `${routerAddress[4]}/24`, 'dev', 'v0');
+    run('ip', '-n', own.speaker, 'addr', 'add', `${speakerAddress[4]}/24`, 'dev', 'v0');
+    for (const namespace of [own.router, own.speaker]) run('ip', '-n', namespace, 'link', 'set', 'v0', 'up');
+    await untilUp(ours, peer);
+  } finally {
+    await Promise.all(processes.splice(0).map((process) => process.kill()));
+    own.close();
+  }
+});
+
+describe('the thread', () => {
+  const [, , ipv4] = kinds[0] ?? [];
+
+  test('BFD-028 a main thread that stands still for seconds does not end a session of 150 ms', async () => {
+    if (ipv4 === undefined) throw new Error('no such kind');
+    await connect(ipv4, { transmitInterval: 50, receiveInterval: 50 });
+    await peer.changes();
+    await ours.call('block', 3_000);
+    const [{ counters }, changes] = [await ours.session(), await peer.changes()];
+    expect(counters.downs).toBe(0);
+    expect(changes).toEqual([]);
+  });
+
+  test('BFD-031 it has real-time priority where it may', async () => {
+    ours = start(link.speaker, { realTime: true });
+    expect(await ours.call('started')).toBe(true);
+    await ours.set({ name: 'x', peer: routerAddress[4], transmitInterval: 50 });
+    expect((await ours.session()).warnings).toEqual([]);
+  });
+
+  test('BFD-031 BFD-030 it goes on without where it may not, and warns about short intervals', async () => {
+    const unprivileged = ['setpriv', '--bounding-set=-sys_nice', '--inh-caps=-sys_nice'];
+    ours = start(link.speaker, { realTime: true }, unprivileged);
+    expect(await ours.call('started')).toBe(false);
+    await ours.set({ name: 'x', peer: routerAddress[4], transmitInterval: 50 });
+    peer = start(link.router);
+    await peer.set({ name: 'x', peer: speakerAddress[4] });
+    await untilUp(ours);
+    expect((await ours.session()).warnings).toHaveLength(1);
+  });
+
+  test('BFD-020 stop tells the peer, which takes it for no loss', async () => {
+    if (ipv4 === undefined) throw new Error('no such kind');
+    await connect(ipv4);
+    await ours.call('stop');
+    await until('the peer has heard it', async (note) => note((await peer.session()).remote.state) === 'AdminDown');
+    expect((await peer.changes()).at(-1)).toMatchObject({ to: 'Down', remoteState: 'AdminDown', remoteDiagnostic: 7 });
+  });
+
+  test('BFD-021 a process that is killed is a loss', async () => {
+    if (ipv4 === undefined) throw new Error('no such kind');
+    await connect(ipv4);
+    await ours.kill();
+    await until('the peer has noticed', async () => (await stateOf(peer)) === 'Down');
+    expect((await peer.changes()).at(-1)).toMatchObject({ from: 'Up', to: 'Down', diagnostic: 1, remoteState: 'Up' });
+  });
+});

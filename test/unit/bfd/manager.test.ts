@@ -1,0 +1,269 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { newDiscriminator } from '../../../src/bfd/discriminators.ts';
+import { Manager } from '../../../src/bfd/manager.ts';
+import { resolveSession, SessionOptionsError, type SessionOptions } from '../../../src/bfd/session-options.ts';
+import { MemoryWire } from '../../../src/bfd/transport/memory.ts';
+import { address } from '../../../src/net/address.ts';
+import { seededRandom } from '../../../src/system/random.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+import { ourAddress, peerAddress, ScriptedPeer } from './scripted-peer.ts';
+
+/** Two managers on one wire. */
+function pair(seed = 1) {
+  const clock = new VirtualClock();
+  const wire = new MemoryWire(clock);
+  const changes: string[] = [];
+  const manager = (name: string, at: string): Manager =>
+    new Manager(
+      { clock, random: seededRandom(seed + name.length), transport: wire.host(address(at)) },
+      { changed: (session, { from, to }) => changes.push(`${name} ${session} ${from} ${to}`) },
+    );
+  const a = manager('a', ourAddress);
+  const b = manager('bb', peerAddress);
+  const connect = (options: Partial<SessionOptions> = {}, others: Partial<SessionOptions> = {}): void => {
+    a.set([{ name: 'x', peer: peerAddress, ...options }]);
+    b.set([{ name: 'x', peer: ourAddress, ...others }]);
+  };
+  const states = (): (string | undefined)[] => [a, b].map((one) => one.status().sessions[0]?.state);
+  return { clock, wire, changes, a, b, connect, states };
+}
+
+describe('two managers', () => {
+  test('BFD-006 come up, notice that the wire is cut within the detection time, and come up again', () => {
+    const { clock, wire, connect, states, changes } = pair();
+    connect({ transmitInterval: 50, receiveInterval: 50 }, { transmitInterval: 50, receiveInterval: 50 });
+    clock.advance(3_000);
+    expect(states()).toEqual(['Up', 'Up']);
+    changes.length = 0;
+    wire.lose(() => true);
+    clock.advance(151 + 50);
+    expect(states()).toEqual(['Down', 'Down']);
+    wire.lose(() => false);
+    clock.advance(3_000);
+    expect(states()).toEqual(['Up', 'Up']);
+  });
+
+  test('BFD-006 a wire that is cut in one direction takes both ends down', () => {
+    const { clock, wire, connect, states } = pair();
+    connect();
+    clock.advance(3_000);
+    wire.lose(({ from }) => from === ourAddress);
+    clock.advance(1_000);
+    expect(states()).toEqual(['Down', 'Down']);
+  });
+
+  test('BFD-015 any changes of intervals on both sides, with packets lost in between, cause no flap', () => {
+    const profile = fc.record({
+      transmitInterval: fc.integer({ min: 10, max: 2_000 }),
+      receiveInterval: fc.integer({ min: 10, max: 2_000 }),
+      detectMultiplier: fc.integer({ min: 3, max: 6 }),
+    });
+    const change = fc.record({ ours: fc.boolean(), profile, pause: fc.nat({ max: 3_000 }) });
+    fc.assert(
+      fc.property(fc.nat(), profile, profile, fc.array(change, { maxLength: 12 }), (seed, first, second, steps) => {
+        const { clock, wire, connect, states, changes } = pair(seed);
+        const random = seededRandom(seed);
+        const profiles = [first, second];
+        connect(first, second);
+        clock.advance(10_000);
+        expect(states()).toEqual(['Up', 'Up']);
+        changes.length = 0;
+        // Never two in a row of one end: that alone may take up the detection time of a multiplier of 3, with jitter.
+        const lost = new Map<string, boolean>();
+        wire.lose(({ from }) => {
+          const loses = lost.get(from) !== true && random() < 0.2;
+          lost.set(from, loses);
+          return loses;
+        });
+        for (const { ours, profile, pause } of steps) {
+          profiles[ours ? 0 : 1] = profile;
+          connect(profiles[0], profiles[1]);
+          clock.advance(pause);
+        }
+        clock.advance(20_000);
+        expect(changes).toEqual([]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('both ends passive never speak; one of them is enough', () => {
+    const { clock, wire, connect, states } = pair();
+    connect({ passive: true }, { passive: true });
+    clock.advance(10_000);
+    expect(wire.log).toEqual([]);
+    connect({ passive: true }, {});
+    clock.advance(3_000);
+    expect(states()).toEqual(['Up', 'Up']);
+  });
+
+  test('the same again changes and sends nothing', () => {
+    const { clock, wire, connect, changes } = pair();
+    connect();
+    clock.advance(10_000);
+    const sent = wire.log.length;
+    changes.length = 0;
+    for (let i = 0; i < 10; i++) connect();
+    expect(wire.log).toHaveLength(sent);
+    expect(changes).toEqual([]);
+  });
+
+  test('BFD-020 a session that is taken away says goodbye, and may come back before it has gone', () => {
+    const { clock, a, b, connect, states } = pair();
+    connect();
+    clock.advance(3_000);
+    const [before] = a.status().sessions;
+    a.set([]);
+    expect(a.status().sessions).toEqual([]);
+    connect();
+    expect(a.status().sessions[0]?.discriminator).toBe(before?.discriminator);
+    clock.advance(3_000);
+    expect(states()).toEqual(['Up', 'Up']);
+    expect(b.history('x').map(({ remoteState }) => remoteState)).toContain('AdminDown');
+  });
+
+  test('hundreds of sessions run on one timer of the clock, and leave nothing behind', async () => {
+    const clock = new VirtualClock();
+    const wire = new MemoryWire(clock);
+    const transport = wire.host(address(ourAddress));
+    const manager = new Manager({ clock, random: seededRandom(1), transport }, { changed: () => undefined });
+    manager.set(Array.from({ length: 500 }, (_, i) => ({ name: `s${i}`, peer: `10.1.${i >> 8}.${i & 255}` })));
+    clock.advance(0);
+    expect(wire.log).toHaveLength(500);
+    expect(clock.pending).toBeLessThanOrEqual(1 + 500 /* packets that fly */);
+    await manager.stop();
+    clock.advance(10);
+    expect({ channels: transport.channels, pending: clock.pending }).toEqual({ channels: 0, pending: 0 });
+  });
+});
+
+describe('which session a packet is for', () => {
+  test('BFD-007 the first packet by its address; later ones by our discriminator', () => {
+    const peer = new ScriptedPeer();
+    peer.configure();
+    peer.transport.arrive(peer.packet({ yourDiscriminator: 0 }), '10.0.0.3', undefined, false);
+    expect(peer.state).toBe('Down');
+    peer.send({ yourDiscriminator: 0 });
+    expect(peer.state).toBe('Init');
+    peer.send({ state: 'Up', yourDiscriminator: peer.status().discriminator + 1 });
+    expect(peer.state).toBe('Init');
+    expect(peer.manager.status().discards).toMatchObject({ unknownSession: 2, source: 0 });
+    peer.send({ state: 'Up' });
+    expect(peer.state).toBe('Up');
+  });
+
+  test('BFD-007 BFD-026 of two peers with one address the one on the interface that the packet came in by', () => {
+    const peer = new ScriptedPeer();
+    peer.manager.set([
+      { name: 'one', peer: 'fe80::1', interface: 'eth0' },
+      { name: 'two', peer: 'fe80::1', interface: 'eth1' },
+      { name: 'any', peer: '10.0.0.9' },
+    ]);
+    const states = (): string[] => peer.manager.status().sessions.map(({ state }) => state);
+    const hello = peer.packet({ yourDiscriminator: 0 });
+    peer.transport.arrive(hello, 'fe80::1', 'eth1', false);
+    expect(states()).toEqual(['Down', 'Init', 'Down']);
+    // A peer without an interface may come by any.
+    peer.transport.arrive(hello, '10.0.0.9', 'eth7', false);
+    expect(states()).toEqual(['Down', 'Init', 'Init']);
+    const [one] = peer.manager.status().sessions;
+    peer.transport.arrive(peer.packet({ yourDiscriminator: one?.discriminator ?? 0 }), 'fe80::1', 'eth1', false);
+    expect(states()[0]).toBe('Down');
+    expect(peer.manager.status().discards.source).toBe(1);
+  });
+
+  test('BFD-002 BFD-004 a known discriminator from another address, or at the port of the other kind, is discarded', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    const packet = peer.packet({ state: 'Down' });
+    peer.transport.arrive(packet, '10.0.0.3', undefined, false);
+    // The multihop port takes packets that have come far: they must not end a session with a neighbour.
+    peer.transport.arrive(packet, peerAddress, undefined, true);
+    expect(peer.state).toBe('Up');
+    expect(peer.manager.status().discards.source).toBe(2);
+  });
+
+  test('BFD-032 BFD-035 what is discarded is counted by reason', () => {
+    const peer = new ScriptedPeer();
+    peer.configure();
+    const good = peer.packet();
+    const broken = (at: number, value: number): Uint8Array => good.with(at, value);
+    for (const octets of [
+      good.slice(0, 20),
+      broken(0, 0x40),
+      broken(2, 0),
+      broken(1, 0x41),
+      new Uint8Array([...broken(1, 0x44).with(3, 26), 1, 2]),
+    ]) {
+      peer.transport.arrive(octets, peerAddress, undefined, false);
+    }
+    expect(peer.manager.status().discards).toMatchObject({ length: 1, version: 1, detectMultiplier: 1, multipoint: 1, authentication: 1 });
+    expect(peer.status().counters.received).toBe(0);
+  });
+
+  test('BFD-024 discriminators are random, unique and never 0', () => {
+    const values = [0, 0.5, 0.5, 0.25];
+    const taken = new Set([2 ** 31]);
+    expect(newDiscriminator(() => values.shift() ?? 0, taken)).toBe(2 ** 30);
+    const of = (seed: number): unknown => {
+      const peer = new ScriptedPeer({}, seededRandom(seed));
+      peer.configure();
+      return peer.status().discriminator;
+    };
+    expect(of(1)).not.toBe(of(2));
+  });
+});
+
+describe('what sessions there can be', () => {
+  test.each<readonly [string, Partial<SessionOptions>, keyof SessionOptions]>([
+    ['an address that is none', { peer: '10.0.0.300' }, 'peer'],
+    ['a link-local peer without an interface', { peer: 'fe80::1' }, 'interface'],
+    ['a link-local peer beyond a router', { peer: 'fe80::1', interface: 'eth0', multihop: { minimumTtl: 254 } }, 'multihop'],
+    ['a local address of the other IP version', { localAddress: 'fd00::1' }, 'localAddress'],
+    ['a multiplier of 0', { detectMultiplier: 0 }, 'detectMultiplier'],
+    ['a multiplier of 256', { detectMultiplier: 256 }, 'detectMultiplier'],
+    ['an interval of 0', { transmitInterval: 0 }, 'transmitInterval'],
+    ['an interval of more than a minute', { receiveInterval: 60_001 }, 'receiveInterval'],
+    ['a minimum TTL of 0', { multihop: { minimumTtl: 0 } }, 'multihop'],
+    ['a minimum TTL of 255', { multihop: { minimumTtl: 255 } }, 'multihop'],
+  ])('%s is refused by its field', (_, options, field) => {
+    const refusal = (): unknown => resolveSession({ name: 'x', peer: '10.0.0.1', ...options }, { floor: 10, hasRealTime: true });
+    expect(refusal).toThrow(SessionOptionsError);
+    expect(refusal).toThrow(expect.objectContaining({ field }) as Error);
+  });
+
+  test('two sessions with one peer are refused, because the peer has one; the first is left alone', () => {
+    const peer = new ScriptedPeer();
+    const refused = peer.manager.set([
+      { name: 'a', peer: peerAddress },
+      { name: 'b', peer: peerAddress },
+      { name: 'c', peer: peerAddress, multihop: { minimumTtl: 250 } },
+    ]);
+    expect([...refused.keys()]).toEqual(['b']);
+    expect(peer.manager.status().sessions.map(({ name }) => name)).toEqual(['a', 'c']);
+  });
+
+  test('a session whose new options cannot be goes on with its earlier ones', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    const refused = peer.manager.set([{ name: 'peer', peer: peerAddress, detectMultiplier: 0 }]);
+    expect([...refused.keys()]).toEqual(['peer']);
+    expect(peer.status()).toMatchObject({ state: 'Up', advertised: { detectMultiplier: 3 } });
+  });
+
+  test('BFD-030 300 ms times 3 is the default; shorter than the floor is made the floor, and short ones are warned about', () => {
+    const rules = { floor: 50, hasRealTime: false };
+    const of = (options: Partial<SessionOptions>, hasRealTime = false) =>
+      resolveSession({ name: 'x', peer: '10.0.0.1', ...options }, { ...rules, hasRealTime });
+    expect(of({})).toMatchObject({ profile: { transmitInterval: 300, receiveInterval: 300, detectMultiplier: 3 }, warnings: [] });
+    const fast = of({ transmitInterval: 10, receiveInterval: 60 });
+    expect(fast.profile).toMatchObject({ transmitInterval: 50, receiveInterval: 60 });
+    expect(fast.warnings).toEqual([
+      'receiveInterval 60 ms without real-time priority: a busy machine may make the session flap',
+      'transmitInterval 10 ms is below the 50 ms that this node allows: 50 ms is used',
+      'transmitInterval 10 ms without real-time priority: a busy machine may make the session flap',
+    ]);
+    expect(of({ transmitInterval: 60 }, true).warnings).toEqual([]);
+  });
+});

@@ -1,0 +1,60 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Alarm, Schedule } from '../../../src/bfd/schedule.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+
+describe('the schedule', () => {
+  test('alarms ring in order of their time, however they are set, moved and cleared', () => {
+    const step = fc.record({ alarm: fc.nat({ max: 9 }), due: fc.option(fc.nat({ max: 50 }), { nil: undefined }) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), fc.nat({ max: 20 }), (steps, pause) => {
+        const clock = new VirtualClock();
+        const schedule = new Schedule(clock);
+        const rung: { readonly at: number; readonly which: number }[] = [];
+        const alarms = Array.from({ length: 10 }, (_, which) => new Alarm((at) => rung.push({ at, which })));
+        const expected = new Map<number, number>();
+        for (const { alarm, due } of steps) {
+          const one = alarms[alarm];
+          if (one === undefined) continue;
+          if (due === undefined) {
+            schedule.clear(one);
+            expected.delete(alarm);
+          } else {
+            schedule.set(one, due);
+            expected.set(alarm, due);
+          }
+        }
+        expect(schedule.size).toBe(expected.size);
+        clock.advance(pause);
+        clock.advance(100);
+        expect(new Set(rung.map(({ which }) => which))).toEqual(new Set(expected.keys()));
+        expect(rung).toHaveLength(expected.size);
+        for (const { at, which } of rung) expect(at).toBe(expected.get(which));
+        expect(rung.map(({ at }) => at)).toEqual(rung.map(({ at }) => at).toSorted((a, b) => a - b));
+      }),
+    );
+  });
+
+  test('a thousand alarms are one timer of the clock', () => {
+    const clock = new VirtualClock();
+    const schedule = new Schedule(clock);
+    for (let due = 1000; due > 0; due--) schedule.set(new Alarm(() => undefined), due);
+    expect(clock.pending).toBe(1);
+  });
+
+  test('an alarm may be set again while it rings, and after stop none rings', () => {
+    const clock = new VirtualClock();
+    const schedule = new Schedule(clock);
+    const rung: number[] = [];
+    const alarm: Alarm = new Alarm((now) => {
+      rung.push(now);
+      schedule.set(alarm, now + 10);
+    });
+    schedule.set(alarm, 5);
+    clock.advance(30);
+    schedule.stop();
+    clock.advance(30);
+    expect(rung).toEqual([5, 15, 25]);
+    expect(clock.pending).toBe(0);
+  });
+});

@@ -1,0 +1,103 @@
+import { Manager, type ManagerOptions } from '../../../src/bfd/manager.ts';
+import type { SessionOptions } from '../../../src/bfd/session-options.ts';
+import type { SessionStatus, Transition } from '../../../src/bfd/session-status.ts';
+import { MemoryWire, type MemoryTransport } from '../../../src/bfd/transport/memory.ts';
+import { decodeControlPacket, emptyControlPacket, encodeControlPacket, type ControlPacket } from '../../../src/bfd/wire/control-packet.ts';
+import { address } from '../../../src/net/address.ts';
+import type { Random } from '../../../src/system/random.ts';
+import { seededRandom } from '../../../src/system/random.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+
+export const ourAddress = '10.0.0.1';
+export const peerAddress = '10.0.0.2';
+
+/** A packet of ours, and when it was sent. */
+export interface Sent extends ControlPacket {
+  readonly at: number;
+}
+
+/** One manager on a virtual clock, and a peer whose every packet the test writes. */
+export class ScriptedPeer {
+  readonly clock = new VirtualClock();
+  readonly wire = new MemoryWire(this.clock);
+  readonly transport: MemoryTransport = this.wire.host(address(ourAddress));
+  readonly transitions: Transition[] = [];
+  readonly manager: Manager;
+  /** What the peer says where a test does not say otherwise. */
+  says: Partial<ControlPacket> = {
+    state: 'Down',
+    detectMultiplier: 3,
+    myDiscriminator: 77,
+    desiredMinTxInterval: 300_000,
+    requiredMinRxInterval: 300_000,
+  };
+
+  constructor(options: ManagerOptions = {}, random: Random = seededRandom(1)) {
+    this.wire.delay = 0;
+    const events = { changed: (_: string, transition: Transition) => void this.transitions.push(transition) };
+    this.manager = new Manager({ clock: this.clock, random, transport: this.transport }, events, options);
+  }
+
+  /** The one session with the peer; milliseconds of virtual time afterwards. */
+  configure(options: Partial<SessionOptions> = {}, milliseconds = 0): void {
+    this.manager.set([{ name: 'peer', peer: peerAddress, ...options }]);
+    this.clock.advance(milliseconds);
+  }
+
+  /** What the peer would send now. */
+  packet(fields: Partial<ControlPacket> = {}): Uint8Array {
+    const octets = new Uint8Array(24);
+    const yourDiscriminator = this.status().discriminator;
+    encodeControlPacket({ ...emptyControlPacket(), yourDiscriminator, ...this.says, ...fields }, octets);
+    return octets;
+  }
+
+  send(fields: Partial<ControlPacket> = {}): void {
+    this.transport.arrive(this.packet(fields), peerAddress, undefined, false);
+    this.clock.advance(0);
+  }
+
+  /** Sends every `interval` milliseconds for so long. */
+  keepSending(milliseconds: number, interval = 100, fields: Partial<ControlPacket> = {}): void {
+    for (let passed = 0; passed < milliseconds; passed += interval) {
+      this.send(fields);
+      this.clock.advance(interval);
+    }
+  }
+
+  /** Brings the session up, and answers the poll with which it begins. */
+  bringUp(options: Partial<SessionOptions> = {}): void {
+    this.configure(options);
+    this.send({ state: 'Down', yourDiscriminator: 0 });
+    this.send({ state: 'Up' });
+    this.says = { ...this.says, state: 'Up' };
+    this.clock.advance(this.status().transmitInterval ?? 0);
+    this.send({ final: true });
+    this.take();
+  }
+
+  /** What was sent since the last time. */
+  take(): Sent[] {
+    return this.wire.log.splice(0).map(({ octets, at }) => {
+      const packet = emptyControlPacket();
+      const fault = decodeControlPacket(octets, packet);
+      if (fault !== undefined) throw new Error(`we sent a packet with a wrong ${fault}`);
+      return { ...packet, at };
+    });
+  }
+
+  status(): SessionStatus {
+    const [session] = this.manager.status().sessions;
+    if (session === undefined) throw new Error('there is no session');
+    return session;
+  }
+
+  get state(): string {
+    return this.status().state;
+  }
+}
+
+/** Times between packets. */
+export function gaps(packets: readonly Sent[]): number[] {
+  return packets.slice(1).map(({ at }, i) => at - (packets[i]?.at ?? 0));
+}

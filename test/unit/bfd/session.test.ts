@@ -1,0 +1,381 @@
+import { describe, expect, test } from 'vitest';
+import { gaps, peerAddress, ScriptedPeer } from './scripted-peer.ts';
+
+const steps = ({ transitions }: ScriptedPeer): string[] => transitions.map(({ from, to, diagnostic }) => `${from} ${to} ${diagnostic}`);
+
+describe('coming up', () => {
+  test('BFD-018 the active side speaks first, at once, and then every second less jitter', () => {
+    const peer = new ScriptedPeer();
+    peer.configure({}, 20_000);
+    const packets = peer.take();
+    expect(packets[0]).toMatchObject({ at: 0, state: 'Down', yourDiscriminator: 0 });
+    for (const gap of gaps(packets)) {
+      expect(gap).toBeGreaterThanOrEqual(750);
+      expect(gap).toBeLessThanOrEqual(1000);
+    }
+    expect(packets.length).toBeGreaterThan(19);
+  });
+
+  test('BFD-019 the passive side says nothing before the peer has, and then speaks', () => {
+    const peer = new ScriptedPeer();
+    peer.configure({ passive: true }, 20_000);
+    expect(peer.take()).toEqual([]);
+    peer.send({ yourDiscriminator: 0 });
+    expect(peer.take()).toMatchObject([{ state: 'Init', yourDiscriminator: 77 }]);
+  });
+
+  test('BFD-019 the passive side falls silent again when its peer does', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp({ passive: true });
+    peer.clock.advance(2_000);
+    expect(peer.state).toBe('Down');
+    peer.take();
+    peer.clock.advance(20_000);
+    expect(peer.take()).toEqual([]);
+  });
+
+  test('BFD-006 three packets bring both ends up', () => {
+    const peer = new ScriptedPeer();
+    peer.configure();
+    peer.send({ state: 'Down', yourDiscriminator: 0 });
+    peer.send({ state: 'Up' });
+    expect(steps(peer)).toEqual(['Down Init 0', 'Init Up 0']);
+  });
+
+  test('BFD-008 until it is up it offers no packet faster than one a second, and sends none', () => {
+    const peer = new ScriptedPeer();
+    peer.configure({ transmitInterval: 50, receiveInterval: 50 });
+    peer.send({ state: 'Down', yourDiscriminator: 0 });
+    peer.take();
+    for (let i = 0; i < 50; i++) {
+      peer.clock.advance(200);
+      peer.send({ state: 'Down' });
+    }
+    const packets = peer.take();
+    expect(packets.every(({ state, desiredMinTxInterval }) => state === 'Init' && desiredMinTxInterval === 1_000_000)).toBe(true);
+    expect(Math.min(...gaps(packets))).toBeGreaterThanOrEqual(750);
+  });
+
+  test('BFD-009 once it is up it offers its own interval, by a Poll Sequence, and sends at it', () => {
+    const peer = new ScriptedPeer();
+    peer.says = { ...peer.says, requiredMinRxInterval: 50_000 };
+    peer.configure({ transmitInterval: 50, receiveInterval: 50 });
+    peer.send({ state: 'Down', yourDiscriminator: 0 });
+    peer.take();
+    peer.send({ state: 'Up' });
+    peer.clock.advance(100);
+    const [news, ...polls] = peer.take();
+    expect(news).toMatchObject({ state: 'Up', poll: false, desiredMinTxInterval: 50_000, requiredMinRxInterval: 50_000 });
+    expect(polls.length).toBeGreaterThanOrEqual(2);
+    expect(polls.every(({ poll }) => poll)).toBe(true);
+    peer.send({ state: 'Up', final: true });
+    peer.clock.advance(100);
+    expect(peer.take().some(({ poll }) => poll)).toBe(false);
+  });
+
+  test('BFD-025 a peer that has restarted is another, and the session comes up with it again', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    peer.send({ state: 'Down', yourDiscriminator: 0, myDiscriminator: 78 });
+    expect(peer.state).toBe('Down');
+    peer.send({ state: 'Down', myDiscriminator: 78 });
+    peer.send({ state: 'Up', myDiscriminator: 78 });
+    expect(peer.status()).toMatchObject({ state: 'Up', remote: { discriminator: 78 } });
+    expect(steps(peer).slice(2)).toEqual(['Up Down 3', 'Down Init 3', 'Init Up 0']);
+    expect(peer.take().at(-1)).toMatchObject({ yourDiscriminator: 78 });
+  });
+});
+
+describe('sending', () => {
+  test('BFD-013 no two intervals are the same, and none is longer than agreed on or shorter than three quarters', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    peer.keepSending(30_000);
+    const between = gaps(peer.take());
+    expect(between.length).toBeGreaterThan(99);
+    expect(new Set(between).size).toBeGreaterThan(between.length / 2);
+    expect(Math.max(...between)).toBeLessThanOrEqual(300);
+    expect(Math.min(...between)).toBeGreaterThanOrEqual(225);
+  });
+
+  test('BFD-010 it follows what the peer takes, whenever the peer says something else', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp({ transmitInterval: 100 });
+    for (const [takes, expected] of [
+      [50_000, 100],
+      [1_000_000, 1000],
+      [200_000, 200],
+    ] as const) {
+      peer.send({ requiredMinRxInterval: takes });
+      expect(peer.status().transmitInterval).toBe(expected);
+      peer.keepSending(1_000, 100, { requiredMinRxInterval: takes });
+      peer.take();
+      peer.keepSending(6_000, 100, { requiredMinRxInterval: takes });
+      const between = gaps(peer.take());
+      expect(Math.max(...between)).toBeLessThanOrEqual(expected);
+      expect(Math.min(...between)).toBeGreaterThanOrEqual(expected * 0.75);
+    }
+  });
+
+  test('BFD-011 the next packet comes earlier when the interval becomes shorter', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp({ transmitInterval: 50 });
+    peer.keepSending(2_000, 100, { requiredMinRxInterval: 60_000_000 });
+    peer.take();
+    peer.keepSending(2_000, 100, { requiredMinRxInterval: 60_000_000 });
+    expect(peer.take()).toEqual([]);
+    peer.send({ requiredMinRxInterval: 50_000 });
+    peer.clock.advance(100);
+    expect(peer.take().length).toBeGreaterThanOrEqual(2);
+  });
+
+  test('BFD-012 a peer that floods us and changes its interval with every packet does not silence us', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    for (let i = 0; i < 3_000; i++) {
+      peer.send({ requiredMinRxInterval: 300_000 + (i % 2) });
+      peer.clock.advance(1);
+    }
+    const packets = peer.take();
+    expect(packets.length).toBeGreaterThanOrEqual(10);
+    expect(Math.max(...gaps(packets))).toBeLessThanOrEqual(301);
+  });
+
+  test('BFD-017 it stops where the peer takes none, still answers polls, and goes on when the peer takes them again', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    peer.send({ requiredMinRxInterval: 0 });
+    peer.take();
+    peer.keepSending(5_000, 100, { requiredMinRxInterval: 0 });
+    expect(peer.take()).toEqual([]);
+    peer.send({ requiredMinRxInterval: 0, poll: true });
+    expect(peer.take()).toMatchObject([{ final: true }]);
+    peer.keepSending(1_000);
+    expect(peer.take().length).toBeGreaterThan(2);
+  });
+
+  test('BFD-034 it takes no echo packets, and is silent towards a peer in demand mode while both are up, but for its answers', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    peer.keepSending(1_000);
+    expect(peer.take().every(({ requiredMinEchoRxInterval, demand }) => requiredMinEchoRxInterval === 0 && !demand)).toBe(true);
+    peer.send({ demand: true });
+    peer.take();
+    peer.keepSending(3_000, 100, { demand: true });
+    expect(peer.take()).toEqual([]);
+    peer.send({ demand: true, poll: true });
+    expect(peer.take()).toMatchObject([{ final: true, poll: false }]);
+    peer.send({ demand: true, state: 'Down' });
+    peer.clock.advance(1_000);
+    expect(peer.take().length).toBeGreaterThanOrEqual(2);
+  });
+
+  test('BFD-014 a poll is answered at once, once, and the next packet comes when it would have come', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    peer.clock.advance(400);
+    const before = peer.take().at(-1)?.at ?? 0;
+    peer.clock.advance(50);
+    peer.send({ poll: true });
+    const now = peer.clock.now();
+    expect(peer.take()).toMatchObject([{ at: now, final: true, poll: false }]);
+    peer.clock.advance(300);
+    const [next] = peer.take();
+    expect((next?.at ?? 0) - before).toBeLessThanOrEqual(300);
+  });
+
+  test('BFD-033 what cannot be sent is counted and said, and the state machine goes on', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    peer.transport.failure = 'no route to its network';
+    peer.keepSending(3_000);
+    const { state, problem, counters } = peer.status();
+    expect({ state, problem }).toEqual({ state: 'Up', problem: 'no route to its network' });
+    expect(counters.sendFailures).toBeGreaterThan(8);
+    peer.transport.failure = undefined;
+    peer.keepSending(1_000);
+    expect(peer.status().problem).toBeUndefined();
+    expect(peer.take().length).toBeGreaterThan(2);
+  });
+});
+
+describe('changes of the intervals', () => {
+  test('BFD-015 slower packets begin when the peer has answered, and the session stays up', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    peer.configure({ transmitInterval: 2_000 });
+    peer.keepSending(3_000);
+    const before = peer.take();
+    expect(before.every(({ poll, desiredMinTxInterval }) => poll && desiredMinTxInterval === 2_000_000)).toBe(true);
+    expect(Math.max(...gaps(before))).toBeLessThanOrEqual(300);
+    peer.send({ final: true });
+    peer.keepSending(20_000);
+    const after = peer.take();
+    expect(after.some(({ poll }) => poll)).toBe(false);
+    expect(Math.min(...gaps(after).slice(1))).toBeGreaterThanOrEqual(1_500);
+    expect(peer.state).toBe('Up');
+    expect(peer.transitions).toHaveLength(2);
+  });
+
+  test('BFD-015 the detection time shrinks when the peer has answered, and grows at once', () => {
+    const peer = new ScriptedPeer();
+    peer.says = { ...peer.says, desiredMinTxInterval: 50_000 };
+    peer.bringUp();
+    expect(peer.status().detectionTime).toBe(900);
+    peer.configure({ receiveInterval: 50 });
+    peer.send();
+    expect(peer.status()).toMatchObject({ detectionTime: 900, polling: true });
+    peer.send({ final: true });
+    expect(peer.status()).toMatchObject({ detectionTime: 150, polling: false });
+    peer.configure({ receiveInterval: 1_000 });
+    expect(peer.status().detectionTime).toBe(3_000);
+  });
+
+  test('BFD-015 the multiplier is said with the next packet, without a poll', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    peer.configure({ detectMultiplier: 10 });
+    peer.clock.advance(300);
+    expect(peer.take()[0]).toMatchObject({ detectMultiplier: 10, poll: false });
+  });
+});
+
+describe('detection', () => {
+  test('BFD-016 a silent peer is given up after its multiplier times the slower interval, with diagnostic 1', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    peer.send({ desiredMinTxInterval: 500_000, detectMultiplier: 4 });
+    peer.clock.advance(1_999);
+    expect(peer.state).toBe('Up');
+    peer.take();
+    peer.clock.advance(1);
+    expect(steps(peer).at(-1)).toBe('Up Down 1');
+    // The peer is told at once, and is nobody yet: what comes next may be another.
+    expect(peer.take()).toMatchObject([{ state: 'Down', diagnostic: 1, yourDiscriminator: 0, desiredMinTxInterval: 1_000_000 }]);
+  });
+
+  test('BFD-016 every packet begins the detection time anew', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    peer.keepSending(60_000, 890);
+    expect(peer.state).toBe('Up');
+    expect(peer.transitions).toHaveLength(2);
+  });
+
+  test('BFD-016 a detection time that became shorter counts from the latest packet', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    peer.send({ desiredMinTxInterval: 60_000_000 });
+    peer.clock.advance(100);
+    peer.send({ desiredMinTxInterval: 300_000 });
+    peer.clock.advance(900);
+    expect(peer.state).toBe('Down');
+  });
+
+  test('BFD-027 a receiver that stood still reads what has arrived before it gives the peer up', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    // The event loop finds the alarm first, and then, in its next phase, the packet that came in time.
+    let arrived = false;
+    const began = peer.clock.now();
+    const packet = peer.packet();
+    peer.clock.after(899.5, () => {
+      peer.clock.after(0.5, () => {
+        arrived = true;
+        expect(peer.clock.now()).toBe(began + 900);
+        peer.transport.arrive(packet, peerAddress, undefined, false);
+      });
+    });
+    peer.clock.advance(901);
+    expect(arrived).toBe(true);
+    expect(peer.state).toBe('Up');
+  });
+
+  test('BFD-006 BFD-021 a peer that signals Down takes the session down with diagnostic 3', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    peer.send({ state: 'Down', diagnostic: 1 });
+    expect(peer.transitions.at(-1)).toMatchObject({ from: 'Up', to: 'Down', diagnostic: 3, remoteState: 'Down', remoteDiagnostic: 1 });
+  });
+});
+
+describe('going down on purpose', () => {
+  test('BFD-020 AdminDown with diagnostic 7 is sent at once, and goes on until the peer has heard it', async () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    peer.take();
+    let stopped = false;
+    const answer = peer.packet({ state: 'Down' });
+    const stopping = peer.manager.stop().then(() => (stopped = true));
+    expect(peer.take()).toMatchObject([{ state: 'AdminDown', diagnostic: 7 }]);
+    peer.clock.advance(500);
+    await Promise.resolve();
+    expect(stopped).toBe(false);
+    peer.transport.arrive(answer, peerAddress, undefined, false);
+    await stopping;
+    expect(peer.transport.channels).toBe(0);
+  });
+
+  test('BFD-020 a peer that does not answer is told for its detection time', async () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp({ transmitInterval: 2_000, detectMultiplier: 2 });
+    peer.take();
+    const began = peer.clock.now();
+    const stopping = peer.manager.stop();
+    peer.clock.advance(4_000);
+    await stopping;
+    const packets = peer.take();
+    expect(packets.length).toBeGreaterThanOrEqual(2);
+    expect(packets.every(({ state }) => state === 'AdminDown')).toBe(true);
+    expect((packets.at(-1)?.at ?? 0) - began).toBeGreaterThan(1_500);
+  });
+
+  test('BFD-020 a session that is held down says so for as long as it is, and comes up when it may', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    peer.configure({ adminDown: true });
+    peer.keepSending(10_000, 500, { state: 'Down' });
+    expect(peer.state).toBe('AdminDown');
+    const packets = peer.take();
+    expect(packets.length).toBeGreaterThan(9);
+    expect(packets.every(({ state }) => state === 'AdminDown')).toBe(true);
+    peer.configure();
+    peer.send({ state: 'Down' });
+    peer.send({ state: 'Up' });
+    expect(peer.state).toBe('Up');
+  });
+
+  test('BFD-020 the AdminDown of a peer takes the session down, as no loss', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    peer.send({ state: 'AdminDown', diagnostic: 7 });
+    expect(peer.transitions.at(-1)).toMatchObject({ to: 'Down', diagnostic: 3, remoteState: 'AdminDown' });
+  });
+});
+
+describe('what can be seen', () => {
+  test('BFD-032 packets, ups and downs, diagnostics of both sides, and how long it was down', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    const before = peer.status().counters.sent;
+    peer.send({ state: 'Down', diagnostic: 1 });
+    peer.clock.advance(700);
+    peer.send({ state: 'Init' });
+    const status = peer.status();
+    expect(status).toMatchObject({
+      state: 'Up',
+      counters: { received: 5, ups: 2, downs: 1, sendFailures: 0 },
+      lastDown: { diagnostic: 3, duration: 700 },
+    });
+    expect(status.counters.sent - before).toBe(peer.take().length);
+    expect(peer.manager.history('peer').map(({ to }) => to)).toEqual(['Init', 'Up', 'Down', 'Up']);
+  });
+
+  test('BFD-023 our C bit is 0, because BFD ends with the agent, and the one of the peer is shown', () => {
+    const peer = new ScriptedPeer();
+    peer.bringUp();
+    peer.keepSending(1_000, 100, { controlPlaneIndependent: true });
+    expect(peer.take().every(({ controlPlaneIndependent }) => !controlPlaneIndependent)).toBe(true);
+    expect(peer.status().remote.controlPlaneIndependent).toBe(true);
+  });
+});
