@@ -1,5 +1,5 @@
 import type { Claim, Provider, Reconciliation, Released, RecordedAddresses } from '../../src/controller/provider.ts';
-import { createAllocator, type Allocation, type Allocator } from '../../src/decisions/allocation/allocator.ts';
+import { createAllocator, type Allocation, type Allocator, type PoolUsage } from '../../src/decisions/allocation/allocator.ts';
 import { decideAllocationClaim } from '../../src/decisions/allocation/claim.ts';
 import { inOrderOfCreation } from '../../src/decisions/allocation/order.ts';
 import { effectivePools } from '../../src/decisions/allocation/pools.ts';
@@ -38,14 +38,18 @@ export class BareMetalProvider implements Provider {
     const inOrder = new Map(ours.map((service) => [serviceKey(service.metadata), service] as const).toSorted(byKey));
     for (const [key, { metadata, ...service }] of inOrder) {
       const uid = uids.get(key) ?? metadata.uid;
-      this.adoptOne({ ...service, metadata: { ...metadata, uid } }, recorded.get(key) ?? [], snapshot);
+      this.adoptOne({ ...service, metadata: { ...metadata, uid } }, recorded.get(key) ?? [], snapshot, 'always');
     }
-    for (const [key, service] of inOrder) if (!recorded.has(key)) this.adoptOne(service, assignedAddresses(service), snapshot);
+    for (const [key, service] of inOrder) if (!recorded.has(key)) this.adoptOne(service, assignedAddresses(service), snapshot, 'always');
     for (const [key, addresses] of recorded) if (!inOrder.has(key)) this.#allocator.adopt(reservation(key, addresses), addresses);
   }
 
-  adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot): void {
-    if (addresses.length > 0) this.#allocator.adopt(allocationRequest(service, snapshot), addresses);
+  adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot, when: 'free' | 'always'): void {
+    const request = allocationRequest(service, snapshot);
+    const held = this.#allocator.assignmentOf(request.service)?.addresses ?? [];
+    const same = held.length === addresses.length && addresses.every((address) => held.some((own) => sameAddress(own, address)));
+    if (addresses.length === 0 || same) return;
+    if (when === 'always' || this.#allocator.isFree(request, addresses)) this.#allocator.adopt(request, addresses);
   }
 
   withhold(reason: Reason | undefined): void {
@@ -83,6 +87,10 @@ export class BareMetalProvider implements Provider {
 
   expire(now: number): readonly ServiceKey[] {
     return this.#call(this.#allocator.expire(now));
+  }
+
+  usage(): readonly PoolUsage[] {
+    return this.#allocator.usage();
   }
 
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey> {
