@@ -154,7 +154,8 @@ test('an object of ours with a field of a newer version is used without it, and 
   server.put(pools, 'main', { spec: { addresses: ['192.0.2.0/24'], sharding: { factor: 2 } } });
   await source.start();
   expect(source.snapshot.pools.get('main')?.addresses).toHaveLength(1);
-  const text = /^IPAddressPool\/main: spec\.sharding: is not known to this version of Herald, which goes on without it \(upgrade, or remove it/;
+  const text =
+    /^IPAddressPool\/main: spec\.sharding: is not known to this version of Herald, which goes on without it \(upgrade, or remove it/;
   expect(source.problems().map(problemText)).toEqual([expect.stringMatching(text)]);
   expect(source.problems()[0]?.severity).toBe('warning');
 });
