@@ -1,5 +1,5 @@
 import type { Claim, Provider, Reconciliation, Released, ReservedAddresses } from '../../src/controller/provider.ts';
-import { createAllocator, type Allocation, type Allocator } from '../../src/decisions/allocation/allocator.ts';
+import { createAllocator, type Allocation, type Allocator, type PoolUsage } from '../../src/decisions/allocation/allocator.ts';
 import { decideAllocationClaim } from '../../src/decisions/allocation/claim.ts';
 import { inOrderOfCreation } from '../../src/decisions/allocation/order.ts';
 import { effectivePools } from '../../src/decisions/allocation/pools.ts';
@@ -74,6 +74,10 @@ export class BareMetalProvider implements Provider {
 
   expire(now: number): readonly ServiceKey[] {
     return servicesToRetry(this.#waiting.values(), this.#allocator.expire(now), this.#allocator);
+  }
+
+  usage(): readonly PoolUsage[] {
+    return this.#allocator.usage();
   }
 
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey> {

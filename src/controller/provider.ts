@@ -1,3 +1,4 @@
+import type { PoolUsage } from '../decisions/allocation/allocator.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import type { Reason, ReasonCode } from '../model/reasons.ts';
 import type { Ingress, Service } from '../model/service.ts';
@@ -44,6 +45,8 @@ export interface Provider {
   release(key: ServiceKey, now: number): Promise<Released>;
   /** Called every now and then: ends what was only for a while. Returns the Services to look at again. */
   expire(now: number): readonly ServiceKey[];
+  /** How much of each pool is given, for those that give from pools. Costs the same however many Services there are. */
+  usage?(): readonly PoolUsage[];
   /** Services to look at again because something other than themselves changed, those that wait first, in their order. */
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey>;
 }
