@@ -93,6 +93,11 @@ export class TwoControllers {
     for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
   }
 
+  /** What falls due on the way is done when it does. */
+  async wait(milliseconds: number): Promise<void> {
+    for (let passed = 0; passed < milliseconds; passed += 5000) await this.breathe(5000);
+  }
+
   /** Until neither has anything to hear or to do. */
   async quiet(): Promise<void> {
     for (let calm = 0; calm < 5;) {
