@@ -1,5 +1,5 @@
 import type { Claim, Provider, Reconciliation, Released, ReservedAddresses } from '../../src/controller/provider.ts';
-import { createAllocator, type Allocation, type Allocator } from '../../src/decisions/allocation/allocator.ts';
+import { createAllocator, type Allocation, type Allocator, type PoolUsage } from '../../src/decisions/allocation/allocator.ts';
 import { decideAllocationClaim } from '../../src/decisions/allocation/claim.ts';
 import { inOrderOfCreation } from '../../src/decisions/allocation/order.ts';
 import { effectivePools } from '../../src/decisions/allocation/pools.ts';
@@ -30,13 +30,18 @@ export class BareMetalProvider implements Provider {
       const service = snapshot.services.get(key);
       if (service === undefined) continue;
       const claim = this.claim(service, snapshot);
-      if (claim.mine || claim.reason.code === 'OtherLoadBalancerClass') this.adoptOne(service, assignedAddresses(service), snapshot);
+      if (claim.mine || claim.reason.code === 'OtherLoadBalancerClass')
+        this.adoptOne(service, assignedAddresses(service), snapshot, 'always');
     }
     for (const [key, addresses] of reserved) this.#allocator.adopt(reservation(key, addresses), addresses);
   }
 
-  adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot): void {
-    if (addresses.length > 0) this.#allocator.adopt(allocationRequest(service, snapshot), addresses);
+  adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot, when: 'free' | 'always'): void {
+    const request = allocationRequest(service, snapshot);
+    const held = this.#allocator.assignmentOf(request.service)?.addresses ?? [];
+    const same = held.length === addresses.length && addresses.every((address) => held.some((own) => sameAddress(own, address)));
+    if (addresses.length === 0 || same) return;
+    if (when === 'always' || this.#allocator.isFree(request, addresses)) this.#allocator.adopt(request, addresses);
   }
 
   withhold(reason: Reason | undefined): void {
@@ -69,6 +74,10 @@ export class BareMetalProvider implements Provider {
 
   expire(now: number): readonly ServiceKey[] {
     return servicesToRetry(this.#waiting.values(), this.#allocator.expire(now), this.#allocator);
+  }
+
+  usage(): readonly PoolUsage[] {
+    return this.#allocator.usage();
   }
 
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey> {

@@ -1,6 +1,7 @@
 import { kinds } from '../../src/model/kinds.ts';
 import type { Column, Kind } from '../../src/model/schema/kind.ts';
 import type { ObjectSchema, Schema } from '../../src/model/schema/schema.ts';
+import { condition } from '../../src/model/schema/status.ts';
 import { refusal } from './plain-text.ts';
 
 const opening = `# Objects
@@ -15,7 +16,7 @@ This page is written by \`node scripts/write-crds.ts\` from \`src/model/kinds/\`
 
 /** docs/reference/objects.md. */
 export function referencePage(): string {
-  return [opening, ...kinds.map((kind) => chapter(kind))].join('\n');
+  return [opening, ...kinds.map(chapter), conditionsChapter()].join('\n');
 }
 
 function chapter({ kind, plural, shortNames, description, spec, status, columns, nameRule }: Kind): string {
@@ -32,10 +33,15 @@ function chapter({ kind, plural, shortNames, description, spec, status, columns,
     `Cluster-scoped. ${names}. \`kubectl get ${plural}\` shows ${shown(columns)}.`,
     '',
     ...(spec === undefined ? [] : [...table('spec', spec), '']),
-    ...(rules.length === 0 ? [] : ['Rules:', '', ...rules.map((rule) => `- ${rule}`), '']),
+    ...(rules.length === 0 ? [] : ['Refused, with what to do:', '', ...rules.map((rule) => `- ${rule}`), '']),
     ...table('status', status),
     '',
   ].join('\n');
+}
+
+function conditionsChapter(): string {
+  const lines = ['## Conditions', '', 'Every kind has the same (metav1.Condition).', '', ...table('a condition', condition), ''];
+  return lines.join('\n');
 }
 
 function shown(columns: readonly Column[]): string {
@@ -107,7 +113,12 @@ function limitsOf(schema: Schema): string {
       return `${schema.maxItems}${schema.unique === true ? ', none twice' : ''}`;
     case 'map':
       return `${schema.maxEntries}`;
-    default:
+    case 'parsed':
+    case 'boolean':
+    case 'choice':
+    case 'object':
+    case 'any':
+    case 'planned':
       return '';
   }
 }

@@ -1,31 +1,49 @@
 import { KubeClient } from '../kube/client.ts';
 import { atServer, type Connection } from '../kube/connection.ts';
 import { KubeError } from '../kube/error.ts';
-import { InCluster, inClusterServer } from '../kube/in-cluster.ts';
+import { EventRecorder } from '../kube/events/event-recorder.ts';
+import { FencedClient, type Requests } from '../kube/fenced-client.ts';
+import { InCluster, inClusterServer, podNamespace } from '../kube/in-cluster.ts';
 import { readKubeconfig } from '../kube/kubeconfig.ts';
 import { KubernetesSource } from '../sources/kubernetes/kubernetes-source.ts';
 import { KubernetesRecords } from '../sources/kubernetes/records.ts';
 import type { Log } from '../system/log.ts';
+import { elect } from './elect.ts';
 import { UsageError, type Environment } from './environment.ts';
-import type { ClusterOptions } from './options.ts';
-import type { Workplace } from './workplace.ts';
+import type { ClusterOptions, ElectionOptions } from './options.ts';
+import type { ControllerPost, Workplace } from './workplace.ts';
 
 /** A cluster, by its API server. `node`: whose agent reads; undefined: the controller. */
 export async function openCluster(
   environment: Environment,
-  options: ClusterOptions & { readonly node?: string },
+  options: ClusterOptions & ElectionOptions & { readonly node?: string },
   log: Log,
 ): Promise<Workplace> {
   const { clock, random } = environment;
-  const client = new KubeClient(await connect(environment, options), { clock });
+  const connection = await connect(environment, options);
+  const client = new KubeClient(connection, { clock });
   const source = new KubernetesSource({ client, clock, random, log }, options.node === undefined ? {} : { node: options.node });
   log.info({ server: client.server }, 'reading the API server');
-  const records = new KubernetesRecords({ client, snapshot: source.snapshot, clock, log });
+  const recordsBy = (client: Requests): KubernetesRecords => new KubernetesRecords({ client, snapshot: source.snapshot, clock, log });
+  const reporter = { controller: 'herald.dev/controller', instance: environment.hostname };
+  const writersBy = (client: Requests): Pick<ControllerPost, 'writer' | 'events'> => ({
+    writer: recordsBy(client),
+    events: new EventRecorder({ client, clock, random, log }, reporter),
+  });
   const release = async (): Promise<void> => undefined;
   return {
     source,
-    takeServices: async () => ({ writer: records, release }),
-    takeNode: async () => ({ writeNodeState: (state) => records.writeNodeState(state), release }),
+    async takeServices() {
+      if (options.leaderElect === 'false') return { ...writersBy(client), release };
+      const ownNamespace = connection instanceof InCluster ? await podNamespace() : undefined;
+      const election = await elect(environment, client, options.leaderElectNamespace ?? ownNamespace, log);
+      if (election === undefined) return undefined;
+      return { ...writersBy(new FencedClient(client, election)), release: () => election.resign(), lost: election.lost };
+    },
+    async takeNode() {
+      const records = recordsBy(client);
+      return { writeNodeState: (state) => records.writeNodeState(state), release };
+    },
     async close() {
       await source.close();
       client.close();
@@ -34,7 +52,7 @@ export async function openCluster(
 }
 
 /** --apiserver replaces the address only: without a kube-proxy that of a pod's environment leads nowhere until we have run. */
-async function connect({ clock, variables }: Environment, { kubeconfig, apiserver }: ClusterOptions): Promise<Connection> {
+export async function connect({ clock, variables }: Environment, { kubeconfig, apiserver }: ClusterOptions): Promise<Connection> {
   if (kubeconfig !== undefined) {
     const connection = await readKubeconfig(kubeconfig).catch((error: unknown) => {
       if (error instanceof KubeError) throw new UsageError(`${error.message} (${error.fix})`, 1);

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { Environment } from './environment.ts';
 import type { WorkplaceOptions } from './open-workplace.ts';
-import { addClusterOptions, logLevelOption, sourceOption, type LogOptions } from './options.ts';
+import { addClusterOptions, addElectionOptions, logLevelOption, sourceOption, type LogOptions } from './options.ts';
 import { runUntilStopped } from './run-until-stopped.ts';
 import { startController } from './start-controller.ts';
 
@@ -14,12 +14,12 @@ export function controllerCommand(environment: Environment): Command {
     .addOption(logLevelOption())
     .addHelpText(
       'after',
-      '\nExample:\n  herald controller                                in a pod of the cluster\n  herald controller --source /etc/herald\n\nOne controller works on a cluster or a directory at a time. SIGTERM stops it; addresses stay.',
+      '\nExample:\n  herald controller                                in a pod of the cluster\n  herald controller --source /etc/herald\n\nOne controller works on a cluster or a directory at a time: in a cluster any number may run, and one of\nthem leads. SIGTERM stops it; addresses stay.',
     )
     .action((options: Options) =>
       runUntilStopped(environment, options, async function* (workplace, log) {
         yield await startController(environment, workplace, log);
       }),
     );
-  return addClusterOptions(command);
+  return addElectionOptions(addClusterOptions(command));
 }

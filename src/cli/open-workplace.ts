@@ -3,10 +3,10 @@ import type { Log } from '../system/log.ts';
 import { openCluster } from './cluster-workplace.ts';
 import { openDirectory } from './directory-workplace.ts';
 import type { Environment } from './environment.ts';
-import type { ClusterOptions } from './options.ts';
+import type { ClusterOptions, ElectionOptions } from './options.ts';
 import type { Workplace } from './workplace.ts';
 
-export interface WorkplaceOptions extends ClusterOptions {
+export interface WorkplaceOptions extends ClusterOptions, ElectionOptions {
   /** A directory of manifests; undefined: a cluster. */
   readonly source?: string;
   /** Of an agent. */

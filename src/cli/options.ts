@@ -29,6 +29,30 @@ export function addClusterOptions(command: Command): Command {
     );
 }
 
+export interface ElectionOptions {
+  /** Absent: of an agent, which has no rivals. */
+  readonly leaderElect?: 'true' | 'false';
+  readonly leaderElectNamespace?: string;
+}
+
+/** Of a controller in a cluster. */
+export function addElectionOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--leader-elect <bool>',
+        'of several controllers of a cluster one works, which a Lease tells; false: there is never another one',
+      )
+        .choices(['true', 'false'])
+        .default('true'),
+    )
+    .addOption(
+      new Option('--leader-elect-namespace <name>', 'namespace of the Lease (default: that of the pod, else herald-system)').conflicts(
+        'source',
+      ),
+    );
+}
+
 export const logLevelOption = (): Option =>
   new Option('--log-level <level>', 'least level that is logged').choices(['debug', 'info', 'warn', 'error']).default('info');
 

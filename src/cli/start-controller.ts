@@ -4,13 +4,17 @@ import type { Environment } from './environment.ts';
 import type { Running } from './run-until-stopped.ts';
 import type { Workplace } from './workplace.ts';
 
-export async function startController(environment: Environment, workplace: Workplace, log: Log): Promise<Running> {
+export async function startController(environment: Environment, workplace: Workplace, log: Log): Promise<Running | undefined> {
   const { clock, random } = environment;
   const { source } = workplace;
-  const { writer, release } = await workplace.takeServices();
-  const controller = new Controller({ source, providers: await environment.providers(), writer, clock, random, log });
+  const post = await workplace.takeServices();
+  if (post === undefined) return undefined;
+  const { writer, events, release, lost } = post;
+  const providers = await environment.providers();
+  const controller = new Controller({ source, providers, writer, ...(events === undefined ? {} : { events }), clock, random, log });
   const stop = async (): Promise<void> => {
     await controller.stop();
+    await events?.stop();
     await release();
   };
   try {
@@ -19,5 +23,5 @@ export async function startController(environment: Environment, workplace: Workp
     await stop();
     throw error;
   }
-  return { stop };
+  return { stop, ...(lost === undefined ? {} : { lost }) };
 }

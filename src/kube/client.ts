@@ -11,7 +11,11 @@ export interface Write {
   readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly query?: Query;
-  readonly contentType?: 'application/json' | 'application/merge-patch+json' | 'application/apply-patch+yaml';
+  readonly contentType?:
+    | 'application/json'
+    | 'application/merge-patch+json'
+    | 'application/strategic-merge-patch+json'
+    | 'application/apply-patch+yaml';
   readonly body?: unknown;
 }
 

@@ -57,6 +57,12 @@ export class InCluster implements Connection {
   }
 }
 
+/** The namespace of this pod; undefined: this is none, or it has no service account. */
+export async function podNamespace(folder = serviceAccountFolder): Promise<string | undefined> {
+  const text = await readFile(join(folder, 'namespace'), 'utf8').catch(() => '');
+  return text.trim() === '' ? undefined : text.trim();
+}
+
 /** The address that the kubelet writes into the environment of a pod; undefined: this is no pod. */
 export function inClusterServer(environment: Readonly<Record<string, string | undefined>>): URL | undefined {
   const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = environment;

@@ -17,8 +17,25 @@ export interface Metadata {
   /** RFC 3339, or "" where unknown (standalone). */
   readonly creationTimestamp: string;
   readonly deleting: boolean;
+  /** Counts the changes of the spec. Absent where the API server does not count, and standalone. */
+  readonly generation?: number;
   /** Only of Services, and only where there are any: who has to do something before the object goes. */
   readonly finalizers?: readonly string[];
+  /** Where the object was made of another program's: nothing is written to it, and messages name that one. */
+  readonly origin?: Origin;
+}
+
+/** An object of another program, as its own group has it. */
+export interface Origin {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** "IPAddressPool.metallb.io/metallb-system/main". */
+export function originText({ apiVersion, kind, namespace, name }: Origin): string {
+  return `${kind}.${apiVersion.split('/')[0]}/${namespace}/${name}`;
 }
 
 export interface NamespacedName {

@@ -114,7 +114,7 @@ function refusedVersion(apiVersion: string, kind: string, reader: KindReader | u
       return {
         field: 'apiVersion',
         message: `${kind} of MetalLB is not read as it is`,
-        fix: `set apiVersion: ${heraldApiVersion}; fields are the same`,
+        fix: 'set compat: metallb in HeraldConfig, or translate it: herald import metallb',
       };
     }
     return { field: 'kind', message: `${kind.slice(0, 63)} of MetalLB is not supported yet`, fix: 'remove the object' };

@@ -72,6 +72,17 @@ export class Moto implements AsyncDisposable {
     await this.#post('/moto-api/reset-auth', on ? '0' : 'inf');
   }
 
+  /** One call in AWS' query protocol, for services that Herald has no client of. Resolves with the XML of the answer. */
+  async query(service: string, parameters: Readonly<Record<string, string>>): Promise<string> {
+    const answer = await fetch(this.endpoint, {
+      method: 'POST',
+      headers: { authorization: `AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/${service}/aws4_request` },
+      body: new URLSearchParams(parameters),
+    });
+    if (!answer.ok) throw new Error(`moto: ${parameters['Action']}: ${answer.status} ${await answer.text()}`);
+    return answer.text();
+  }
+
   async stop(): Promise<void> {
     await this.#process.stop();
     rmSync(this.#directory, { recursive: true });

@@ -26,7 +26,7 @@ export function toLoadBalancer(one: Sdk.LoadBalancer): LoadBalancer {
     Scheme: must(one.Scheme, 'Scheme'),
     VpcId: must(one.VpcId, 'VpcId'),
     State: present({ Code: must(one.State?.Code, 'State'), Reason: one.State?.Reason }),
-    IpAddressType: must(one.IpAddressType, 'IpAddressType'),
+    IpAddressType: one.IpAddressType ?? 'ipv4',
     AvailabilityZones: list(one.AvailabilityZones).map(toAvailabilityZone),
     SecurityGroups: one.SecurityGroups,
     EnforceSecurityGroupInboundRulesOnPrivateLinkTraffic: one.EnforceSecurityGroupInboundRulesOnPrivateLinkTraffic,

@@ -13,6 +13,8 @@ export const limits = {
   answerMilliseconds: 30_000,
   /** Connections to one service that are open at the same time. */
   connections: 16,
+  /** A connection that nobody uses is closed after this, before AWS closes it just when a request is sent. */
+  idleMilliseconds: 10_000,
   /** Pages of one answer. */
   pages: 200,
   /** Items in one page (AWS: 400 of ELB, 1,000 of EC2). */

@@ -2,6 +2,7 @@ import { ACMClient } from '@aws-sdk/client-acm';
 import { EC2Client } from '@aws-sdk/client-ec2';
 import { ElasticLoadBalancingClient } from '@aws-sdk/client-elastic-load-balancing';
 import { ElasticLoadBalancingV2Client } from '@aws-sdk/client-elastic-load-balancing-v2';
+import type { Log } from '../../../src/system/log.ts';
 import type { Cloud } from '../cloud.ts';
 import type { Input, Operation, Output } from '../cloud/operations.ts';
 import { acm } from './acm.ts';
@@ -50,8 +51,10 @@ export class SdkCloud implements Cloud {
         connectionTimeout: limits.connectMilliseconds,
         requestTimeout: limits.answerMilliseconds,
         throwOnRequestTimeout: true,
-        httpAgent: { maxSockets: limits.connections },
-        httpsAgent: { maxSockets: limits.connections },
+        httpAgent: { maxSockets: limits.connections, timeout: limits.idleMilliseconds },
+        httpsAgent: { maxSockets: limits.connections, timeout: limits.idleMilliseconds },
+        // It would write to the console.
+        logger: sdkLogger(components.log),
       },
     };
     this.#clients = {
@@ -79,6 +82,11 @@ export class SdkCloud implements Cloud {
 /** Each command has the client of its service, by the tables of operations. */
 async function answerOf<Answer extends object>(client: Client, command: Command<Answer>): Promise<Answer> {
   return (await client.send(command as never)) as Answer;
+}
+
+function sdkLogger(log: Log): { warn(...text: unknown[]): void } & Record<'trace' | 'debug' | 'info' | 'error', () => void> {
+  const ignore = (): void => undefined;
+  return { trace: ignore, debug: ignore, info: ignore, error: ignore, warn: (...text) => log.warn({ text: text.join(' ') }, 'AWS SDK') };
 }
 
 function assertKnown(operation: Operation): never {

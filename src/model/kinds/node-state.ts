@@ -28,7 +28,7 @@ const reasonFields = {
   }),
   message: text({ maxLength: longText, description: 'The full sentence, for readers of another version.' }),
 };
-const writtenReason = object(reasonFields, { open: true });
+const writtenReason = object(reasonFields, { open: true, description: 'Why.' });
 
 const session = object(
   {

@@ -1,14 +1,8 @@
-import { annotations } from '../annotations.ts';
 import { limits } from '../limits.ts';
 import type { Metadata } from '../metadata.ts';
+import { meaningOf } from '../metallb/annotations.ts';
 import type { Fields } from './fields.ts';
 import { identityText, type ParseOptions } from './result.ts';
-
-const fromMetalLB: Readonly<Record<string, string>> = {
-  'address-pool': annotations.addressPool,
-  loadBalancerIPs: annotations.loadBalancerIPs,
-  'allow-shared-ip': annotations.allowSharedIP,
-};
 
 const label = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 /** kubectl keeps the whole previous manifest in it. */
@@ -25,7 +19,7 @@ export type Scope = 'namespaced' | 'cluster';
 /** Undefined when the object has no usable name. `fields` is the object, not its metadata. */
 export function readMetadata(fields: Fields, kind: string, scope: Scope, options: ParseOptions): Metadata | undefined {
   const metadata = fields.object('metadata');
-  for (const name of ['generation', 'managedFields', 'ownerReferences', 'selfLink', 'generateName']) metadata.raw(name);
+  for (const name of ['managedFields', 'ownerReferences', 'selfLink', 'generateName']) metadata.raw(name);
   metadata.require('name', `name this ${kind}`);
   const name = metadata.text('name', 253) ?? '';
   if (name !== '' && !isSubdomainName(name)) {
@@ -41,6 +35,7 @@ export function readMetadata(fields: Fields, kind: string, scope: Scope, options
   if (size > limits.annotations) metadata.problem('annotations', `are longer than ${limits.annotations} characters together`, '');
   const creationTimestamp = metadata.text('creationTimestamp') ?? '';
   const deleting = metadata.has('deletionTimestamp');
+  const generation = metadata.raw('generation');
   metadata.raw('deletionGracePeriodSeconds');
   const finalizers = kind === 'Service' ? metadata.texts('finalizers', limits.names) : [];
   metadata.raw('finalizers');
@@ -55,20 +50,22 @@ export function readMetadata(fields: Fields, kind: string, scope: Scope, options
     annotations: written,
     creationTimestamp,
     deleting,
+    ...(options.origin === undefined ? {} : { origin: options.origin }),
     ...(finalizers.length === 0 ? {} : { finalizers }),
+    ...(typeof generation !== 'number' || standalone ? {} : { generation }),
   };
 }
 
 /** Annotations that a manifest brings along from MetalLB: silently ignored, they would cost hours. */
 function warnOfMetalLB(metadata: Fields, values: Readonly<Record<string, string>>): void {
   for (const name of Object.keys(values)) {
-    const meaning = /^metallb\.(?:io|universe\.tf)\/(.*)$/.exec(name)?.[1];
+    const meaning = meaningOf(name);
     if (meaning === undefined) continue;
-    const ours = Object.hasOwn(fromMetalLB, meaning) ? fromMetalLB[meaning] : undefined;
+    const ours = meaning.row?.ours;
     metadata.warning(
       ['annotations', name],
       'is an annotation of MetalLB and is not read',
-      ours === undefined ? 'remove it' : `write ${ours}`,
+      ours === undefined ? 'remove it' : `write ${ours}, or set compat: metallb in HeraldConfig`,
     );
   }
 }

@@ -1,4 +1,5 @@
 import type { EndpointSlice } from '../endpoint-slice.ts';
+import type { Origin } from '../metadata.ts';
 import type { HeraldObject } from '../snapshot.ts';
 import type { FieldProblem } from './problem.ts';
 
@@ -26,6 +27,8 @@ export interface ParseResult {
 export interface ParseOptions {
   /** Set where objects come from files: replaces metadata.resourceVersion, and the uid is derived from the identity. */
   readonly resourceVersion?: string;
+  /** Where the object is the translation of another program's. */
+  readonly origin?: Origin;
 }
 
 /** What the reader of one kind finds: the object, unless its problems leave nothing to use. */

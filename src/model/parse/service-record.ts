@@ -1,4 +1,5 @@
 import type { Ingress } from '../service.ts';
+import type { Condition } from '../condition.ts';
 import { conditionTypes } from '../condition-types.ts';
 import { Fields, isRecord } from './fields.ts';
 import { readIngress } from './ingress.ts';
@@ -9,6 +10,8 @@ export interface ServiceRecord {
   readonly ingress?: readonly Ingress[];
   /** Since when it lacks what it asks for, RFC 3339 in UTC. */
   readonly waitingSince?: string;
+  /** Those that Herald wrote. */
+  readonly conditions: readonly Condition[];
   readonly problems: readonly FieldProblem[];
 }
 
@@ -17,19 +20,30 @@ export function readServiceRecord(raw: Readonly<Record<string, unknown>>): Servi
   const findings: Findings = { problems: [], warnings: [], unusable: false };
   const status = new Fields(raw, findings, { strict: false }).object('status');
   const ingress = readIngress(status.object('loadBalancer'));
-  const since = readWaitingSince(status.raw('conditions'));
+  const written = status.raw('conditions');
+  const conditions = Array.isArray(written) ? written.filter(isRecord) : [];
+  const since = waitingSince(conditions);
   return {
     problems: findings.problems,
+    conditions: conditions.flatMap((condition) => readCondition(condition) ?? []),
     ...(findings.unusable ? {} : { ingress }),
     ...(since === undefined ? {} : { waitingSince: since }),
   };
 }
 
+type RawCondition = Readonly<Record<string, unknown>>;
+
 /** Only the order of those that wait depends on it: what cannot be read is as good as absent. */
-function readWaitingSince(conditions: unknown): string | undefined {
-  const unmet = (Array.isArray(conditions) ? conditions.filter(isRecord) : []).find(
-    ({ type, status }) => type === conditionTypes.addressAssigned && status === 'False',
-  );
+function waitingSince(conditions: readonly RawCondition[]): string | undefined {
+  const unmet = conditions.find(({ type, status }) => type === conditionTypes.addressAssigned && status === 'False');
   const since = unmet?.['lastTransitionTime'];
   return typeof since === 'string' && /^\d{4}-\d\d-\d\dT[\d:]{8}Z$/.test(since) ? since : undefined;
+}
+
+/** What cannot be read is written anew. */
+function readCondition({ type, status, reason, message, observedGeneration }: RawCondition): Condition | undefined {
+  const ours = Object.values<unknown>(conditionTypes).includes(type) && (status === 'True' || status === 'False' || status === 'Unknown');
+  if (!ours || typeof type !== 'string' || typeof reason !== 'string') return undefined;
+  const observed = typeof observedGeneration === 'number' ? { observedGeneration } : {};
+  return { type, status, reason, message: typeof message === 'string' ? message : '', ...observed };
 }

@@ -30,7 +30,6 @@ const unusable = [
   ['fe80::/10', 'link-local addresses'],
   ['ff00::/8', 'multicast addresses'],
 ] as const;
-export const unusableBlocks: readonly string[] = unusable.map(([block]) => block);
 const unusableRanges = unusable.map(([block, what]) => ({ range: rangeOfPrefix(prefix(block)), text: `${what} (${block})` }));
 
 /** What in a range can be given to nobody: "loopback addresses (127.0.0.0/8)". Undefined: all of it can. */

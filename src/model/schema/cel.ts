@@ -18,6 +18,3 @@ export const isTrue = (name: string): string => `(has(${field(name)}) && ${field
 export const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
 export const matches = (value: string, pattern: string): string => `${value}.matches(${quoted(pattern)})`;
-
-/** Gives a value a name in a body, as CEL has no other way that every supported version knows. */
-export const withValue = (name: string, value: string, body: string): string => `[${value}].all(${name}, ${body})`;

@@ -15,6 +15,7 @@ export const address: Grammar<ReturnType<typeof parseAddress> extends Parsed<inf
   called: 'address',
   plural: 'addresses',
   parse: parseAddress,
+  example: '192.0.2.1',
   maxLength: addressLength,
   rules: [
     {
@@ -30,6 +31,7 @@ export const cidr: Grammar<ReturnType<typeof parsePrefix> extends Parsed<infer T
   called: 'CIDR',
   plural: 'CIDRs',
   parse: parsePrefix,
+  example: '192.0.2.0/24',
   maxLength: addressLength + '/128'.length,
   rules: [
     { cel: 'isCIDR(self)', message: 'is not a CIDR', fix: 'write address/length, for example 192.0.2.0/24', broken: '192.0.2.0' },
@@ -75,6 +77,7 @@ export const communityValue: Grammar<string> = {
   called: '`65000:100` or `large:1:2:3`',
   plural: 'communities',
   parse: parseCommunityValue,
+  example: '65000:100',
   maxLength: 'large:4294967295:4294967295:4294967295'.length,
   rules: communityRules(false),
 };
@@ -84,6 +87,7 @@ export const community: Grammar<string> = {
   called: 'community',
   plural: 'communities',
   parse: parseCommunity,
+  example: '65000:100',
   maxLength: 63,
   rules: [
     ...communityRules(true),
@@ -101,6 +105,7 @@ export const communityName: Grammar<string> = {
   plural: 'names',
   parse: (text) =>
     /^[A-Za-z][\w.-]{0,62}$/.test(text) ? parsed(text) : refused('not a name: begin with a letter; use letters, digits, "-", "_" and "."'),
+  example: 'gold',
   maxLength: 63,
   rules: [
     {
@@ -117,6 +122,7 @@ export const labelName: Grammar<string> = {
   called: 'name',
   plural: 'names',
   parse: (text) => (isLabelName(text) ? parsed(text) : refused('not a name: use lower case letters, digits and "-"')),
+  example: 'shop',
   maxLength: 63,
   rules: [
     {
@@ -136,6 +142,7 @@ export const interfaceName: Grammar<string> = {
     /^[^\s:/]{1,15}$/.test(text) && text !== '.' && text !== '..'
       ? parsed(text)
       : refused('no name of a network interface: up to 15 characters without space, colon and slash'),
+  example: 'eth1',
   maxLength: 15,
   rules: [
     {
@@ -152,6 +159,7 @@ export const interfacePattern: Grammar<string> = {
   called: 'name of an interface',
   plural: 'names of interfaces',
   parse: parseInterfacePattern,
+  example: 'cali*',
   maxLength: 15,
   rules: [
     {
@@ -168,6 +176,7 @@ export const loadBalancerClass: Grammar<string> = {
   plural: 'names with prefixes',
   parse: (text) =>
     /^[\w.-]+\/[\w.-]+$/.test(text) ? parsed(text) : refused('not a class: write a name with a prefix, for example herald.dev/herald'),
+  example: 'herald.dev/herald',
   maxLength: 316,
   rules: [
     {
@@ -188,6 +197,7 @@ export function seconds(allowed: string, least: number): Grammar<number> {
     called: allowed,
     plural: 'durations',
     parse: parseWholeSeconds,
+    example: '90s',
     maxLength: 32,
     unit: { suffix: 's', called: 'a duration with its unit', allowed, least },
     rules: [

@@ -108,6 +108,7 @@ export interface Grammar<T> {
   /** Several of them: "CIDRs". */
   readonly plural: string;
   readonly parse: (text: string) => Parsed<T>;
+  readonly example: string;
   readonly maxLength: number;
   /** The same in CEL, as far as that can say it: the rest is refused by `parse` alone. Each must be able to stand any text. */
   readonly rules: readonly ValueRule[];

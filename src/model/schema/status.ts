@@ -2,25 +2,33 @@ import { limits } from '../limits.ts';
 import { choice, integer, list, object, text } from './fields.ts';
 import type { Column } from './kind.ts';
 
-const condition = object({
-  type: text({ required: 'name the condition', maxLength: 316, description: 'Accepted or Ready.' }),
-  status: choice(['True', 'False', 'Unknown'], { required: 'write True, False or Unknown', description: 'Whether it is so.' }),
-  observedGeneration: integer({
-    min: 0,
-    max: Number.MAX_SAFE_INTEGER,
-    description: 'The `metadata.generation` that the condition is about: of an older one, Herald has not seen the latest edit.',
-  }),
-  lastTransitionTime: text({ required: 'write the time', maxLength: 64, format: 'date-time', description: 'When `status` changed last.' }),
-  reason: text({ required: 'write the code', maxLength: 1024, description: 'A code of the [catalogue](reasons.md).' }),
-  message: text({ maxLength: 32_768, description: 'The same in words.' }),
-});
+export const condition = object(
+  {
+    type: text({ required: 'name the condition', maxLength: 316, description: 'Accepted or Ready.' }),
+    status: choice(['True', 'False', 'Unknown'], { required: 'write True, False or Unknown', description: 'Whether it is so.' }),
+    observedGeneration: integer({
+      min: 0,
+      max: Number.MAX_SAFE_INTEGER,
+      description: 'The `metadata.generation` that the condition is about: of an older one, Herald has not seen the latest edit.',
+    }),
+    lastTransitionTime: text({
+      required: 'write the time',
+      maxLength: 64,
+      format: 'date-time',
+      description: 'When `status` changed last.',
+    }),
+    reason: text({ required: 'write the code', maxLength: 1024, description: 'A code of the [catalogue](reasons.md).' }),
+    message: text({ maxLength: 32_768, description: 'The same in words.' }),
+  },
+  { called: 'condition' },
+);
 
 /** metav1.Condition of what every kind has. */
 export const conditions = list(condition, {
   key: 'type',
   maxItems: limits.conditions,
   description:
-    '`Accepted`: the object is valid, does not contradict another, and is in force; else `reason` says why it is left out. `Ready`: it does what it is there for.',
+    '`Accepted`: the object is valid, does not contradict another, and is in force; else its reason says why it is left out. `Ready`: it does what it is there for. [Fields](#conditions).',
 });
 
 export const ready: Column = {

@@ -1,9 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { HeraldObject, Change, Snapshot } from '../../model/snapshot.ts';
-import { objectKey, Store } from '../../model/store.ts';
+import { MergedObjects, sourceKey } from '../../model/metallb/merge.ts';
+import { modeOf, sameMode, type ReadingMode } from '../../model/metallb/read.ts';
+import { Store } from '../../model/store.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
+import { shadowProblems } from '../shadow-problems.ts';
 import { SourceError, type Source, type SourceProblem } from '../source.ts';
 import { Batch } from './batch.ts';
 import { limits } from './limits.ts';
@@ -29,6 +32,7 @@ export class DirectorySource implements Source {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #store = new Store();
+  readonly #objects = new MergedObjects(this.#store);
   readonly #manifests = new ManifestSet();
   readonly #records = new RecordSet(this.#store);
   readonly #applied = new Map<string, readonly HeraldObject[]>();
@@ -39,6 +43,8 @@ export class DirectorySource implements Source {
   readonly #batch: Batch;
   #watch: FolderWatch | undefined;
   #cancelRescan: Cancel | undefined;
+  /** How the manifests in force were read. */
+  #mode = modeOf(undefined);
   #problems: readonly SourceProblem[] = [];
   #closed = false;
 
@@ -121,11 +127,30 @@ export class DirectorySource implements Source {
   }
 
   async #take(paths: ReadonlySet<string>): Promise<void> {
+    const affected = new Set<string>();
+    const changes: Change[] = [];
+    await this.#readFiles(paths, affected, changes);
+    // How objects are read is itself in a manifest. Nobody sees any of them before all are read in one way.
+    for (let mode = this.#nextMode(); !this.#closed && !sameMode(mode, this.#mode); mode = this.#nextMode()) {
+      this.#mode = mode;
+      for (const id of this.#applied.keys()) affected.add(id);
+      await this.#readFiles(this.#versions.keys(), affected, changes);
+    }
+    if (this.#closed) return;
+    // Only after all files were read: an object that moved from one file to another was never away.
+    for (const id of affected) changes.push(...this.#apply(id));
+    this.#tell(changes);
+  }
+
+  #nextMode(): ReadingMode {
+    const config = this.#manifests.settle('HeraldConfig/default').find((object) => object.kind === 'HeraldConfig');
+    return modeOf(config);
+  }
+
+  async #readFiles(paths: Iterable<string>, affected: Set<string>, changes: Change[]): Promise<void> {
     const files = [...paths].filter((path) => roleOf(path) !== undefined).sort();
     const contents = await inGroups(files, limits.reads, (path) => readBounded(join(this.#root, path)));
     if (this.#closed) return;
-    const affected = new Set<string>();
-    const changes: Change[] = [];
     for (const [index, path] of files.entries()) {
       const content = contents[index];
       if (content === undefined) continue;
@@ -135,9 +160,6 @@ export class DirectorySource implements Source {
       if (role?.kind === 'record') changes.push(...this.#records.update(path, role, content));
       else if (role !== undefined) for (const id of this.#readFile(path, role.kind, content)) affected.add(id);
     }
-    // Only after all files were read: an object that moved from one file to another was never away.
-    for (const id of affected) changes.push(...this.#apply(id));
-    this.#tell(changes);
   }
 
   #readFile(path: string, role: 'manifest' | 'nodeState', content: FileContent): Iterable<string> {
@@ -149,7 +171,7 @@ export class DirectorySource implements Source {
       this.#ignored.delete(path);
       return this.#manifests.update(path, undefined);
     }
-    const manifests = readManifests(path, role, content.text, content.version);
+    const manifests = readManifests(path, role, content, this.#mode);
     if (manifests.ignored > 0) this.#ignored.set(path, manifests.ignored);
     else this.#ignored.delete(path);
     return this.#manifests.update(path, manifests);
@@ -157,20 +179,23 @@ export class DirectorySource implements Source {
 
   #apply(id: string): Change[] {
     const before = this.#applied.get(id) ?? [];
-    const after = this.#manifests.settle(id);
+    const settled = this.#manifests.settle(id);
+    // Of a file that is broken the last good version stays; not beyond what HeraldConfig says of whose objects are read.
+    const foreign = this.#mode.compat === 'none' && settled.some(({ metadata }) => metadata.origin !== undefined);
+    const after = foreign ? [] : settled;
     if (before === after) return [];
     if (after.length === 0) this.#applied.delete(id);
     else this.#applied.set(id, after);
-    const kept = new Set(after.map(objectKey));
-    const removed = before.filter((object) => !kept.has(objectKey(object)));
+    const kept = new Set(after.map(sourceKey));
+    const removed = before.filter((object) => !kept.has(sourceKey(object)));
     return [
-      ...removed.flatMap((object) => this.#store.remove(object.kind, objectKey(object))),
-      ...after.flatMap((object) => this.#store.upsert(object)),
+      ...removed.flatMap((object) => this.#objects.remove(object.kind, sourceKey(object))),
+      ...after.flatMap((object) => this.#objects.upsert(object)),
     ];
   }
 
   #tell(changes: readonly Change[]): void {
-    const problems = [...this.#manifests.problems(), ...this.#records.problems()].sort(compareProblems);
+    const problems = [...this.#manifests.problems(), ...this.#records.problems(), ...shadowProblems(this.#objects)].sort(compareProblems);
     const same = problems.length === this.#problems.length && JSON.stringify(problems) === JSON.stringify(this.#problems);
     if (!same) {
       this.#problems = problems;

@@ -1,4 +1,5 @@
-import { expandList, parseObject, type FieldProblem } from '../../model/parse.ts';
+import { readObject, type ReadingMode } from '../../model/metallb/read.ts';
+import { expandList, type FieldProblem } from '../../model/parse.ts';
 import { identityText, type Identity } from '../../model/parse/result.ts';
 import type { HeraldObject } from '../../model/snapshot.ts';
 import type { SourceProblem } from '../source.ts';
@@ -26,7 +27,12 @@ export interface Manifests {
 }
 
 /** Reads the objects of a file. `role`: a NodeState is there only in the files of agents, and nothing else is. Pure; never throws. */
-export function readManifests(file: string, role: 'manifest' | 'nodeState', text: string, resourceVersion: string): Manifests {
+export function readManifests(
+  file: string,
+  role: 'manifest' | 'nodeState',
+  { text, version }: { readonly text: string; readonly version: string },
+  mode: ReadingMode,
+): Manifests {
   const entries: Entry[] = [];
   const problems: SourceProblem[] = [];
   let unidentified = false;
@@ -39,7 +45,7 @@ export function readManifests(file: string, role: 'manifest' | 'nodeState', text
     }
     for (const { raw, path } of expandList(document.raw)) {
       const broken = document.errors.length > 0;
-      const result = parseObject(raw, { resourceVersion });
+      const result = readObject(raw, mode, { resourceVersion: version });
       if (result.ignored) ignored++;
       if (result.identity === undefined) unidentified ||= broken || result.problems.length > 0;
       else if ((result.identity.kind === 'NodeState') !== (role === 'nodeState')) {

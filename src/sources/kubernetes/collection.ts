@@ -1,14 +1,26 @@
 import type { KubeError, KubeErrorCode } from '../../kube/error.ts';
 import type { RawObject } from '../../kube/raw-object.ts';
 import type { ReflectorSink } from '../../kube/reflector.ts';
-import { parseObject, type FieldProblem } from '../../model/parse.ts';
-import type { Change, Kind } from '../../model/snapshot.ts';
-import type { Store } from '../../model/store.ts';
+import { parseObject, type FieldProblem, type ParseResult } from '../../model/parse.ts';
+import type { Change, HeraldObject, Kind } from '../../model/snapshot.ts';
 import type { SourceProblem } from '../source.ts';
 
 export interface CollectionEvents {
   readonly changed: (changes: readonly Change[]) => void;
   readonly problemsChanged: () => void;
+}
+
+/** Where objects are filed: the store, or what stands before it. */
+export interface Destination {
+  upsert(object: HeraldObject): Change[];
+  remove(kind: Kind, key: string): Change[];
+}
+
+export interface CollectionKind {
+  readonly kind: Kind;
+  readonly apiVersion: string;
+  /** In messages, where it is not the kind. */
+  readonly label?: string;
 }
 
 /**
@@ -18,26 +30,45 @@ export interface CollectionEvents {
 export class Collection implements ReflectorSink {
   readonly #kind: Kind;
   readonly #apiVersion: string;
-  readonly #store: Store;
+  readonly #label: string;
+  readonly #destination: Destination;
+  readonly #parse: (raw: RawObject) => ParseResult;
   readonly #events: CollectionEvents;
   /** The uid of the version in the store. */
   readonly #good = new Map<string, unknown>();
   readonly #problems = new Map<string, readonly SourceProblem[]>();
-  readonly #answered = Promise.withResolvers<void>();
+  /** Objects that were there when reading began anew, and have not been said since. */
+  readonly #unsaid = new Set<string>();
+  #answered = Promise.withResolvers<void>();
+  #isAnswered = false;
   #changes: Change[] = [];
   #dirty = false;
   #trouble: SourceProblem | undefined;
 
-  constructor({ kind, apiVersion }: { readonly kind: Kind; readonly apiVersion: string }, store: Store, events: CollectionEvents) {
+  constructor(
+    { kind, apiVersion, label = kind }: CollectionKind,
+    destination: Destination,
+    events: CollectionEvents,
+    parse: (raw: RawObject) => ParseResult = (raw) => parseObject(raw),
+  ) {
     this.#kind = kind;
     this.#apiVersion = apiVersion;
-    this.#store = store;
+    this.#label = label;
+    this.#destination = destination;
+    this.#parse = parse;
     this.#events = events;
   }
 
-  /** Resolves when every object has been read once. */
+  /** Resolves when every object has been read, once more after `begin`. */
   get read(): Promise<void> {
     return this.#answered.promise;
+  }
+
+  /** Another reflector says from here on what there is. What it does not say by the time it is complete is gone. */
+  begin(): void {
+    for (const key of [...this.#good.keys(), ...this.#problems.keys()]) this.#unsaid.add(key);
+    if (this.#isAnswered) this.#answered = Promise.withResolvers<void>();
+    this.#isAnswered = false;
   }
 
   problems(): SourceProblem[] {
@@ -46,19 +77,21 @@ export class Collection implements ReflectorSink {
 
   present(key: string, raw: RawObject): void {
     const { uid } = raw.metadata;
+    this.#unsaid.delete(key);
     // Elements of a list do not say what they are.
-    const { object, problems, warnings } = parseObject({ ...raw, apiVersion: this.#apiVersion, kind: this.#kind });
+    const { object, problems, warnings } = this.#parse({ ...raw, apiVersion: this.#apiVersion, kind: this.#kind });
     this.#note(key, [
       ...problems.map((problem) => this.#located('error', key, problem)),
       ...warnings.map((warning) => this.#located('warning', key, warning)),
     ]);
     if (object !== undefined) {
       this.#good.set(key, uid);
-      this.#changes.push(...this.#store.upsert(object));
+      this.#changes.push(...this.#destination.upsert(object));
     } else if (this.#good.has(key) && this.#good.get(key) !== uid) this.#remove(key);
   }
 
   gone(key: string): void {
+    this.#unsaid.delete(key);
     this.#note(key, []);
     this.#remove(key);
   }
@@ -72,24 +105,26 @@ export class Collection implements ReflectorSink {
   }
 
   complete(): void {
+    for (const key of this.#unsaid) this.gone(key);
+    this.flush();
+    this.#isAnswered = true;
     this.#answered.resolve();
   }
 
   trouble(error: KubeError | undefined): void {
-    this.#trouble = error === undefined ? undefined : problemOf(error, this.#kind);
+    this.#trouble = error === undefined ? undefined : problemOf(error, this.#label);
     this.#events.problemsChanged();
   }
 
   /** Nobody wants them any more. */
   clear(): void {
-    for (const key of this.#good.keys()) this.gone(key);
-    this.#problems.clear();
+    for (const key of [...this.#good.keys(), ...this.#problems.keys()]) this.gone(key);
     this.flush();
   }
 
   #remove(key: string): void {
     this.#good.delete(key);
-    this.#changes.push(...this.#store.remove(this.#kind, key));
+    this.#changes.push(...this.#destination.remove(this.#kind, key));
   }
 
   #note(key: string, problems: readonly SourceProblem[]): void {
@@ -100,7 +135,7 @@ export class Collection implements ReflectorSink {
   }
 
   #located(severity: SourceProblem['severity'], key: string, { field, message, fix }: FieldProblem): SourceProblem {
-    return { severity, object: `${this.#kind}/${key}`, field, message, fix };
+    return { severity, object: `${this.#label}/${key}`, field, message, fix };
   }
 }
 
@@ -115,8 +150,8 @@ const ofTheServer: ReadonlySet<KubeErrorCode> = new Set<KubeErrorCode>([
   'stalled',
 ]);
 
-function problemOf({ code, message, fix }: KubeError, kind: Kind): SourceProblem {
+function problemOf({ code, message, fix }: KubeError, object: string): SourceProblem {
   const problem = { severity: 'error', fix } as const;
   if (ofTheServer.has(code)) return { ...problem, message: `the API server cannot be read: ${message}` };
-  return { ...problem, object: kind, message: `cannot be read: ${message}` };
+  return { ...problem, object, message: `cannot be read: ${message}` };
 }

@@ -1,11 +1,11 @@
 import type { Resource } from '../../kube/reflector.ts';
+import { watchedKinds } from '../../model/metallb/kinds.ts';
 import { heraldApiVersion, pluralOf } from '../../model/kinds.ts';
 import type { Kind } from '../../model/snapshot.ts';
+import type { CollectionKind } from './collection.ts';
 
 /** A kind of which every object is read. */
-export interface WatchedKind {
-  readonly kind: Kind;
-  readonly apiVersion: string;
+export interface WatchedKind extends CollectionKind {
   readonly resource: Resource;
 }
 
@@ -20,9 +20,14 @@ const grouped = (kind: Kind, apiVersion: string, plural: string, optional: boole
 /** Our own kinds are there once their CRDs are installed, which may be after us. */
 const ours = (kind: Kind): WatchedKind => grouped(kind, heraldApiVersion, pluralOf(kind), true);
 
-/** What every agent and the controller read; Secrets are read by name. */
+/** Says how others are read, and is read before them. */
+export const configKind = ours('HeraldConfig');
+
+/** What MetalLB's annotations are on. */
+export const serviceKind = core('Service', 'services');
+
+/** What every agent and the controller read besides; Secrets are read by name. */
 const common: readonly WatchedKind[] = [
-  core('Service', 'services'),
   core('Node', 'nodes'),
   core('Namespace', 'namespaces'),
   grouped('EndpointSlice', 'discovery.k8s.io/v1', 'endpointslices', false),
@@ -34,7 +39,6 @@ const common: readonly WatchedKind[] = [
   ours('BFDProfile'),
   ours('Community'),
   ours('ExternalIPPolicy'),
-  ours('HeraldConfig'),
 ];
 
 export const kindsOfAgent = common;
@@ -43,3 +47,12 @@ export const kindsOfAgent = common;
 export const reports = ours('NodeState');
 
 export const kindsOfController: readonly WatchedKind[] = [...common, reports];
+
+/** Kinds of MetalLB, in the one namespace that counts. Their CRDs need not be there. */
+export const kindsOfMetalLB = (namespace: string): WatchedKind[] =>
+  watchedKinds.map(({ kind, apiVersion, plural, label }) => ({
+    kind: kind as Kind,
+    apiVersion,
+    label,
+    resource: { path: `/apis/${apiVersion}/namespaces/${encodeURIComponent(namespace)}/${plural}`, optional: true },
+  }));

@@ -1,13 +1,21 @@
-import { Reflector, type ReflectorComponents } from '../../kube/reflector.ts';
+import type { RawObject } from '../../kube/raw-object.ts';
+import type { ReflectorComponents } from '../../kube/reflector.ts';
 import { clusterConfig } from '../../model/default-config.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
+import { MergedObjects } from '../../model/metallb/merge.ts';
+import { readObject, type ReadingMode } from '../../model/metallb/read.ts';
+import type { ParseResult } from '../../model/parse.ts';
 import type { Change, Kind, Snapshot } from '../../model/snapshot.ts';
 import { Store } from '../../model/store.ts';
+import { shadowProblems } from '../shadow-problems.ts';
 import { problemText, type Source, type SourceProblem } from '../source.ts';
 import { Subscribers } from '../subscribers.ts';
 import { Collection, type CollectionEvents } from './collection.ts';
-import { kindsOfAgent, kindsOfController, reports } from './kinds.ts';
+import { ConfigGate } from './config-gate.ts';
+import { Followed } from './followed.ts';
+import { configKind, kindsOfAgent, kindsOfController, kindsOfMetalLB, reports, serviceKind, type WatchedKind } from './kinds.ts';
 import { limits } from './limits.ts';
+import { MetalLBCollection } from './metallb-collection.ts';
 import { PeerSecrets } from './peer-secrets.ts';
 
 export interface KubernetesSourceOptions {
@@ -24,33 +32,45 @@ const naming: ReadonlySet<Kind> = new Set<Kind>(['BGPPeer', 'Node']);
  */
 export class KubernetesSource implements Source {
   readonly #store = new Store(clusterConfig);
+  readonly #objects = new MergedObjects(this.#store);
   readonly #changes = new Subscribers<readonly Change[]>();
   readonly #problemListeners = new Subscribers<readonly SourceProblem[]>();
-  readonly #collections: Collection[];
-  readonly #reflectors: readonly Reflector[];
+  readonly #components: ReflectorComponents;
+  readonly #events: CollectionEvents;
+  readonly #gate: ConfigGate;
+  readonly #config: Followed;
+  readonly #services: Followed;
+  readonly #others: Followed[];
+  /** Only while HeraldConfig says so. */
+  #metallb: readonly Followed[] = [];
+  /** How Services are read at present. */
+  #mode: ReadingMode;
   readonly #secrets: PeerSecrets;
-  readonly #stop = new AbortController();
-  #running: Promise<unknown> = Promise.resolve();
   #complete = false;
-  /** Begins to read what other agents report, if that is still to begin. */
-  #readReports: (() => Promise<void>) | undefined;
+  #closed = false;
+  /** What other agents report, if that is still to be read. */
+  #reports: Followed | undefined;
 
   constructor(components: ReflectorComponents, { node }: KubernetesSourceOptions = {}) {
-    const events: CollectionEvents = {
+    this.#components = components;
+    this.#events = {
       changed: (changes) => this.#changed(changes),
       problemsChanged: () => this.#problemListeners.tell(this.problems()),
     };
-    const kinds = node === undefined ? kindsOfController : kindsOfAgent;
-    this.#collections = kinds.map((kind) => new Collection(kind, this.#store, events));
-    this.#reflectors = kinds.map(({ resource }, index) => new Reflector(resource, this.#collections[index] as Collection, components));
-    if (node !== undefined) {
-      this.#readReports = () => {
-        const collection = new Collection(reports, this.#store, events);
-        this.#collections.push(collection);
-        return new Reflector(reports.resource, collection, components).run(this.#stop.signal);
-      };
-    }
-    this.#secrets = new PeerSecrets(this.#store, node, events, components);
+    this.#gate = new ConfigGate(this.#store, {
+      read: (mode) => this.#readAs(mode),
+      changed: (changes) => {
+        if (changes.length > 0 && !this.#closed) this.#changed(changes);
+      },
+    });
+    this.#mode = this.#gate.mode;
+    const follow = (kind: WatchedKind): Followed => new Followed(kind, new Collection(kind, this.#objects, this.#events), components);
+    this.#config = new Followed(configKind, new Collection(configKind, this.#gate, this.#events), components);
+    const services = new Collection(serviceKind, this.#objects, this.#events, (raw) => readObject(raw, this.#mode));
+    this.#services = new Followed(serviceKind, services, components);
+    this.#others = (node === undefined ? kindsOfController : kindsOfAgent).map(follow);
+    if (node !== undefined) this.#reports = follow(reports);
+    this.#secrets = new PeerSecrets(this.#store, node, this.#events, components);
   }
 
   get snapshot(): Snapshot {
@@ -62,10 +82,12 @@ export class KubernetesSource implements Source {
     const { promise: aborted, reject } = Promise.withResolvers<never>();
     const abort = (): void => reject(signal?.reason as Error);
     signal?.addEventListener('abort', abort, { once: true });
-    const running = this.#reflectors.map((reflector) => reflector.run(this.#stop.signal));
-    // A reflector rejects for a mistake of ours only, or of whoever listens: nobody catches that, and the process ends.
-    this.#running = Promise.allSettled(running.map((one) => one.finally(() => undefined)));
     try {
+      await Promise.race([this.#config.begin(), this.#config.collection.read, aborted]);
+      this.#gate.close();
+      this.#mode = this.#gate.mode;
+      this.#followMetalLB();
+      const running = [this.#services, ...this.#others].map((followed) => followed.begin());
       await Promise.race([this.#readAll(), ...running, aborted]);
     } catch (error) {
       await this.close();
@@ -84,32 +106,61 @@ export class KubernetesSource implements Source {
   }
 
   problems(): readonly SourceProblem[] {
-    const all = [...this.#collections.flatMap((collection) => collection.problems()), ...this.#secrets.problems()];
+    const all = [
+      ...this.#followed().flatMap(({ collection }) => collection.problems()),
+      ...this.#secrets.problems(),
+      ...shadowProblems(this.#objects),
+    ];
     const once = new Map(all.map((problem) => [problemText(problem), problem]));
     return [...once.values()].slice(0, limits.problems);
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     this.#changes.clear();
     this.#problemListeners.clear();
-    this.#stop.abort();
     this.#secrets.close();
-    await this.#running.catch(() => undefined);
+    await Promise.allSettled(this.#followed().map((followed) => followed.end()));
+  }
+
+  #followed(): Followed[] {
+    return [this.#config, this.#services, ...this.#others, ...this.#metallb];
   }
 
   async #readAll(): Promise<void> {
-    await Promise.all(this.#collections.map((collection) => collection.read));
+    await Promise.all(this.#followed().map(({ collection }) => collection.read));
     this.#secrets.follow();
     await this.#secrets.read();
     this.#complete = true;
   }
 
+  async #readAs(mode: ReadingMode): Promise<void> {
+    this.#mode = mode;
+    const before = this.#metallb;
+    await Promise.all(before.map((followed) => followed.end()));
+    this.#metallb = [];
+    for (const { collection } of before) collection.clear();
+    if (this.#closed) return;
+    this.#followMetalLB();
+    await Promise.all([this.#services.again(), ...this.#metallb.map(({ collection }) => collection.read)]);
+  }
+
+  #followMetalLB(): void {
+    if (this.#mode.compat === 'none') return;
+    const { namespace } = this.#mode;
+    this.#metallb = kindsOfMetalLB(namespace).map((kind) => {
+      const parse = (raw: RawObject): ParseResult => readObject(raw, this.#mode);
+      return new Followed(kind, new MetalLBCollection(kind, this.#objects, this.#events, parse), this.#components);
+    });
+    for (const followed of this.#metallb) void followed.begin();
+  }
+
   #changed(changes: readonly Change[]): void {
     if (this.#complete && changes.some(({ kind }) => naming.has(kind))) this.#secrets.follow();
-    if (this.#readReports !== undefined && changes.some((change) => this.#needsReports(change))) {
-      const reading = this.#readReports();
-      this.#readReports = undefined;
-      this.#running = Promise.allSettled([this.#running, reading.finally(() => undefined)]);
+    if (this.#reports !== undefined && changes.some((change) => this.#needsReports(change))) {
+      void this.#reports.begin();
+      this.#others.push(this.#reports);
+      this.#reports = undefined;
     }
     this.#changes.tell(changes);
   }

@@ -1,10 +1,10 @@
-import { KubeError } from '../../kube/error.ts';
 import { Reflector, type ReflectorComponents } from '../../kube/reflector.ts';
 import { anySelects } from '../../model/selector.ts';
 import type { Store } from '../../model/store.ts';
 import type { SourceProblem } from '../source.ts';
-import { Collection, type CollectionEvents } from './collection.ts';
+import type { CollectionEvents } from './collection.ts';
 import { limits } from './limits.ts';
+import { PermittedCollection } from './permitted-collection.ts';
 
 interface Watched {
   readonly collection: NamedSecret;
@@ -90,24 +90,17 @@ export class PeerSecrets {
 }
 
 /** A Secret that we may not read must not keep the node from forwarding: its session alone waits. */
-class NamedSecret extends Collection {
+class NamedSecret extends PermittedCollection {
   readonly #key: string;
-  readonly #refused = Promise.withResolvers<void>();
 
   constructor(key: string, store: Store, events: CollectionEvents) {
     super({ kind: 'Secret', apiVersion: 'v1' }, store, events);
     this.#key = key;
   }
 
-  override get read(): Promise<void> {
-    return Promise.race([super.read, this.#refused.promise]);
-  }
-
-  override trouble(error: KubeError | undefined): void {
-    if (error?.code !== 'forbidden') return super.trouble(error);
+  protected override forbidden(): { readonly about: string; readonly fix: string } {
     const [namespace = ''] = this.#key.split('/');
     const fix = `allow it: a Role in ${namespace} with list and watch of this Secret (resourceNames), as in manifests/base`;
-    super.trouble(new KubeError('forbidden', `${this.#key}: ${error.message}`, { cause: error, fix }));
-    this.#refused.resolve();
+    return { about: `${this.#key}: `, fix };
   }
 }

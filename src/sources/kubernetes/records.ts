@@ -1,90 +1,124 @@
-import type { KubeClient } from '../../kube/client.ts';
+import { sleep } from '../../system/clock.ts';
 import { KubeError } from '../../kube/error.ts';
+import type { Requests } from '../../kube/fenced-client.ts';
 import { listPages } from '../../kube/list-pages.ts';
 import { rawKey, rawObject, type RawObject } from '../../kube/raw-object.ts';
+import type { Condition } from '../../model/condition.ts';
 import { nodeStateManifest } from '../../model/manifest.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
 import type { NodeState } from '../../model/node-state.ts';
 import { heraldApiVersion, pluralOf } from '../../model/kinds.ts';
+import { parseObject } from '../../model/parse.ts';
 import { readServiceRecord } from '../../model/parse/service-record.ts';
 import { sameContent } from '../../model/same-content.ts';
+import type { Ingress } from '../../model/service.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import type { Address } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { RecordedAddresses } from '../directory/recorded.ts';
-import type { RecordedCondition, RecordedServiceStatus } from '../directory/records.ts';
+import type { RecordedServiceStatus } from '../directory/records.ts';
 import { limits } from './limits.ts';
-import { conditionsPatch, isRecorded, statusPatch } from './service-status.ts';
+import { OwnWrites, type Version } from './own-writes.ts';
+import {
+  conditionsPatch,
+  datedConditions,
+  isRecorded,
+  ourConditions,
+  sameConditions,
+  statusPatch,
+  type DatedCondition,
+} from './service-status.ts';
 
 export interface KubernetesRecordsComponents {
-  readonly client: KubeClient;
+  readonly client: Requests;
   readonly snapshot: Snapshot;
   readonly clock: Clock;
   readonly log: Log;
 }
 
+/** What we know to be on record of a Service. */
+interface Known {
+  readonly ingress: readonly Ingress[];
+  readonly conditions: readonly DatedCondition[];
+  /** A write is not answered, or was not: it may be there or not. */
+  readonly unsure?: true;
+}
+
 /**
  * Writes what Herald records into the API server: the StatusWriter of a controller, and the node state of an agent. Every write of
- * a status names the uid and the version that it is about, and is thought over when something came between. Calls reject with
- * KubeError, for the caller to try again.
+ * a status names the uid and the version that it was decided from: where somebody came between, it is refused. Calls reject with
+ * KubeError, for the caller to decide anew.
  */
 export class KubernetesRecords {
   readonly #components: KubernetesRecordsComponents;
-  /** What we wrote last, as text: what is there already is not even asked for. */
-  readonly #written = new Map<ServiceKey, string>();
+  /** Services with a status of ours: what is there already is not even asked for. */
+  readonly #known = new Map<ServiceKey, Known>();
+  readonly #own = new OwnWrites();
   #lacksNodeState = false;
 
   constructor(components: KubernetesRecordsComponents) {
     this.#components = components;
   }
 
-  /** The addresses that Herald has given, as the API server knows them, also of Services that cannot be read. */
+  /**
+   * What Herald has recorded, as the API server knows it at this moment, also of Services that cannot be read. Resolves when the snapshot has come as
+   * far: whoever has just begun to lead must not decide upon what another one has changed.
+   */
   async recorded(): Promise<RecordedAddresses> {
-    const addresses = new Map<ServiceKey, readonly Address[]>();
-    const unreadable = new Map<ServiceKey, string>();
-    for await (const { items } of listPages(this.#components.client, '/api/v1/services', {}, new AbortController().signal)) {
-      for (const service of items) {
-        if (!isRecorded(service)) continue;
-        const key = rawKey(service) as ServiceKey;
-        const { ingress = [], problems } = readServiceRecord(service);
-        if (problems.length > 0) unreadable.set(key, `status of Service ${key}`);
-        else
-          addresses.set(
-            key,
-            ingress.flatMap(({ address }) => address ?? []),
-          );
-        if (!this.#written.has(key)) this.#written.set(key, '');
-      }
+    const { clock } = this.#components;
+    for (let list = 0; list < limits.catchUpLists; list++) {
+      const services = await this.#list();
+      const until = clock.now() + limits.catchUpMilliseconds;
+      do {
+        if (services.every((service) => this.#isSeen(service))) return this.#take(services);
+        await sleep(clock, pollMilliseconds);
+      } while (clock.now() < until);
     }
-    return { addresses, unreadable };
+    throw new KubeError('stalled', 'the watch of Services does not come as far as a list of them');
   }
 
-  async writeService(key: ServiceKey, status: RecordedServiceStatus): Promise<void> {
-    const text = JSON.stringify(status, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
-    // Somebody may have written over it since.
-    const decided = this.#components.snapshot.services.get(key);
-    if (sameContent(decided?.ingress, status.ingress) && this.#written.get(key) === text) return;
-    this.#written.set(key, '');
-    const found = await this.#patchStatus(servicePath(key), (service, now) => {
-      // What was decided for a Service is not for another one that has its name by now: that will be heard of.
-      if (service.metadata['uid'] !== decided?.metadata.uid) throw new KubeError('conflict', `another Service ${key} is there by now`);
-      return statusPatch(service, status, now);
-    });
-    if (found) this.#written.set(key, text);
-    else this.#written.delete(key);
+  async writeService(key: ServiceKey, status: RecordedServiceStatus, from: Version): Promise<void> {
+    const { snapshot, clock } = this.#components;
+    const { ingress } = status;
+    const known = this.#known.get(key);
+    const before = known?.conditions ?? [];
+    const conditions = datedConditions(status.conditions, before, clock.date());
+    // Somebody may have written over ours since.
+    const there = this.#own.areLast(key, from) ? known?.ingress : snapshot.services.get(key)?.ingress;
+    if (known !== undefined && known.unsure !== true && sameConditions(before, conditions) && sameContent(there, ingress)) return;
+    await this.#patchService(key, from, { ingress, conditions, before });
+    this.#known.set(key, { ingress, conditions });
+  }
+
+  /** Whether another one has changed the addresses since we wrote them. */
+  overwritten(key: ServiceKey, from: Version): boolean {
+    const known = this.#known.get(key);
+    if (known === undefined || known.unsure === true || this.#own.areLast(key, from)) return false;
+    return !sameContent(known.ingress, this.#components.snapshot.services.get(key)?.ingress);
+  }
+
+  /** Takes away our conditions: the addresses are for another controller to keep or to change. */
+  async leaveService(key: ServiceKey, from: Version): Promise<void> {
+    const known = this.#known.get(key);
+    if (known !== undefined && known.conditions.length > 0)
+      await this.#patchService(key, from, { conditions: [], before: known.conditions });
+    this.#known.delete(key);
+    this.#own.forget(key);
   }
 
   /** Takes away what we wrote, and nothing else. */
-  async removeService(key: ServiceKey): Promise<void> {
-    if (!this.#written.has(key)) return;
-    await this.#patchStatus(servicePath(key), (service, now) => (isRecorded(service) ? statusPatch(service, undefined, now) : undefined));
-    this.#written.delete(key);
+  async removeService(key: ServiceKey, from: Version | undefined): Promise<void> {
+    const known = this.#known.get(key);
+    if (known !== undefined && from !== undefined)
+      await this.#patchService(key, from, { ingress: [], conditions: [], before: known.conditions });
+    this.#known.delete(key);
+    this.#own.forget(key);
   }
 
-  async writeObject(kind: string, name: string, conditions: readonly RecordedCondition[]): Promise<void> {
+  async writeObject(kind: string, name: string, conditions: readonly Condition[]): Promise<void> {
     const path = `/apis/${heraldApiVersion}/${pluralOf(kind)}/${encodeURIComponent(name)}`;
-    await this.#patchStatus(path, (object, now) => conditionsPatch(object, conditions, now));
+    await this.#patchObject(path, (object, now) => conditionsPatch(object, conditions, now));
   }
 
   /** Where the CRD is not installed nothing is reported, and that is said once. */
@@ -113,23 +147,83 @@ export class KubernetesRecords {
     }
   }
 
-  /** Resolves to false where there is no such object. */
-  async #patchStatus(path: string, patchOf: (object: RawObject, now: Date) => object | undefined): Promise<boolean> {
+  /** The Services with a record of ours. */
+  async #list(): Promise<RawObject[]> {
+    const services: RawObject[] = [];
+    for await (const { items } of listPages(this.#components.client, '/api/v1/services', {}, new AbortController().signal))
+      services.push(...items.filter(isRecorded));
+    return services;
+  }
+
+  /** Of one that cannot be read the snapshot keeps an earlier form, or none. */
+  #isSeen(service: RawObject): boolean {
+    const seen = this.#components.snapshot.services.get(rawKey(service) as ServiceKey);
+    if (seen !== undefined && BigInt(seen.metadata.resourceVersion) >= BigInt(service.metadata.resourceVersion)) return true;
+    return parseObject({ ...service, apiVersion: 'v1', kind: 'Service' }).object === undefined;
+  }
+
+  #take(services: readonly RawObject[]): RecordedAddresses {
+    const addresses = new Map<ServiceKey, readonly Address[]>();
+    const unreadable = new Map<ServiceKey, string>();
+    const waitingSince = new Map<ServiceKey, string>();
+    const conditions = new Map<ServiceKey, readonly Condition[]>();
+    for (const service of services) {
+      const key = rawKey(service) as ServiceKey;
+      const record = readServiceRecord(service);
+      if (record.problems.length > 0) unreadable.set(key, `status of Service ${key}`);
+      else
+        addresses.set(
+          key,
+          (record.ingress ?? []).flatMap(({ address }) => address ?? []),
+        );
+      conditions.set(key, record.conditions);
+      if (record.waitingSince !== undefined) waitingSince.set(key, record.waitingSince);
+      this.#known.set(key, { ingress: record.ingress ?? [], conditions: ourConditions(service) });
+    }
+    return { addresses, unreadable, waitingSince, conditions };
+  }
+
+  /** Rejects with `conflict` where the Service is not as it was decided upon: what follows from that is for the caller to decide anew. */
+  async #patchService(key: ServiceKey, from: Version, change: Parameters<typeof statusPatch>[1]): Promise<void> {
+    const { uid } = from;
+    const body = statusPatch({ uid, resourceVersion: this.#own.versionFor(key, from) }, change);
+    const { ingress = [], conditions = [] } = this.#known.get(key) ?? {};
+    const added = change.conditions.filter(({ type }) => !conditions.some((known) => known.type === type));
+    // Until it is answered nobody knows what is there.
+    this.#known.set(key, { ingress, conditions: [...conditions, ...added], unsure: true });
+    try {
+      const answer = await this.#components.client.write({
+        method: 'PATCH',
+        path: `${servicePath(key)}/status`,
+        contentType: 'application/strategic-merge-patch+json',
+        body,
+      });
+      this.#own.wrote(key, from, rawObject(answer).metadata.resourceVersion);
+    } catch (error) {
+      // Nobody needs the status of what is gone; that it is gone will be heard of.
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  /** An object of Herald's own, of which nobody else writes the status. */
+  async #patchObject(path: string, patchOf: (object: RawObject, now: Date) => object | undefined): Promise<void> {
     const { client, clock } = this.#components;
     for (let attempt = 1; ; attempt++) {
       try {
         const patch = patchOf(rawObject(await client.get(path)), clock.date());
-        if (patch === undefined) return true;
+        if (patch === undefined) return;
         await client.write({ method: 'PATCH', path: `${path}/status`, contentType: 'application/merge-patch+json', body: patch });
-        return true;
+        return;
       } catch (error) {
-        if (isNotFound(error)) return false;
+        if (isNotFound(error)) return;
         const lostRace = error instanceof KubeError && error.code === 'conflict' && attempt < limits.statusAttempts;
         if (!lostRace) throw error;
       }
     }
   }
 }
+
+const pollMilliseconds = 20;
 
 function servicePath(key: ServiceKey): string {
   const [namespace = '', name = ''] = key.split('/', 2);

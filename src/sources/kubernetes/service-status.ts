@@ -1,37 +1,71 @@
 import { isRecord, type RawObject } from '../../kube/raw-object.ts';
+import type { Condition } from '../../model/condition.ts';
 import { ingressManifest } from '../../model/manifest.ts';
-import type { RecordedCondition, RecordedServiceStatus } from '../directory/records.ts';
+import { sameContent } from '../../model/same-content.ts';
+import type { Ingress } from '../../model/service.ts';
+import type { Version } from './own-writes.ts';
 
-const ours = (type: unknown): boolean => typeof type === 'string' && type.startsWith('herald.dev/');
+/** metav1.Condition as it is on record. */
+export interface DatedCondition extends Condition {
+  readonly lastTransitionTime: string;
+}
+
+type RawCondition = Readonly<Record<string, unknown>>;
+
+const ours = ({ type }: RawCondition): boolean => typeof type === 'string' && type.startsWith('herald.dev/');
 
 /** Whether Herald has written the status of a Service: what others wrote is not ours to take away. */
 export function isRecorded(service: RawObject): boolean {
-  return conditionsOf(service).some(({ type }) => ours(type));
+  return conditionsOf(service).some(ours);
+}
+
+/** Those that Herald has written on a Service, as far as it writes them. */
+export function ourConditions(service: RawObject): readonly DatedCondition[] {
+  const conditions = conditionsOf(service).filter(ours) as unknown as readonly DatedCondition[];
+  return conditions.map(({ type, status, observedGeneration, lastTransitionTime, reason, message }) => {
+    const observed = observedGeneration === undefined ? {} : { observedGeneration };
+    return { type, status, ...observed, lastTransitionTime, reason, message };
+  });
+}
+
+/** In whatever order. */
+export function sameConditions(a: readonly DatedCondition[], b: readonly DatedCondition[]): boolean {
+  const sorted = (list: readonly DatedCondition[]): readonly DatedCondition[] => list.toSorted((a, b) => (a.type < b.type ? -1 : 1));
+  return sameContent(sorted(a), sorted(b));
+}
+
+/** With their times: a condition keeps its own for as long as its status is the same (metav1.Condition). */
+export function datedConditions(wanted: readonly Condition[], before: readonly DatedCondition[], now: Date): readonly DatedCondition[] {
+  return wanted.map((condition) => dated(condition, before, now));
+}
+
+export interface StatusChange {
+  /** Absent: the addresses stay as they are. */
+  readonly ingress?: readonly Ingress[];
+  readonly conditions: readonly DatedCondition[];
+  /** What we wrote before. */
+  readonly before: readonly DatedCondition[];
 }
 
 /**
- * What the status of a Service must become, as a merge patch; undefined: it is so already. The uid and the resourceVersion say of
- * which Service that is true: where another writer, or another Service, has come between, the API server answers 409. `wanted`
- * undefined: everything of ours goes. Conditions of others stay; a condition keeps its time for as long as its status is the same.
+ * A strategic merge patch that makes the status of a Service so. The uid and the version say of which Service that was decided: where another writer,
+ * or another Service, has come between, the API server answers 409. Conditions are merged by their type, so those of others stay without
+ * our knowing of them; the list of addresses is one value, which is replaced.
  */
-export function statusPatch(service: RawObject, wanted: RecordedServiceStatus | undefined, now: Date): object | undefined {
-  const before = conditionsOf(service);
-  const ingress = ingressManifest(wanted?.ingress ?? []);
-  const conditions = [
-    ...before.filter(({ type }) => !ours(type)),
-    ...(wanted?.conditions ?? []).map((condition) => dated(condition, before, now)),
-  ];
-  if (same(ingressOf(service), ingress) && same(before, conditions)) return undefined;
-  const { uid, resourceVersion } = service.metadata;
+export function statusPatch({ uid, resourceVersion }: Version, { ingress, conditions, before }: StatusChange): object {
+  const dropped = before.filter(({ type }) => !conditions.some((condition) => condition.type === type));
   return {
     metadata: { uid, resourceVersion },
-    // Null removes a field in a merge patch (RFC 7396); an empty list would stay as one.
-    status: { loadBalancer: { ingress: ingress.length === 0 ? null : ingress }, conditions: conditions.length === 0 ? null : conditions },
+    status: {
+      // Null removes a field; an empty list would stay as one.
+      ...(ingress === undefined ? {} : { loadBalancer: { ingress: ingress.length === 0 ? null : ingressManifest(ingress) } }),
+      conditions: [...conditions, ...dropped.map(({ type }) => ({ $patch: 'delete', type }))],
+    },
   };
 }
 
 /** Conditions of an object of ours: the whole list, as there is no other writer. Undefined: it is so already. */
-export function conditionsPatch(object: RawObject, wanted: readonly RecordedCondition[], now: Date): object | undefined {
+export function conditionsPatch(object: RawObject, wanted: readonly Condition[], now: Date): object | undefined {
   const before = conditionsOf(object);
   const conditions = wanted.map((condition) => dated(condition, before, now));
   if (same(before, conditions)) return undefined;
@@ -39,23 +73,21 @@ export function conditionsPatch(object: RawObject, wanted: readonly RecordedCond
   return { metadata: { uid, resourceVersion }, status: { conditions } };
 }
 
-type RawCondition = Readonly<Record<string, unknown>>;
-
 function conditionsOf({ status }: RawObject): readonly RawCondition[] {
   const conditions = isRecord(status) ? status['conditions'] : undefined;
   return Array.isArray(conditions) ? conditions.filter(isRecord) : [];
 }
 
-function ingressOf({ status }: RawObject): unknown {
-  const loadBalancer = isRecord(status) ? status['loadBalancer'] : undefined;
-  return (isRecord(loadBalancer) ? loadBalancer['ingress'] : undefined) ?? [];
-}
-
-/** The order of fields is that of the API server, which compares as text. */
-function dated({ type, status, reason, message }: RecordedCondition, before: readonly RawCondition[], now: Date): RawCondition {
-  const known = before.find((condition) => condition['type'] === type && condition['status'] === status)?.['lastTransitionTime'];
-  const lastTransitionTime = typeof known === 'string' ? known : `${now.toISOString().slice(0, 19)}Z`;
-  return { type, status, lastTransitionTime, reason, message };
+function dated(
+  { type, status, observedGeneration, reason, message }: Condition,
+  before: readonly (RawCondition | DatedCondition)[],
+  now: Date,
+): DatedCondition {
+  const known = (before as readonly RawCondition[]).find((condition) => condition['type'] === type && condition['status'] === status);
+  const time = known?.['lastTransitionTime'];
+  const lastTransitionTime = typeof time === 'string' ? time : `${now.toISOString().slice(0, 19)}Z`;
+  const observed = observedGeneration === undefined ? {} : { observedGeneration };
+  return { type, status, ...observed, lastTransitionTime, reason, message };
 }
 
 function same(a: unknown, b: unknown): boolean {

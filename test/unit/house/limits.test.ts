@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../../..');
 const page = readFileSync(join(root, 'docs/reference/limits.md'), 'utf8');
-const files = globSync('src/**/limits.ts', { cwd: root });
+const files = globSync('{src,providers}/**/limits.ts', { cwd: root });
 
 /** The rows of the chapter of a limits.ts: name to the rest of the row. */
 function rowsOf(file: string): Map<string, string> {

@@ -23,6 +23,9 @@ interface Watcher {
 export class FakeApiServer {
   /** Every request in order: "list", "more" (a further page), "stream" (WatchList), "watch RESOURCEVERSION". */
   readonly requests: string[] = [];
+  /** What each of them was about. */
+  readonly paths: string[] = [];
+  readonly methods = new Set<string | undefined>();
   readonly authorizations: (string | undefined)[] = [];
   /** That were ever made. */
   connections = 0;
@@ -67,6 +70,10 @@ export class FakeApiServer {
     return this.#watchers.size;
   }
 
+  get watched(): string[] {
+    return [...this.#watchers].map(({ path }) => path);
+  }
+
   get version(): string {
     return String(this.#version);
   }
@@ -88,7 +95,7 @@ export class FakeApiServer {
       metadata: { uid, ...metadata, name, ...(namespace === undefined ? {} : { namespace }), resourceVersion: this.#next() },
     };
     objects.set(key, object);
-    this.tell(path, type, object);
+    this.#tellAll(path, type, object);
   }
 
   remove(path: string, name: string, namespace?: string): void {
@@ -97,7 +104,7 @@ export class FakeApiServer {
     const object = objects.get(key);
     if (object === undefined) return;
     objects.delete(key);
-    this.tell(path, 'DELETED', { ...object, metadata: { ...object.metadata, resourceVersion: this.#next() } });
+    this.#tellAll(path, 'DELETED', { ...object, metadata: { ...object.metadata, resourceVersion: this.#next() } });
   }
 
   /** A change that nobody who watches hears of. */
@@ -142,6 +149,13 @@ export class FakeApiServer {
     this.#faults.push(...faults);
   }
 
+  /** Those who watch all namespaces, and those who watch the one of the object. */
+  #tellAll(path: string, type: string, object: FakeObject): void {
+    this.tell(path, type, object);
+    const { namespace } = object.metadata;
+    if (namespace !== undefined) this.tell(path.replace(/\/([^/]+)$/, `/namespaces/${namespace}/$1`), type, object);
+  }
+
   #next(): string {
     return String(++this.#version);
   }
@@ -158,6 +172,8 @@ export class FakeApiServer {
     const initial = searchParams.get('sendInitialEvents') === 'true';
     const version = searchParams.get('resourceVersion') ?? '';
     this.requests.push(initial ? 'stream' : watch ? `watch ${version}` : searchParams.has('continue') ? 'more' : 'list');
+    this.paths.push(pathname);
+    this.methods.add(request.method);
     this.authorizations.push(request.headers.authorization);
     const fault = this.#faults.shift();
     if (fault !== undefined) return fault(response, searchParams, request);

@@ -289,14 +289,14 @@ describe('objects of herald.dev', () => {
 describe('objects of others', () => {
   test('of MetalLB are refused with what to write', () => {
     expect(problemsOf({ ...ours('IPAddressPool', pool), apiVersion: 'metallb.io/v1beta1' })[0]).toContain(
-      'set apiVersion: herald.dev/v1alpha1; fields are the same',
+      'set compat: metallb in HeraldConfig, or translate it: herald import metallb',
     );
     expect(problemsOf({ ...ours('L2Advertisement', {}), apiVersion: 'metallb.io/v1beta1' })[0]).toContain('not supported yet');
   });
 
   test.each([
-    ['metallb.io/loadBalancerIPs', 'write herald.dev/load-balancer-ips'],
-    ['metallb.universe.tf/address-pool', 'write herald.dev/address-pool'],
+    ['metallb.io/loadBalancerIPs', 'write herald.dev/load-balancer-ips, or set compat: metallb in HeraldConfig'],
+    ['metallb.universe.tf/address-pool', 'write herald.dev/address-pool, or set compat: metallb in HeraldConfig'],
     ['metallb.io/constructor', 'remove it'],
   ])('an annotation of MetalLB has a warning: %s', (name, fix) => {
     const { object, warnings } = parseObject(service({}, { annotations: { [name]: 'x' } }));

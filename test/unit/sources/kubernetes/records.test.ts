@@ -1,125 +1,236 @@
-import { beforeEach, expect, test } from 'vitest';
-import type { KubeClient, Write } from '../../../../src/kube/client.ts';
-import { answerError } from '../../../../src/kube/error.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { parseObject } from '../../../../src/model/parse.ts';
 import { Store } from '../../../../src/model/store.ts';
+import type { Version } from '../../../../src/sources/kubernetes/own-writes.ts';
 import { address } from '../../../../src/net/address.ts';
-import { limits } from '../../../../src/sources/kubernetes/limits.ts';
 import { KubernetesRecords } from '../../../../src/sources/kubernetes/records.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
-
-/** What an API server does with the status of one Service. */
-class OneService {
-  object: Record<string, unknown> | undefined;
-  reads = 0;
-  readonly writes: Write[] = [];
-  /** Runs after the next read: somebody comes between. */
-  between: (() => void) | undefined;
-
-  async get(): Promise<unknown> {
-    this.reads++;
-    if (this.object === undefined) throw answerError(404, '');
-    const read = structuredClone(this.object);
-    this.between?.();
-    this.between = undefined;
-    return read;
-  }
-
-  async write(write: Write): Promise<unknown> {
-    const { metadata, status } = write.body as { metadata: Record<string, string>; status: object };
-    const { uid, resourceVersion } = this.#metadata;
-    if (metadata['uid'] !== uid || metadata['resourceVersion'] !== resourceVersion) throw answerError(409, '');
-    this.writes.push(write);
-    this.put({ status: structuredClone(status) });
-    return this.object;
-  }
-
-  get #metadata(): Readonly<Record<string, string>> {
-    return (this.object?.['metadata'] ?? {}) as Record<string, string>;
-  }
-
-  put(further: object, uid = 'u1'): void {
-    const version = String(Number(this.#metadata['resourceVersion'] ?? '0') + 1);
-    const metadata = { name: 'web', namespace: 'shop', uid, resourceVersion: version };
-    this.object = {
-      apiVersion: 'v1',
-      kind: 'Service',
-      spec: { clusterIP: '10.96.0.9', ports: [{ port: 80 }] },
-      ...this.object,
-      ...further,
-      metadata,
-    };
-  }
-}
+import { FakeServices } from './fake-services.ts';
 
 const assigned = { type: 'herald.dev/AddressAssigned', status: 'True', reason: 'Assigned', message: '' } as const;
+const announced = { ...assigned, type: 'herald.dev/Announced', reason: 'Announced' };
 const status = { ingress: [{ address: address('192.0.2.7'), ipMode: 'VIP' as const }], conditions: [assigned] };
+const foreign = { type: 'example.net/Checked', status: 'True', reason: 'Ok', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
+const elsewhere = { loadBalancer: { ingress: [{ ip: '198.51.100.1' }] } };
 
-let server: OneService;
+let server: FakeServices;
 let store: Store;
+let clock: VirtualClock;
 let records: KubernetesRecords;
 
 beforeEach(() => {
-  server = new OneService();
-  server.put({});
+  server = new FakeServices();
   store = new Store();
+  clock = new VirtualClock();
+  server.put('shop/web');
   see();
-  const client = server as unknown as KubeClient;
-  records = new KubernetesRecords({ client, snapshot: store, clock: new VirtualClock(), log: silentLog });
+  begin();
 });
+
+/** Another process, which knows nothing but what it reads. */
+function begin(): void {
+  records = new KubernetesRecords({ client: server, snapshot: store, clock, log: silentLog });
+}
 
 /** The watch catches up. */
 function see(): void {
-  const { object } = parseObject(server.object);
-  if (object !== undefined) store.upsert(object);
+  for (const object of server.objects.values()) {
+    const parsed = parseObject(object).object;
+    if (parsed !== undefined) store.upsert(parsed);
+  }
 }
 
-test('what was written is not even asked for again, once it was seen', async () => {
-  await records.writeService('shop/web', status);
-  expect(server.writes).toHaveLength(1);
+/** As it is in the snapshot. */
+function seen(): Version {
+  const service = store.services.get('shop/web');
+  if (service === undefined) throw new Error('there is no Service');
+  return service.metadata;
+}
+
+const statusOf = (): unknown => server.objects.get('shop/web')?.['status'];
+
+test('what was written is not written again, whether the watch has shown it or not', async () => {
+  await records.writeService('shop/web', status, seen());
+  await records.writeService('shop/web', status, seen());
   see();
-  await records.writeService('shop/web', status);
-  expect(server.reads).toBe(1);
+  await records.writeService('shop/web', status, seen());
+  expect(server.writes).toHaveLength(1);
+  expect(server.reads).toBe(0);
 });
 
 test('what somebody wrote over is written again', async () => {
-  await records.writeService('shop/web', status);
-  server.put({ status: { loadBalancer: { ingress: [{ ip: '198.51.100.1' }] } } });
+  await records.writeService('shop/web', status, seen());
+  server.put('shop/web', { status: elsewhere });
   see();
-  await records.writeService('shop/web', status);
+  await records.writeService('shop/web', status, seen());
   expect(server.writes).toHaveLength(2);
+  expect(statusOf()).toMatchObject({ loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } });
 });
 
-test('a write that came second is thought over', async () => {
-  const foreign = { type: 'example.net/Checked', status: 'True', reason: 'Ok', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
-  server.between = () => server.put({ status: { conditions: [foreign] } });
-  await records.writeService('shop/web', status);
-  expect(server.object?.['status']).toMatchObject({ conditions: [foreign, assigned] });
-});
-
-test('what was decided for a Service is not written to another one of its name', async () => {
-  server.put({}, 'another');
-  await expect(records.writeService('shop/web', status)).rejects.toMatchObject({ code: 'conflict' });
-  expect(server.reads).toBe(limits.statusAttempts);
-  expect(server.writes).toEqual([]);
+test('conditions of others stay, whatever we know of them', async () => {
+  server.put('shop/web', { status: { conditions: [foreign] } });
   see();
-  await records.writeService('shop/web', status);
-  expect(server.writes).toHaveLength(1);
+  await records.writeService('shop/web', status, seen());
+  expect(statusOf()).toMatchObject({ conditions: [foreign, assigned] });
+  await records.removeService('shop/web', seen());
+  expect(statusOf()).toEqual({ loadBalancer: {}, conditions: [foreign] });
+});
+
+describe('a write of a decision that was taken from another version', () => {
+  test('is refused, as often as it is tried, until the watch has shown that one', async () => {
+    const before = seen();
+    server.put('shop/web', { status: elsewhere });
+    for (let attempt = 0; attempt < 3; attempt++)
+      await expect(records.writeService('shop/web', status, before)).rejects.toMatchObject({ code: 'conflict' });
+    expect(statusOf()).toEqual(elsewhere);
+    see();
+    await records.writeService('shop/web', status, seen());
+    expect(server.conflicts).toBe(3);
+    expect(statusOf()).toMatchObject({ loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } });
+  });
+
+  test('works where nobody but we came between, however far behind the watch is', async () => {
+    const before = seen();
+    for (let write = 0; write < 10; write++) {
+      const conditions = write % 2 === 0 ? [assigned] : [assigned, announced];
+      await records.writeService('shop/web', { ...status, conditions }, before);
+    }
+    expect([server.writes.length, server.conflicts]).toEqual([10, 0]);
+    server.put('shop/web', {});
+    await expect(records.writeService('shop/web', status, before)).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  test('is refused where another Service has the name by now', async () => {
+    const before = seen();
+    server.put('shop/web', {}, 'another');
+    await expect(records.writeService('shop/web', status, before)).rejects.toMatchObject({ code: 'conflict' });
+    expect(server.writes).toEqual([]);
+    see();
+    await records.writeService('shop/web', status, seen());
+    expect(server.writes).toHaveLength(1);
+  });
+
+  test('is written again where the answer to it was lost, once the watch has shown what became of it', async () => {
+    const before = seen();
+    server.losesAnswers = true;
+    await expect(records.writeService('shop/web', status, before)).rejects.toMatchObject({ code: 'unreachable' });
+    server.losesAnswers = false;
+    await expect(records.writeService('shop/web', status, before)).rejects.toMatchObject({ code: 'conflict' });
+    see();
+    await records.writeService('shop/web', status, seen());
+    expect(statusOf()).toMatchObject({ conditions: [assigned] });
+  });
+});
+
+test('conditions that may have been written, as the answer was lost, are taken back', async () => {
+  const less = { ...status, conditions: [assigned, { ...announced, status: 'False' as const }] };
+  const more = { ...status, conditions: [assigned, announced] };
+  await records.writeService('shop/web', less, seen());
+  see();
+  server.losesAnswers = true;
+  await expect(records.writeService('shop/web', more, seen())).rejects.toMatchObject({ code: 'unreachable' });
+  server.losesAnswers = false;
+  see();
+  await records.writeService('shop/web', less, seen());
+  expect(statusOf()).toMatchObject({ conditions: [{ status: 'True' }, { status: 'False' }] });
+});
+
+test('so are those of a first write', async () => {
+  server.losesAnswers = true;
+  await expect(records.writeService('shop/web', { ...status, conditions: [assigned, announced] }, seen())).rejects.toMatchObject({
+    code: 'unreachable',
+  });
+  server.losesAnswers = false;
+  see();
+  await records.writeService('shop/web', status, seen());
+  expect(statusOf()).toMatchObject({ conditions: [{ type: 'herald.dev/AddressAssigned' }] });
 });
 
 test('a Service that is gone needs no status', async () => {
-  server.object = undefined;
-  await records.writeService('shop/web', status);
-  await records.removeService('shop/web');
+  const before = seen();
+  server.remove('shop/web');
+  await records.writeService('shop/web', status, before);
+  await records.removeService('shop/web', undefined);
   expect(server.writes).toEqual([]);
 });
 
 test('what Herald did not write it does not take away', async () => {
-  server.put({ status: { loadBalancer: { ingress: [{ ip: '198.51.100.1' }] } } });
-  await records.removeService('shop/web');
-  expect(server.reads).toBe(0);
-  await records.writeService('shop/web', status);
-  await records.removeService('shop/web');
-  expect(server.object?.['status']).toEqual({ loadBalancer: { ingress: null }, conditions: null });
+  server.put('shop/web', { status: elsewhere });
+  see();
+  await records.removeService('shop/web', seen());
+  expect(statusOf()).toEqual(elsewhere);
+});
+
+describe('a controller that begins', () => {
+  beforeEach(async () => {
+    await records.writeService('shop/web', { ...status, conditions: [assigned, announced] }, seen());
+    server.put('shop/waits');
+    see();
+    const { metadata } = store.services.get('shop/waits') ?? {};
+    if (metadata === undefined) throw new Error('there is no Service');
+    await records.writeService('shop/waits', { ingress: [], conditions: [{ ...assigned, status: 'False', reason: 'PoolFull' }] }, metadata);
+    begin();
+  });
+
+  test('knows who has what, and since when who waits', async () => {
+    see();
+    const { addresses, unreadable, waitingSince } = await records.recorded();
+    expect(addresses).toEqual(
+      new Map([
+        ['shop/web', [address('192.0.2.7')]],
+        ['shop/waits', []],
+      ]),
+    );
+    expect(unreadable.size).toBe(0);
+    expect(waitingSince).toEqual(new Map([['shop/waits', '2026-01-01T00:00:00Z']]));
+  });
+
+  test('writes nothing where everything is as it should be', async () => {
+    see();
+    await records.recorded();
+    clock.advance(60_000);
+    await records.writeService('shop/web', { ...status, conditions: [announced, assigned] }, seen());
+    expect(server.writes).toHaveLength(2);
+  });
+
+  test('waits until the watch has come as far as what is on record', async () => {
+    let known = false;
+    const reading = records.recorded().then(() => (known = true));
+    for (let time = 0; time < 500; time += 20) {
+      clock.advance(20);
+      for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+    }
+    expect(known).toBe(false);
+    see();
+    clock.advance(20);
+    await reading;
+    expect(server.reads).toBe(1);
+  });
+
+  test('does not wait for a Service that went meanwhile, or that cannot be read', async () => {
+    server.put('shop/broken', {
+      spec: { type: 'Nonsense' },
+      status: { conditions: [{ ...assigned, lastTransitionTime: '2026-01-01T00:00:00Z' }] },
+    });
+    const reading = records.recorded();
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+    server.remove('shop/waits');
+    store.remove('Service', 'shop/waits');
+    see();
+    for (let time = 0; time < 2000; time += 20) {
+      clock.advance(20);
+      for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+    }
+    expect([...(await reading).addresses.keys()]).toEqual(['shop/web', 'shop/broken']);
+  });
+
+  test('gives up where the watch shows nothing', async () => {
+    const reading = records.recorded().catch((error: unknown) => error);
+    for (let time = 0; time < 12_000; time += 20) {
+      clock.advance(20);
+      for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+    }
+    expect(await reading).toMatchObject({ code: 'stalled' });
+  });
 });

@@ -1,59 +1,55 @@
 import { expect, test } from 'vitest';
 import { rawObject, type RawObject } from '../../../../src/kube/raw-object.ts';
 import { address } from '../../../../src/net/address.ts';
-import { conditionsPatch, isRecorded, statusPatch } from '../../../../src/sources/kubernetes/service-status.ts';
+import {
+  conditionsPatch,
+  datedConditions,
+  isRecorded,
+  ourConditions,
+  sameConditions,
+  statusPatch,
+} from '../../../../src/sources/kubernetes/service-status.ts';
 
 const now = new Date('2026-11-21T12:00:00.123Z');
 const metadata = { name: 'web', namespace: 'shop', uid: 'u1', resourceVersion: '7' };
 const service = (status?: object): RawObject => rawObject({ metadata, ...(status === undefined ? {} : { status }) });
 const assigned = { type: 'herald.dev/AddressAssigned', status: 'True', reason: 'Assigned', message: 'It has what it asks for' } as const;
-const wanted = { ingress: [{ address: address('192.0.2.7'), ipMode: 'VIP' as const }], conditions: [assigned] };
-const written = {
-  loadBalancer: { ingress: [{ ipMode: 'VIP', ip: '192.0.2.7' }] },
-  conditions: [{ ...assigned, lastTransitionTime: '2026-01-01T00:00:00Z' }],
-};
+const recorded = { ...assigned, lastTransitionTime: '2026-01-01T00:00:00Z' };
+const ingress = [{ address: address('192.0.2.7'), ipMode: 'VIP' as const }];
 const foreign = { type: 'example.net/Checked', status: 'True', reason: 'Ok', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
 
-test('a first status names the Service and the version that it is about', () => {
-  expect(statusPatch(service(), wanted, now)).toEqual({
+test('a patch names the Service and the version that it was decided from', () => {
+  expect(statusPatch({ uid: 'u1', resourceVersion: '7' }, { ingress, conditions: [recorded], before: [] })).toEqual({
     metadata: { uid: 'u1', resourceVersion: '7' },
-    status: {
-      loadBalancer: { ingress: [{ ip: '192.0.2.7', ipMode: 'VIP' }] },
-      conditions: [{ ...assigned, lastTransitionTime: '2026-11-21T12:00:00Z' }],
-    },
+    status: { loadBalancer: { ingress: [{ ip: '192.0.2.7', ipMode: 'VIP' }] }, conditions: [recorded] },
   });
 });
 
-test('what is there already is not written', () => {
-  expect(statusPatch(service(written), wanted, now)).toBeUndefined();
-  expect(statusPatch(service(), { ingress: [], conditions: [] }, now)).toBeUndefined();
-  expect(statusPatch(service({ loadBalancer: {} }), undefined, now)).toBeUndefined();
+test('what is to go is said to go: addresses, and conditions that we wrote', () => {
+  const programmed = { ...recorded, type: 'herald.dev/Programmed' };
+  expect(
+    statusPatch({ uid: 'u1', resourceVersion: '7' }, { ingress: [], conditions: [recorded], before: [recorded, programmed] }),
+  ).toMatchObject({
+    status: { loadBalancer: { ingress: null }, conditions: [recorded, { $patch: 'delete', type: 'herald.dev/Programmed' }] },
+  });
 });
 
 test('a condition keeps its time while its status is the same', () => {
-  const other = { ...assigned, reason: 'StillAssigned' };
-  expect(statusPatch(service(written), { ...wanted, conditions: [other] }, now)).toMatchObject({
-    status: { conditions: [{ reason: 'StillAssigned', lastTransitionTime: '2026-01-01T00:00:00Z' }] },
-  });
-  expect(statusPatch(service(written), { ...wanted, conditions: [{ ...assigned, status: 'False' }] }, now)).toMatchObject({
-    status: { conditions: [{ lastTransitionTime: '2026-11-21T12:00:00Z' }] },
-  });
+  const time = (change: object): unknown => datedConditions([{ ...assigned, ...change }], [recorded], now)[0]?.lastTransitionTime;
+  expect(time({ reason: 'StillAssigned' })).toBe('2026-01-01T00:00:00Z');
+  expect(time({ status: 'False' })).toBe('2026-11-21T12:00:00Z');
+  expect(time({ type: 'herald.dev/Announced' })).toBe('2026-11-21T12:00:00Z');
 });
 
-test('conditions of others stay, also when ours go', () => {
-  const both = service({ ...written, conditions: [foreign, ...written.conditions] });
-  expect(statusPatch(both, wanted, now)).toBeUndefined();
-  expect(statusPatch(both, undefined, now)).toMatchObject({ status: { loadBalancer: { ingress: null }, conditions: [foreign] } });
-  expect(statusPatch(service(written), undefined, now)).toMatchObject({ status: { conditions: null } });
-});
-
-test('an address that somebody else wrote is replaced', () => {
-  const changed = { ...written, loadBalancer: { ingress: [{ ip: '192.0.2.8', ipMode: 'VIP' }] } };
-  expect(statusPatch(service(changed), wanted, now)).toMatchObject({ status: { loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } } });
+test('of the conditions on record ours are those that count, in whatever order', () => {
+  const other = { ...recorded, type: 'herald.dev/Announced' };
+  const read = ourConditions(service({ conditions: [foreign, other, { ...recorded, unknown: 3 }] }));
+  expect(sameConditions(read, [recorded, other])).toBe(true);
+  expect(sameConditions(read, [recorded])).toBe(false);
 });
 
 test('a status is ours when it has a condition of ours', () => {
-  expect(isRecorded(service(written))).toBe(true);
+  expect(isRecorded(service({ conditions: [recorded] }))).toBe(true);
   expect(isRecorded(service({ loadBalancer: { ingress: [{ ip: '192.0.2.7' }] }, conditions: [foreign] }))).toBe(false);
   expect(isRecorded(service())).toBe(false);
 });

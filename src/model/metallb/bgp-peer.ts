@@ -1,0 +1,119 @@
+import { parseDuration } from '../parse/duration.ts';
+import { isRecord } from '../parse/fields.ts';
+import { plainAddress } from './addresses.ts';
+import { differs, note, type FieldContext, type FieldRow, type TranslatedValue } from './rows.ts';
+
+const holdTime =
+  "Where it is not written: 90 s, as in MetalLB's native mode; FRR has 180 s. The peers agree on the lower of their two. Parts of a second are cut off, as FRR does.";
+
+/** metallb.io/v1beta2 BGPPeer. */
+export const peerRows: readonly FieldRow[] = [
+  { field: 'myASN', does: 'same', text: 'Peers of one node may have different ones, which FRR cannot have in one VRF.' },
+  { field: 'peerASN', does: 'same', text: '' },
+  { field: 'dynamicASN', does: 'same', text: '' },
+  { field: 'localASN', does: 'same', text: '' },
+  {
+    field: 'peerAddress',
+    does: 'same',
+    text: '',
+    translate: (value) => ({ value: plainAddress(value) }),
+  },
+  { field: 'interface', does: 'same', text: 'May stand beside `peerAddress`: the session is bound to it.' },
+  { field: 'sourceAddress', does: 'same', text: '', translate: (value) => ({ value: plainAddress(value) }) },
+  { field: 'peerPort', does: 'same', text: 'Up to 65535.' },
+  { field: 'holdTime', does: 'differs', text: holdTime, translate: wholeSeconds },
+  { field: 'keepaliveTime', does: 'same', text: 'A third of the hold time where it is not written.', translate: wholeSeconds },
+  { field: 'connectTime', does: 'same', text: '5 s where it is not written.' },
+  { field: 'routerID', does: 'differs', text: 'Only an IPv4 address. Peers of one node may have different ones.' },
+  { field: 'nodeSelectors', does: 'same', text: '' },
+  { field: 'password', does: 'same', text: '' },
+  {
+    field: 'passwordSecret',
+    does: 'same',
+    text: 'The Secret is read in the namespace of the BGPPeer, whatever `namespace` says, as in MetalLB; the agents need a Role there (manifests/components/metallb). Where it is missing this one session waits; MetalLB takes no configuration at all.',
+    translate: passwordSecret,
+  },
+  {
+    field: 'bfdProfile',
+    does: 'differs',
+    text: 'Not supported yet: the session runs without BFD, so that a peer that falls silent is noticed by the hold time.',
+    translate: (value) =>
+      value === ''
+        ? {}
+        : { findings: [differs('is left out: Herald does not speak BFD yet', 'shorten holdTime if the peer may fall silent')] },
+  },
+  {
+    field: 'enableGracefulRestart',
+    does: 'same',
+    text: 'May be changed, which resets the session.',
+  },
+  {
+    field: 'ebgpMultiHop',
+    does: 'differs',
+    text: 'As in FRR mode: an external peer that is not on a connected network needs it. In native mode MetalLB behaves as if it were always set. With an internal or a link-local peer it is refused.',
+  },
+  { field: 'vrf', does: 'no', text: 'Not supported yet: a BGPPeer with it is refused, as its session would run in the wrong table.' },
+  {
+    field: 'disableMP',
+    does: 'same',
+    text: 'Left out: deprecated, and without effect in MetalLB since `dualStackAddressFamily` exists.',
+    translate: (value) => ({
+      findings: value === true ? [note('has no effect, as in MetalLB: dualStackAddressFamily decides', 'remove disableMP')] : [],
+    }),
+  },
+  { field: 'dualStackAddressFamily', does: 'same', text: '' },
+];
+
+const inFirstVersion = new Set([
+  'myASN',
+  'peerASN',
+  'peerAddress',
+  'sourceAddress',
+  'peerPort',
+  'holdTime',
+  'keepaliveTime',
+  'routerID',
+  'nodeSelectors',
+  'password',
+  'bfdProfile',
+  'ebgpMultiHop',
+]);
+
+/**
+ * metallb.io/v1beta1 BGPPeer. Its durations are never absent: an object that came through the API server has "0s" where nothing was
+ * written, and 0 where no port was.
+ */
+export const firstPeerRows: readonly FieldRow[] = peerRows
+  .filter(({ field }) => inFirstVersion.has(field))
+  .map((row) => {
+    if (row.field === 'holdTime' || row.field === 'keepaliveTime') {
+      return { ...row, text: `${row.text} In v1beta1 0s is "not written".`, translate: unlessZero };
+    }
+    if (row.field === 'peerPort') return { ...row, translate: (value: unknown) => (value === 0 ? {} : { value }) };
+    return row;
+  });
+
+/** A duration as BGP has it on the wire. What is no duration is left to the parser. */
+function wholeSeconds(value: unknown): TranslatedValue {
+  const duration = typeof value === 'string' ? parseDuration(value) : undefined;
+  if (duration?.ok !== true || Number.isInteger(duration.value)) return { value };
+  return { value: `${Math.floor(duration.value)}s` };
+}
+
+function unlessZero(value: unknown): TranslatedValue {
+  const duration = typeof value === 'string' ? parseDuration(value) : undefined;
+  if (duration?.ok === true && duration.value === 0) return {};
+  return wholeSeconds(value);
+}
+
+function passwordSecret(value: unknown, { namespace }: FieldContext): TranslatedValue {
+  if (!isRecord(value)) return { value };
+  const { name, namespace: written } = value;
+  // The API server keeps an empty reference where none was written.
+  if (name === undefined || name === '') return written === undefined || written === '' ? {} : { value };
+  const elsewhere = typeof written === 'string' && written !== '' && written !== namespace;
+  return {
+    value: { name, namespace },
+    findings: elsewhere ? [note(`is read in namespace ${namespace}, as in MetalLB, and not in the one that is written`, '')] : [],
+  };
+}

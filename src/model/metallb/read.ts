@@ -1,0 +1,98 @@
+import type { Compat, HeraldConfig } from '../configuration.ts';
+import { defaultConfig } from '../default-config.ts';
+import type { Origin } from '../metadata.ts';
+import { parseObject } from '../parse.ts';
+import { isRecord } from '../parse/fields.ts';
+import { addProblem, fieldText, type FieldPath, type FieldProblem } from '../parse/problem.ts';
+import type { Identity, ParseOptions, ParseResult } from '../parse/result.ts';
+import { translateAnnotations, type TranslatedAnnotations } from './annotations.ts';
+import { metallbGroup } from './kinds.ts';
+import { translateObject } from './translate.ts';
+
+/** Whose objects are read: HeraldConfig.spec.compat and compatNamespace. */
+export interface ReadingMode {
+  readonly compat: Compat;
+  readonly namespace: string;
+}
+
+/** Undefined: there is no HeraldConfig. */
+export function modeOf({ compat, compatNamespace }: Pick<HeraldConfig, 'compat' | 'compatNamespace'> = defaultConfig): ReadingMode {
+  return { compat, namespace: compatNamespace };
+}
+
+/** Whether objects mean the same in both: the namespace matters only where it is looked at. */
+export function sameMode(a: ReadingMode, b: ReadingMode): boolean {
+  return a.compat === b.compat && (a.compat === 'none' || a.namespace === b.namespace);
+}
+
+/**
+ * The door through which every object comes in: parses it, after translating what is MetalLB's where `mode` says so. Behind it nobody
+ * knows of MetalLB. Problems and warnings name the fields and annotations that are really there.
+ */
+export function readObject(raw: unknown, mode: ReadingMode, options: ParseOptions = {}): ParseResult {
+  if (mode.compat === 'none' || !isRecord(raw)) return parseObject(raw, options);
+  if (raw['kind'] === 'Service' && raw['apiVersion'] === 'v1') return readService(raw, options);
+  const translation = translateObject(raw, mode.namespace);
+  switch (translation.is) {
+    case 'foreign':
+      return parseObject(raw, options);
+    case 'report':
+      return { companions: [], ignored: true, problems: [], warnings: [] };
+    case 'refused':
+      return refuse([translation.field], translation.message, translation.fix, identityOf(raw, mode));
+    case 'translated': {
+      const { origin, findings } = translation;
+      if (origin.namespace !== mode.namespace) {
+        const message = `is ${origin.namespace}, and MetalLB reads only its own namespace, which is ${mode.namespace} by HeraldConfig`;
+        return refuse(['metadata', 'namespace'], message, 'move the object, or set compatNamespace', identityOf(raw, mode));
+      }
+      const result = parseObject(translation.raw, { ...options, origin });
+      const warnings = [...result.warnings];
+      for (const { level, path, message, fix } of findings) if (level === 'differs') addProblem(warnings, path, message, fix);
+      const { identity: _, ...found } = result;
+      const identity = result.identity === undefined ? undefined : originIdentity(origin);
+      return { ...found, warnings, ...(identity === undefined ? {} : { identity }) };
+    }
+  }
+}
+
+function readService(raw: Readonly<Record<string, unknown>>, options: ParseOptions): ParseResult {
+  const metadata = isRecord(raw['metadata']) ? raw['metadata'] : {};
+  const written = metadata['annotations'];
+  const translated = isRecord(written) ? translateAnnotations(written) : undefined;
+  if (translated === undefined) return parseObject(raw, options);
+  const { annotations } = translated;
+  const result = parseObject({ ...raw, metadata: { ...metadata, annotations } }, options);
+  const warnings = result.warnings.map((problem) => asWritten(problem, translated));
+  for (const { name, message, fix } of translated.findings) addProblem(warnings, ['metadata', 'annotations', name], message, fix);
+  const problems = result.problems.map((problem) => asWritten(problem, translated));
+  const { object } = result;
+  if (object?.kind !== 'Service' || object.invalidRequest === undefined) return { ...result, problems, warnings };
+  const { field, problem } = object.invalidRequest;
+  const invalidRequest = { field: translated.from.get(field) ?? field, problem };
+  return { ...result, object: { ...object, invalidRequest }, problems, warnings };
+}
+
+/** A problem of an annotation of ours that was made of MetalLB's is one of MetalLB's. */
+function asWritten(problem: FieldProblem, { from }: TranslatedAnnotations): FieldProblem {
+  const path = problem.path.map((step) => (typeof step === 'string' ? (from.get(step) ?? step) : step));
+  return { ...problem, path, field: fieldText(path) };
+}
+
+/** Not the identity of what it becomes: both may be there, and then both are known. */
+function originIdentity(origin: Origin): Identity {
+  return { kind: `${origin.kind}.${metallbGroup}`, namespace: origin.namespace, name: origin.name };
+}
+
+function identityOf(raw: Readonly<Record<string, unknown>>, mode: ReadingMode): Identity | undefined {
+  const metadata = isRecord(raw['metadata']) ? raw['metadata'] : {};
+  const { name, namespace } = metadata;
+  if (typeof name !== 'string' || name === '') return undefined;
+  const where = typeof namespace === 'string' && namespace !== '' ? namespace : mode.namespace;
+  return { kind: `${String(raw['kind'])}.${metallbGroup}`, namespace: where, name };
+}
+
+function refuse(path: FieldPath, message: string, fix: string, identity: Identity | undefined): ParseResult {
+  const problem = { path, field: fieldText(path), message, fix };
+  return { companions: [], ignored: false, problems: [problem], warnings: [], ...(identity === undefined ? {} : { identity }) };
+}

@@ -1,0 +1,73 @@
+import { heraldApiVersion } from '../parse.ts';
+import type { Origin } from '../metadata.ts';
+import { isRecord } from '../parse/fields.ts';
+import { metallbGroup, metallbKinds, reportKinds } from './kinds.ts';
+import { translateFields, type Finding } from './rows.ts';
+
+/** What an object of MetalLB is in Herald. */
+export type Translation =
+  /** Not MetalLB's. */
+  | { readonly is: 'foreign' }
+  /** Written by MetalLB itself to say how things are. */
+  | { readonly is: 'report' }
+  | { readonly is: 'refused'; readonly field: string; readonly message: string; readonly fix: string }
+  | {
+      readonly is: 'translated';
+      readonly raw: Readonly<Record<string, unknown>>;
+      readonly origin: Origin;
+      readonly findings: readonly Finding[];
+    };
+
+/** kubectl keeps the whole previous manifest in it. */
+const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/**
+ * An object of metallb.io as one of herald.dev that means the same, undecided whether it is valid: that is for the parser, which reads
+ * what comes of it as if somebody had written it. `namespace`: where an object is that does not say so.
+ */
+export function translateObject(raw: unknown, namespace: string): Translation {
+  if (!isRecord(raw)) return { is: 'foreign' };
+  const { apiVersion, kind } = raw;
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string' || !apiVersion.startsWith(`${metallbGroup}/`)) return { is: 'foreign' };
+  if (reportKinds.includes(kind)) return { is: 'report' };
+  const ofKind = metallbKinds.filter((candidate) => candidate.kind === kind);
+  const [first] = ofKind;
+  if (first === undefined) {
+    return {
+      is: 'refused',
+      field: 'kind',
+      message: `${kind.slice(0, 63)} is not a kind of MetalLB that Herald knows`,
+      fix: 'remove the object',
+    };
+  }
+  if (first.refused !== undefined) return { is: 'refused', field: 'kind', ...first.refused };
+  const version = ofKind.find((candidate) => `${metallbGroup}/${candidate.version}` === apiVersion);
+  if (version === undefined) {
+    const known = ofKind.map((candidate) => `${metallbGroup}/${candidate.version}`).join(' or ');
+    return {
+      is: 'refused',
+      field: 'apiVersion',
+      message: `${kind} is not read in version ${apiVersion.slice(0, 63)}`,
+      fix: `write ${known}`,
+    };
+  }
+  const metadata = isRecord(raw['metadata']) ? raw['metadata'] : {};
+  const origin: Origin = { apiVersion, kind, namespace: textOr(metadata['namespace'], namespace), name: textOr(metadata['name'], '') };
+  const findings: Finding[] = [];
+  const spec = isRecord(raw['spec']) ? translateFields(version.rows, raw['spec'], { namespace: origin.namespace }, findings) : raw['spec'];
+  const translated = { apiVersion: heraldApiVersion, kind, metadata: translateMetadata(metadata), spec };
+  return { is: 'translated', raw: translated, origin, findings };
+}
+
+/** Namespaced there, cluster-scoped here. */
+function translateMetadata(metadata: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { annotations } = metadata;
+  const kept = Object.entries(metadata).filter(([name]) => name !== 'namespace' && name !== 'managedFields' && name !== 'annotations');
+  if (!isRecord(annotations)) return Object.fromEntries(kept);
+  const without = Object.entries(annotations).filter(([name]) => name !== lastApplied);
+  return Object.fromEntries([...kept, ...(without.length === 0 ? [] : [['annotations', Object.fromEntries(without)] as const])]);
+}
+
+function textOr(value: unknown, otherwise: string): string {
+  return typeof value === 'string' && value !== '' ? value : otherwise;
+}

@@ -1,0 +1,13 @@
+import type { MergedObjects } from '../model/metallb/merge.ts';
+import { originText } from '../model/metadata.ts';
+import type { SourceProblem } from './source.ts';
+
+/** Objects that are valid, and not used because of their name. */
+export function shadowProblems(objects: MergedObjects): SourceProblem[] {
+  return objects.shadowed().map(({ origin, by }) => ({
+    severity: 'warning',
+    object: originText(origin),
+    message: `is not used: ${by} has the same name`,
+    fix: 'delete one of the two, or rename it',
+  }));
+}

@@ -1,0 +1,14 @@
+import type { Cloud } from '../../providers/aws/cloud.ts';
+import { SdkCloud } from '../../providers/aws/sdk/sdk-cloud.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { silentLog, type Log } from '../../src/system/log.ts';
+import { systemRandom } from '../../src/system/random.ts';
+import { credentials, region } from './account.ts';
+import type { Moto } from './moto.ts';
+
+/** The port to AWS as it is in production, with the emulator on the other end. */
+export function motoCloud(moto: Moto, log: Log = silentLog): Cloud {
+  const stopped = new AbortController().signal;
+  const components = { clock: systemClock, random: systemRandom, log, stopped };
+  return new SdkCloud(components, { region, endpoint: moto.endpoint, credentials, version: 'test' });
+}

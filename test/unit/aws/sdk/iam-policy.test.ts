@@ -1,0 +1,81 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '../../../..');
+const edge = 'providers/aws/sdk';
+
+interface Statement {
+  readonly Sid: string;
+  readonly Effect: string;
+  readonly Action: string | readonly string[];
+  readonly Resource: string;
+  readonly Condition?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+const policy = JSON.parse(readFileSync(join(root, 'docs/reference/aws-iam-policy.json'), 'utf8')) as {
+  readonly Statement: readonly Statement[];
+};
+const actionsOf = ({ Action }: Statement): readonly string[] => [Action].flat();
+const granted = policy.Statement.flatMap(actionsOf);
+
+/** Both generations of Elastic Load Balancing have one name in IAM. */
+const servicesOfIam: Readonly<Record<string, string>> = {
+  '@aws-sdk/client-elastic-load-balancing-v2': 'elasticloadbalancing',
+  '@aws-sdk/client-elastic-load-balancing': 'elasticloadbalancing',
+  '@aws-sdk/client-ec2': 'ec2',
+  '@aws-sdk/client-acm': 'acm',
+};
+
+/** What AWS asks for beside the action itself. */
+const implied: Readonly<Record<string, string>> = {
+  'iam:CreateServiceLinkedRole': 'made by AWS in our name with the first load balancer of an account',
+};
+
+/** The commands that a file imports, as actions of IAM. An import that is not used is an error of the type checker. */
+function actionsIn(file: string): string[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  const imports = [...text.matchAll(/^import \{([^}]*)\} from '(@aws-sdk\/[^']+)';$/gm)];
+  return imports.flatMap(([, names = '', from = '']) =>
+    [...names.matchAll(/\b(\w+)Command\b/g)].map(([, name]) => `${servicesOfIam[from] ?? from}:${name}`),
+  );
+}
+
+const used = new Set(globSync(`${edge}/**/*.ts`, { cwd: root }).flatMap(actionsIn));
+
+describe('the IAM policy of the documentation', () => {
+  test('the edge has commands, of all its services', () => {
+    expect(used.size).toBeGreaterThan(50);
+    expect(new Set([...used].map((action) => action.split(':')[0]))).toEqual(new Set(['elasticloadbalancing', 'ec2', 'acm']));
+  });
+
+  test('only the edge knows the SDK', () => {
+    const others = globSync('{src,providers}/**/*.ts', { cwd: root })
+      .filter((file) => !file.startsWith(edge))
+      .filter((file) => readFileSync(join(root, file), 'utf8').includes('@aws-sdk/'));
+    expect(others).toEqual([]);
+  });
+
+  test('grants every action that the edge can use', () => {
+    expect([...used, ...Object.keys(implied)].filter((action) => !granted.includes(action)).toSorted()).toEqual([]);
+  });
+
+  test('grants none that it does not use, and nothing by a wildcard', () => {
+    expect(granted.filter((action) => !used.has(action) && implied[action] === undefined)).toEqual([]);
+    expect(policy.Statement.every(({ Effect }) => Effect === 'Allow')).toBe(true);
+  });
+
+  test('what is created carries our tag, and nothing is deleted without it', () => {
+    // What makes or removes a thing that has tags of its own; a listener is a part of a load balancer.
+    const tagged = (pattern: RegExp): readonly unknown[] =>
+      policy.Statement.filter((one) => actionsOf(one).some((action) => pattern.test(action))).map(({ Condition }) => Condition?.['Null']);
+    expect(tagged(/:Create(?:LoadBalancer|TargetGroup)$/)).toEqual([{ 'aws:RequestTag/herald.dev/cluster': 'false' }]);
+    const removing = tagged(/:Delete(?:LoadBalancer|TargetGroup|SecurityGroup|Tags)$/);
+    expect(removing).toEqual([{ 'aws:ResourceTag/herald.dev/cluster': 'false' }, { 'aws:ResourceTag/herald.dev/cluster': 'false' }]);
+  });
+
+  test('fits into one managed policy', () => {
+    // IAM counts without white space: 6,144 characters.
+    expect(JSON.stringify(policy).length).toBeLessThan(6144);
+  });
+});

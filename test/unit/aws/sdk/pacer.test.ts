@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest';
+import { AwsError } from '../../../../providers/aws/cloud/error.ts';
+import type { Operation } from '../../../../providers/aws/cloud/operations.ts';
+import { limits } from '../../../../providers/aws/sdk/limits.ts';
+import { Pacer } from '../../../../providers/aws/sdk/pacer.ts';
+import { classOf, rates } from '../../../../providers/aws/sdk/rates.ts';
+import { silentLog, type Log } from '../../../../src/system/log.ts';
+import { seededRandom } from '../../../../src/system/random.ts';
+import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+
+const throttled = (): Error => Object.assign(new Error('Rate exceeded'), { name: 'Throttling', $metadata: { httpStatusCode: 400 } });
+const reset = (): Error => Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
+const refused = (): Error => Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+
+class Bench {
+  readonly clock = new VirtualClock();
+  readonly stop = new AbortController();
+  readonly #pacer: Pacer;
+  /** When each request was sent, in milliseconds. */
+  readonly sent: number[] = [];
+
+  constructor(log: Log = silentLog, random = seededRandom(1)) {
+    this.#pacer = new Pacer({ clock: this.clock, random, log, stopped: this.stop.signal });
+  }
+
+  /** A request that fails as `failures` say, one after the other, and then succeeds. */
+  send(operation: Operation, failures: (() => Error)[] = [], about: object = {}): Promise<string> {
+    return this.#pacer.send(operation, about, () => {
+      this.sent.push(this.clock.now());
+      const failure = failures.shift();
+      return failure === undefined ? Promise.resolve('answer') : Promise.reject(failure());
+    });
+  }
+
+  async advance(milliseconds: number, step = 10): Promise<void> {
+    for (let passed = 0; passed < milliseconds; passed += step) {
+      this.clock.advance(step);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}
+
+const thrown = (error: unknown): unknown => error;
+const times = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one);
+
+describe('requests to AWS', () => {
+  test('one that was throttled is sent again after a random pause, and its class slows down', async () => {
+    const bench = new Bench();
+    const answer = bench.send('elbv2:CreateListener', [throttled, throttled]);
+    await bench.advance(5000);
+    await expect(answer).resolves.toBe('answer');
+    const [first = 0, second = 0, third = 0] = bench.sent;
+    // The bucket was emptied: creating has 1.5 a second.
+    expect(second - first).toBeGreaterThan(600);
+    expect(third - second).toBeGreaterThan(600);
+  });
+
+  test('one that stays throttled is given up after so many, with an error that says so', async () => {
+    const bench = new Bench();
+    const refusal = bench.send('elbv2:DescribeTags', times(100, throttled)).catch(thrown);
+    await bench.advance(200_000, 100);
+    expect(await refusal).toMatchObject({ name: 'AwsError', code: 'throttled', operation: 'elbv2:DescribeTags' });
+    expect(bench.sent).toHaveLength(limits.attempts);
+  });
+
+  test('the pauses differ with chance, so that those who were refused together do not return together', async () => {
+    const pauses = await Promise.all(
+      [1, 2, 3].map(async (seed) => {
+        const bench = new Bench(silentLog, seededRandom(seed));
+        void bench.send('ec2:DescribeSubnets', times(4, throttled));
+        await bench.advance(20_000, 20);
+        return bench.sent.join();
+      }),
+    );
+    expect(new Set(pauses).size).toBe(3);
+  });
+
+  test('a read without an answer is sent again', async () => {
+    const bench = new Bench();
+    const answer = bench.send('elbv2:DescribeListeners', [reset, refused]);
+    await bench.advance(3000);
+    await expect(answer).resolves.toBe('answer');
+    expect(bench.sent).toHaveLength(3);
+  });
+
+  test('a write without an answer is not: it may have been done', async () => {
+    const bench = new Bench();
+    await expect(bench.send('elbv2:CreateListener', [reset])).rejects.toMatchObject({ code: 'unreachable' });
+    expect(bench.sent).toHaveLength(1);
+  });
+
+  test('a write that never left is sent again', async () => {
+    const bench = new Bench();
+    const answer = bench.send('elbv2:CreateListener', [refused]);
+    await bench.advance(3000);
+    await expect(answer).resolves.toBe('answer');
+  });
+
+  test('one that AWS refused is not sent again', async () => {
+    const bench = new Bench();
+    const invalid = (): Error => Object.assign(new Error('no'), { name: 'ValidationError', $metadata: { httpStatusCode: 400 } });
+    await expect(bench.send('ec2:DescribeSubnets', [invalid])).rejects.toMatchObject({ code: 'invalid' });
+    expect(bench.sent).toHaveLength(1);
+  });
+
+  test('registrations, writes, what creates, and reads of one service do not wait for each other', async () => {
+    const bench = new Bench();
+    const operations = ['elbv2:CreateListener', 'elbv2:RegisterTargets', 'elbv2:DeleteListener', 'elbv2:DescribeTags'] as const;
+    for (const operation of operations) {
+      const burst = rates[classOf(operation)]?.burst ?? 0;
+      const before = bench.sent.length;
+      for (let i = 0; i < burst + 5; i++) void bench.send(operation);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(bench.sent.length - before).toBe(burst);
+    }
+    await bench.advance(10_000);
+    // Five of each class waited.
+    const all = operations.map((operation) => (rates[classOf(operation)]?.burst ?? 0) + 5);
+    expect(bench.sent).toHaveLength(all.reduce((sum, one) => sum + one));
+  });
+
+  test('whoever waits is refused when Herald stops, and nothing is sent after it', async () => {
+    const bench = new Bench();
+    const retried = bench.send('elbv2:CreateListener', times(20, throttled)).catch(thrown);
+    await bench.advance(20);
+    const behind = bench.send('elbv2:CreateListener').catch(thrown);
+    const sent = bench.sent.length;
+    bench.stop.abort('SIGTERM');
+    expect(await retried).toBeInstanceOf(AwsError);
+    expect(await behind).toMatchObject({ code: 'unreachable' });
+    await expect(bench.send('ec2:DescribeSubnets')).rejects.toMatchObject({ code: 'unreachable' });
+    expect(bench.sent).toHaveLength(sent);
+    expect(bench.clock.pending).toBe(0);
+  });
+
+  test('each is logged with what it is about, how often it was sent, and what came of it', async () => {
+    const lines: object[] = [];
+    const log: Log = { ...silentLog, debug: (fields, message) => void lines.push({ ...fields, message }) };
+    const bench = new Bench(log);
+    const answer = bench.send('ec2:DescribeSubnets', [throttled], { GroupId: 'sg-1' });
+    await bench.advance(2000);
+    await answer;
+    expect(lines).toMatchObject([
+      { message: 'AWS refused', operation: 'ec2:DescribeSubnets', GroupId: 'sg-1', attempt: 1, code: 'throttled', awsCode: 'Throttling' },
+      { message: 'AWS answered', operation: 'ec2:DescribeSubnets', GroupId: 'sg-1', attempt: 2 },
+    ]);
+  });
+});

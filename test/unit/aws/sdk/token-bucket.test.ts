@@ -1,0 +1,100 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { limits } from '../../../../providers/aws/sdk/limits.ts';
+import { TokenBucket } from '../../../../providers/aws/sdk/token-bucket.ts';
+import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+
+/** Takes tokens and remembers at which time each came. */
+function taker(clock: VirtualClock, bucket: TokenBucket): { take: (name: string) => void; taken: Map<string, number> } {
+  const taken = new Map<string, number>();
+  return { taken, take: (name) => void bucket.take().then(() => taken.set(name, clock.now())) };
+}
+
+/** Moves time on, and lets go on in between whoever got a token, so that he sees the time at which he got it. */
+async function advance(clock: VirtualClock, milliseconds: number, step = 1): Promise<void> {
+  await settled();
+  for (let passed = 0; passed < milliseconds; passed += step) {
+    clock.advance(Math.min(step, milliseconds - passed));
+    await settled();
+  }
+}
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+}
+
+describe('a token bucket', () => {
+  test('lets a burst pass at once, and then one at a time at its rate, in the order in which they came', async () => {
+    const clock = new VirtualClock();
+    const { take, taken } = taker(clock, new TokenBucket(clock, { burst: 2, perSecond: 4 }));
+    for (const name of ['a', 'b', 'c', 'd']) take(name);
+    await advance(clock, 1000);
+    expect([...taken]).toEqual([
+      ['a', 0],
+      ['b', 0],
+      ['c', 250],
+      ['d', 500],
+    ]);
+  });
+
+  test('fills up again to its burst and no further', async () => {
+    const clock = new VirtualClock();
+    const { take, taken } = taker(clock, new TokenBucket(clock, { burst: 2, perSecond: 4 }));
+    take('a');
+    take('b');
+    await advance(clock, 60_000, 1000);
+    for (const name of ['c', 'd', 'e']) take(name);
+    await advance(clock, 300);
+    expect([...taken.values()]).toEqual([0, 0, 60_000, 60_000, 60_250]);
+  });
+
+  test('that was emptied gives nothing until a token has grown', async () => {
+    const clock = new VirtualClock();
+    const bucket = new TokenBucket(clock, { burst: 10, perSecond: 2 });
+    const { take, taken } = taker(clock, bucket);
+    bucket.empty();
+    take('a');
+    take('b');
+    await advance(clock, 1100);
+    expect([...taken]).toEqual([
+      ['a', 500],
+      ['b', 1000],
+    ]);
+  });
+
+  test('refuses whoever comes when as many wait as may, and lets go of all when told so', async () => {
+    const clock = new VirtualClock();
+    const bucket = new TokenBucket(clock, { burst: 1, perSecond: 1 });
+    await bucket.take();
+    const waiting = Array.from({ length: limits.queuedRequests }, () => bucket.take());
+    await expect(bucket.take()).rejects.toMatchObject({ code: 'queue-full' });
+    bucket.rejectWaiting(new Error('over'));
+    const outcomes = await Promise.allSettled(waiting);
+    expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('never lets more pass in any stretch of time than its burst and its rate, however they come', async () => {
+    const arrivals = fc.array(fc.nat(30), { minLength: 1, maxLength: 20 });
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 20, max: 200 }), arrivals, async (burst, perSecond, gaps) => {
+        const clock = new VirtualClock();
+        const { take, taken } = taker(clock, new TokenBucket(clock, { burst, perSecond }));
+        for (const [index, gap] of gaps.entries()) {
+          await advance(clock, gap);
+          take(String(index));
+        }
+        await advance(clock, gaps.length * 55);
+        const times = [...taken.values()];
+        expect([...taken.keys()]).toEqual(gaps.map((_, index) => String(index)));
+        for (let from = 0; from < times.length; from++) {
+          for (let to = from; to < times.length; to++) {
+            const seconds = ((times[to] ?? 0) - (times[from] ?? 0)) / 1000;
+            expect(to - from + 1).toBeLessThanOrEqual(burst + seconds * perSecond + 1e-6);
+          }
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+});

@@ -1,0 +1,96 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { generatedFiles } from '../../../scripts/objects/generated-files.ts';
+import { kinds } from '../../../src/model/kinds.ts';
+import type { Kind } from '../../../src/model/schema/kind.ts';
+import type { Schema } from '../../../src/model/schema/schema.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const files = generatedFiles();
+
+test.each([...files.keys()])('%s is what node scripts/write-crds.ts writes', (path) => {
+  expect(existsSync(join(root, path)) && readFileSync(join(root, path), 'utf8') === files.get(path), 'run node scripts/write-crds.ts').toBe(
+    true,
+  );
+});
+
+test('no CRD and no JSON schema is there that nothing writes', () => {
+  expect(globSync('manifests/{crds,schema}/**/*.{yaml,json}', { cwd: root }).filter((path) => !files.has(path))).toEqual([]);
+});
+
+test('a kustomization of manifests/base brings the CRDs along', () => {
+  const { resources } = parse(readFileSync(join(root, 'manifests/base/kustomization.yaml'), 'utf8')) as { resources: string[] };
+  expect(resources).toContain('../crds');
+});
+
+interface Found {
+  readonly path: string;
+  readonly schema: Schema;
+}
+
+/** Every schema of a kind with where it stands. */
+function allOf(schema: Schema, path: string): Found[] {
+  if (schema.kind === 'list') return [{ path, schema }, ...allOf(schema.items, `${path}[]`)];
+  if (schema.kind === 'map') return [{ path, schema }, ...allOf(schema.values, `${path}{}`)];
+  if (schema.kind !== 'object') return [{ path, schema }];
+  return [{ path, schema }, ...Object.entries(schema.fields).flatMap(([name, field]) => allOf(field, `${path}.${name}`))];
+}
+
+describe.each(kinds as readonly Kind[])('$kind', (kind) => {
+  const all = [...(kind.spec === undefined ? [] : allOf(kind.spec, 'spec')), ...allOf(kind.status, 'status')];
+
+  test('has a description of each field', () => {
+    const fields = all.filter(({ path }) => path.includes('.') && !/(\[\]|\{\})$/.test(path));
+    expect(fields.length).toBeGreaterThan(0);
+    expect(fields.filter(({ schema }) => schema.description === undefined).map(({ path }) => path)).toEqual([]);
+  });
+
+  test('has names that nobody else has, and conditions', () => {
+    const names = (kinds as readonly Kind[]).flatMap(({ plural, shortNames }) => [plural, ...shortNames]);
+    for (const name of [kind.plural, ...kind.shortNames]) expect(names.filter((other) => other === name)).toHaveLength(1);
+    expect(all.map(({ path }) => path)).toContain('status.conditions');
+  });
+
+  test('has only options that the language knows', () => {
+    const known = new Set(
+      'kind description required unset rules maxLength default format secret grammar min max zeroIsUnset values items maxItems unique key maxEntries fields relations open impliedDefaults called'.split(
+        ' ',
+      ),
+    );
+    expect(all.flatMap(({ path, schema }) => Object.keys(schema).flatMap((name) => (known.has(name) ? [] : [`${path}: ${name}`])))).toEqual(
+      [],
+    );
+  });
+});
+
+interface Structural {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Structural>>;
+  readonly items?: Structural;
+  readonly additionalProperties?: Structural;
+  readonly [keyword: string]: unknown;
+}
+
+/** What of a structural schema has no bound. */
+function unbounded(schema: Structural, path: string): string[] {
+  const bounds: Readonly<Record<string, string | undefined>> = { array: 'maxItems', string: 'maxLength' };
+  const bound = schema.additionalProperties === undefined ? bounds[schema.type ?? ''] : 'maxProperties';
+  const closed = schema['enum'] !== undefined || bound === undefined || schema[bound] !== undefined;
+  return [
+    ...(closed ? [] : [path]),
+    ...Object.entries(schema.properties ?? {}).flatMap(([name, property]) => unbounded(property, `${path}.${name}`)),
+    ...(schema.items === undefined ? [] : unbounded(schema.items, `${path}[]`)),
+    ...(schema.additionalProperties === undefined ? [] : unbounded(schema.additionalProperties, `${path}{}`)),
+  ];
+}
+
+test.each(globSync('manifests/crds/*s.yaml', { cwd: root }))('%s bounds every text, list and map', (path) => {
+  const { spec } = parse(readFileSync(join(root, path), 'utf8')) as {
+    spec: { versions: { schema: { openAPIV3Schema: { properties: Record<string, Structural> } } }[] };
+  };
+  const { spec: written = {}, status = {} } = spec.versions[0]?.schema.openAPIV3Schema.properties ?? {};
+  expect(Object.keys(status).length).toBeGreaterThan(0);
+  expect([...unbounded(written, 'spec'), ...unbounded(status, 'status')]).toEqual([]);
+});

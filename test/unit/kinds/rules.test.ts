@@ -1,0 +1,29 @@
+import { describe, expect, test } from 'vitest';
+import { kinds } from '../../../src/model/kinds.ts';
+import { parseObject } from '../../../src/model/parse.ts';
+import { brokenRules, exampleOf, outOfBounds } from '../../kinds/bent-objects.ts';
+
+describe('the reader', () => {
+  test.each(kinds)('takes the example of $kind', (kind) => {
+    const { object, problems, warnings } = parseObject(exampleOf(kind));
+    expect([...problems, ...warnings]).toEqual([]);
+    expect(object).toMatchObject({ kind: kind.kind });
+  });
+
+  test('has rules to hold', () => {
+    expect(brokenRules().length).toBeGreaterThan(50);
+    expect(outOfBounds().length).toBeGreaterThan(150);
+  });
+
+  test.each(brokenRules())('refuses a $kind whose $field $what', ({ object, field, said }) => {
+    const result = parseObject(object);
+    expect(result.object).toBeUndefined();
+    expect(result.problems).toContainEqual(expect.objectContaining({ field, ...(said === undefined ? {} : { message: said }) }));
+  });
+
+  test.each(outOfBounds())('refuses a $kind whose $field $what', ({ object, field }) => {
+    const result = parseObject(object);
+    expect(result.object).toBeUndefined();
+    expect(result.problems.filter((one) => one.field.startsWith(field))).not.toEqual([]);
+  });
+});

@@ -1,0 +1,12 @@
+/** An object of MetalLB as its documentation writes it. */
+export const metallb = (
+  kind: string,
+  spec: object,
+  name = 'main',
+  further: { version?: string; namespace?: string; labels?: object } = {},
+) => ({
+  apiVersion: `metallb.io/${further.version ?? (kind === 'BGPPeer' ? 'v1beta2' : 'v1beta1')}`,
+  kind,
+  metadata: { name, namespace: further.namespace ?? 'metallb-system', ...(further.labels === undefined ? {} : { labels: further.labels }) },
+  spec,
+});

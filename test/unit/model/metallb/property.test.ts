@@ -1,0 +1,81 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readObject } from '../../../../src/model/metallb/read.ts';
+import { translateObject } from '../../../../src/model/metallb/translate.ts';
+import { parseObject } from '../../../../src/model/parse.ts';
+import { isRecord } from '../../../../src/model/parse/fields.ts';
+import { anyMetalLBObject } from './any-metallb-object.ts';
+
+const mode = { compat: 'metallb', namespace: 'metallb-system' } as const;
+
+test('what MetalLB accepts is an object here, or it is told why not', () => {
+  fc.assert(
+    fc.property(anyMetalLBObject(), (raw) => {
+      const { object, problems, ignored } = readObject(raw, mode);
+      expect(ignored).toBe(false);
+      expect({ read: object !== undefined, told: problems.length > 0 }).not.toEqual({ read: false, told: false });
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('it is refused for what the reference names, and for nothing else', () => {
+  const refused = new Set<string>();
+  fc.assert(
+    fc.property(anyMetalLBObject(), (raw) => {
+      for (const { field, message } of readObject(raw, mode).problems)
+        refused.add(`${raw.kind} ${field}: ${message}`.replace(/"[^"]*"|\d+/g, '...'));
+    }),
+    { numRuns: 5000 },
+  );
+  const named = [
+    /^L\.\.\.Advertisement kind: Herald announces by BGP only/,
+    /^BGPPeer spec\.vrf: is not supported yet/,
+    /^BGPPeer spec\.ebgpMultiHop: is for (external sessions|peers behind another router)/,
+    /^BGPAdvertisement spec\.communities\[\.\.\.\]: .*neither a community nor a name of one/,
+    /^BGPAdvertisement spec\.aggregationLengthV\.\.\.: must be a whole number/,
+  ];
+  expect([...refused].filter((text) => !named.some((pattern) => pattern.test(text)))).toEqual([]);
+});
+
+test('a field is the same on both sides, or it is told that it is not', () => {
+  fc.assert(
+    fc.property(anyMetalLBObject(), (raw) => {
+      const translation = translateObject(raw, 'metallb-system');
+      if (translation.is !== 'translated') return;
+      const told = new Set(translation.findings.map(({ path }) => path[1]));
+      const spec = isRecord(translation.raw['spec']) ? translation.raw['spec'] : {};
+      for (const [name, value] of Object.entries(raw.spec)) {
+        const same = JSON.stringify(spec[name]) === JSON.stringify(value);
+        if (!same && !told.has(name)) expect(meansTheSame(raw.kind, name, value, spec[name])).toBe(true);
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('the translation says nothing of MetalLB, and is what the parser reads without it', () => {
+  fc.assert(
+    fc.property(anyMetalLBObject(), (raw) => {
+      const translation = translateObject(raw, 'metallb-system');
+      if (translation.is !== 'translated') return;
+      const { object, problems } = parseObject(translation.raw);
+      expect(problems).toEqual(readObject(raw, mode).problems);
+      expect(object === undefined).toBe(readObject(raw, mode).object === undefined);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+/** Another text for the same thing. */
+function meansTheSame(kind: string, name: string, before: unknown, after: unknown): boolean {
+  if (kind === 'IPAddressPool' && name === 'addresses') return true;
+  if (kind === 'BGPPeer' && name === 'passwordSecret') {
+    const secret = before as { readonly name?: string };
+    return secret.name === undefined
+      ? after === undefined
+      : JSON.stringify(after) === JSON.stringify({ name: secret.name, namespace: 'metallb-system' });
+  }
+  // What is not written and what is written as nothing are the same.
+  return after === undefined && (before === false || before === '0s' || before === 0);
+}

@@ -1,0 +1,171 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { KubeClient } from '../../../../src/kube/client.ts';
+import { KubernetesSource } from '../../../../src/sources/kubernetes/kubernetes-source.ts';
+import { problemText } from '../../../../src/sources/source.ts';
+import { systemClock } from '../../../../src/system/clock.ts';
+import { silentLog } from '../../../../src/system/log.ts';
+import { FakeApiServer } from '../../kube/fake-api-server.ts';
+
+const services = '/api/v1/services';
+const configs = '/apis/herald.dev/v1alpha1/heraldconfigs';
+const ownPools = '/apis/herald.dev/v1alpha1/ipaddresspools';
+const of = (plural: string, version = 'v1beta1'): string => `/apis/metallb.io/${version}/${plural}`;
+const inNamespace = (plural: string, version = 'v1beta1'): string => `/apis/metallb.io/${version}/namespaces/metallb-system/${plural}`;
+const theirPools = of('ipaddresspools');
+
+let server: FakeApiServer;
+let client: KubeClient;
+let source: KubernetesSource;
+/** What a listener saw of the Service and of the settings, each time that it was told of something. */
+let seen: string[];
+
+beforeEach(async () => {
+  server = await FakeApiServer.start();
+  client = new KubeClient({ server: server.url, credentials: async () => ({}), expired: () => undefined }, { clock: systemClock });
+  source = new KubernetesSource({ client, clock: systemClock, random: () => 0, log: silentLog });
+  seen = [];
+  source.onChange(() => {
+    const { config, pools } = source.snapshot;
+    seen.push(`${config.compat} ${config.defaultClass} asks for ${asked() ?? 'any'} of ${[...pools.keys()].join(' and ') || 'none'}`);
+  });
+  server.put(services, 'web', web, 'shop');
+});
+
+afterEach(async () => {
+  await source.close();
+  client.close();
+  await server.stop();
+});
+
+const web = {
+  metadata: { annotations: { 'metallb.io/address-pool': 'edge' } },
+  spec: { type: 'LoadBalancer', clusterIP: '10.96.0.10', clusterIPs: ['10.96.0.10'], ports: [{ port: 80 }] },
+};
+const pool = { spec: { addresses: ['192.0.2.0/24'] } };
+const asked = (): string | undefined => source.snapshot.services.get('shop/web')?.requestedPool;
+const compat = (value: string, further: object = {}): void => server.put(configs, 'default', { spec: { compat: value, ...further } });
+const problems = (): string[] => source.problems().map(problemText);
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await pause(2);
+}
+
+describe('a cluster with objects of MetalLB', () => {
+  test('has them in the snapshot from the start where HeraldConfig says so', async () => {
+    compat('metallb');
+    server.put(theirPools, 'edge', pool, 'metallb-system');
+    server.put(of('bgppeers', 'v1beta2'), 'tor', { spec: { myASN: 1, peerASN: 2, peerAddress: '192.0.2.1' } }, 'metallb-system');
+    server.put(of('bgpadvertisements'), 'all', { spec: {} }, 'metallb-system');
+    server.put(of('communities'), 'names', { spec: { communities: [{ name: 'a', value: '1:1' }] } }, 'metallb-system');
+    await source.start();
+    const { snapshot } = source;
+    expect([...snapshot.pools.keys(), ...snapshot.peers.keys(), ...snapshot.advertisements.keys(), ...snapshot.communities.keys()]).toEqual(
+      ['edge', 'tor', 'all', 'names'],
+    );
+    expect(snapshot.pools.get('edge')?.metadata).toMatchObject({ namespace: '', uid: 'uid-edge', origin: { namespace: 'metallb-system' } });
+    expect(asked()).toBe('edge');
+    expect(snapshot.config.defaultClass).toBe(true);
+    expect(problems()).toEqual([]);
+  });
+
+  test('is not asked for them where it does not', async () => {
+    server.put(theirPools, 'edge', pool, 'metallb-system');
+    await source.start();
+    expect(source.snapshot.pools.size).toBe(0);
+    expect(asked()).toBeUndefined();
+    expect(server.paths.filter((path) => path.includes('metallb.io'))).toEqual([]);
+  });
+
+  test('nobody sees a Service become ours before its annotations and the pools are understood', async () => {
+    server.put(theirPools, 'edge', pool, 'metallb-system');
+    await source.start();
+    compat('metallb');
+    await until(() => source.snapshot.config.compat === 'metallb');
+    expect(seen.at(-1)).toBe('metallb true asks for edge of edge');
+    expect(seen.filter((what) => what.startsWith('metallb') && what !== 'metallb true asks for edge of edge')).toEqual([]);
+  });
+
+  test('on the way back the Services cease to be ours first, and nothing of MetalLB is left or asked for', async () => {
+    compat('metallb');
+    server.put(theirPools, 'edge', pool, 'metallb-system');
+    await source.start();
+    seen.length = 0;
+    compat('none');
+    await until(() => source.snapshot.pools.size === 0 && asked() === undefined);
+    expect(seen[0]).toBe('none false asks for edge of edge');
+    await until(() => server.watched.every((path) => !path.includes('metallb.io')));
+    server.put(theirPools, 'more', pool, 'metallb-system');
+    compat('none', { drainSeconds: 3 });
+    await until(() => source.snapshot.config.drainSeconds === 3);
+    expect(source.snapshot.pools.size).toBe(0);
+  });
+
+  test('may turn it off and on as fast as it likes', async () => {
+    server.put(theirPools, 'edge', pool, 'metallb-system');
+    await source.start();
+    for (let n = 0; n < 20; n++) {
+      compat(n % 2 === 0 ? 'metallb' : 'none');
+      if (n % 3 === 0) await pause(5);
+    }
+    compat('metallb', { drainSeconds: 7 });
+    await until(() => source.snapshot.config.drainSeconds === 7);
+    expect(asked()).toBe('edge');
+    expect([...source.snapshot.pools.keys()]).toEqual(['edge']);
+    expect(server.watched.filter((path) => path === inNamespace('ipaddresspools'))).toHaveLength(1);
+    expect(server.watched.filter((path) => path === services)).toHaveLength(1);
+  });
+
+  test('a Service that vanished while Services were read again is gone', async () => {
+    server.put(services, 'old', web, 'shop');
+    await source.start();
+    server.silently(() => server.remove(services, 'old', 'shop'));
+    compat('metallb');
+    await until(() => source.snapshot.config.compat === 'metallb');
+    expect([...source.snapshot.services.keys()]).toEqual(['shop/web']);
+  });
+
+  test('another namespace is read in the place of the first', async () => {
+    compat('metallb');
+    server.put(theirPools, 'edge', pool, 'metallb-system');
+    server.put(theirPools, 'other', pool, 'lb');
+    await source.start();
+    compat('metallb', { compatNamespace: 'lb' });
+    await until(() => source.snapshot.pools.has('other'));
+    await until(() => !source.snapshot.pools.has('edge'));
+  });
+
+  test('works without the CRDs of MetalLB, and finds them when they come', async () => {
+    compat('metallb');
+    for (const plural of ['ipaddresspools', 'bgpadvertisements', 'communities', 'bfdprofiles', 'l2advertisements'])
+      server.absent.add(inNamespace(plural));
+    server.absent.add(inNamespace('bgppeers', 'v1beta2'));
+    await source.start();
+    expect(problems()).toEqual([]);
+    expect(asked()).toBe('edge');
+  });
+
+  test('starts without the right to read them, and says what is missing', async () => {
+    compat('metallb');
+    server.forbidden.add(inNamespace('ipaddresspools'));
+    await source.start();
+    expect(problems()).toEqual([
+      expect.stringMatching(/^IPAddressPool\.metallb\.io: cannot be read: .*403.*\(apply manifests\/components\/metallb/),
+    ]);
+  });
+
+  test('an object of herald.dev goes before one of MetalLB with its name, and an L2Advertisement is refused aloud', async () => {
+    compat('metallb');
+    server.put(theirPools, 'edge', pool, 'metallb-system');
+    server.put(ownPools, 'edge', { spec: { addresses: ['198.51.100.0/24'] } });
+    server.put(of('l2advertisements'), 'l2', { spec: {} }, 'metallb-system');
+    await source.start();
+    expect(source.snapshot.pools.get('edge')?.metadata.origin).toBeUndefined();
+    expect(problems()).toEqual([
+      expect.stringMatching(/^L2Advertisement\.metallb\.io\/metallb-system\/l2: kind: Herald announces by BGP only/),
+      expect.stringMatching(/^IPAddressPool\.metallb\.io\/metallb-system\/edge: is not used: IPAddressPool\/edge of herald\.dev/),
+    ]);
+    server.remove(ownPools, 'edge');
+    await until(() => source.snapshot.pools.get('edge')?.metadata.origin !== undefined);
+  });
+});
