@@ -59,12 +59,13 @@ export class BareMetalProvider implements Provider {
   // oxlint-disable-next-line typescript/require-await -- the contract is asynchronous for providers that call an API
   async reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation> {
     const key = serviceKey(service.metadata);
+    const { hostname } = service;
     const request = allocationRequest(service, snapshot);
     const { addresses, reason, pools } = this.#withholds(request) ?? this.#allocator.stage(request);
     if (reason === undefined) this.#waiting.leave(key);
     else this.#waiting.wait(request);
     return {
-      ingress: addresses.map((address) => ({ address, ipMode: 'VIP' })),
+      ingress: addresses.map((address) => ({ address, ...(hostname === undefined ? {} : { hostname }), ipMode: 'VIP' })),
       ...(reason === undefined ? {} : { reason, details: pools.map(({ pool, reason: { code } }) => ({ of: pool, code })) }),
     };
   }

@@ -110,6 +110,26 @@ describe('the controller', () => {
     expect(writer.condition('shop/web', 'Programmed')).toBe('True Programmed');
   });
 
+  test('a hostname stands beside the address of its Service, and goes without moving the address', async () => {
+    const record = () => writer.services.get('shop/web')?.ingress;
+    source.put(service({ name: 'shop/web', hostname: 'web.example.com' }));
+    const controller = await startController();
+    expect(record()).toEqual([{ address: address('192.0.2.1'), hostname: 'web.example.com', ipMode: 'VIP' }]);
+    source.put(service({ name: 'shop/web', hostname: 'www.example.com' }));
+    await controller.settled();
+    expect(record()).toEqual([{ address: address('192.0.2.1'), hostname: 'www.example.com', ipMode: 'VIP' }]);
+    source.put(service({ name: 'shop/web' }));
+    await controller.settled();
+    expect(record()).toEqual([{ address: address('192.0.2.1'), ipMode: 'VIP' }]);
+  });
+
+  test('a Service that is drained keeps its address and says why it is not announced', async () => {
+    source.put(service({ name: 'shop/web', drain: true }), node({ name: 'n1' }), advertisement({ name: 'all' }));
+    await startController();
+    expect(writer.addresses('shop/web')).toEqual(['192.0.2.1']);
+    expect(writer.condition('shop/web', 'Announced')).toBe('False ServiceDrained');
+  });
+
   test('keeps every assigned address when it starts anew, whatever else waits', async () => {
     source.put(service({ name: 'shop/b' }));
     await (await startController()).stop();
