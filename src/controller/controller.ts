@@ -1,6 +1,6 @@
+import type { PoolUsage } from '../decisions/allocation/allocator.ts';
 import { keepsHolding } from '../decisions/allocation/claim.ts';
 import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/order.ts';
-import { effectivePools } from '../decisions/allocation/pools.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import { fix, reason, says, type Reason } from '../model/reasons.ts';
 import type { Ingress, Service } from '../model/service.ts';
@@ -12,8 +12,10 @@ import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import { ConditionWatch } from './affected.ts';
 import { noEvents, type EventSink } from './events/event-sink.ts';
+import { SourceEvents } from './events/source-events.ts';
 import { limits } from './limits.ts';
-import { acceptedCondition, agentsBehind, serviceConditions } from './conditions.ts';
+import { ConfigurationStatuses } from './configuration/configuration-statuses.ts';
+import { agentsBehind, serviceConditions } from './conditions.ts';
 import type { Provider, Reconciliation, ReservedAddresses } from './provider.ts';
 import { ServiceStatuses } from './services/service-statuses.ts';
 import type { StatusWriter } from './status-writer.ts';
@@ -49,6 +51,8 @@ export class Controller {
   /** Services whose agents have yet to report on their latest form. */
   readonly #behind = new Set<ServiceKey>();
   readonly #statuses: ServiceStatuses;
+  readonly #configuration: ConfigurationStatuses;
+  readonly #sourceEvents: SourceEvents;
   #reserved: ReservedAddresses = new Map();
   /** Services whose record could not be read at start, with its file. */
   #unreadable: ReadonlyMap<ServiceKey, string> = new Map();
@@ -59,7 +63,11 @@ export class Controller {
   constructor(components: ControllerComponents) {
     this.#components = components;
     this.#queue = new WorkQueue(components, (key) => this.#reconcile(key));
-    this.#statuses = new ServiceStatuses({ events: noEvents, ...components }, (key) => this.#queue.add(key));
+    const { events = noEvents, providers } = components;
+    this.#statuses = new ServiceStatuses({ ...components, events }, (key) => this.#queue.add(key));
+    this.#sourceEvents = new SourceEvents(components.source, events);
+    const usage = (): PoolUsage[] => providers.flatMap((provider) => provider.usage?.() ?? []);
+    this.#configuration = new ConfigurationStatuses({ ...components, events, usage });
   }
 
   /** Takes over what was assigned, then works until `stop`. The source must have started. */
@@ -78,20 +86,26 @@ export class Controller {
     for (const provider of providers) provider.adopt(snapshot, new Map([...this.#reserved, ...leftBehind]));
     this.#unsubscribe.push(
       source.onChange((changes) => this.#changed(changes)),
-      source.onProblem(() => this.#releaseMended()),
+      source.onProblem(() => {
+        this.#releaseMended();
+        this.#configuration.problemsChanged();
+        this.#sourceEvents.look();
+      }),
     );
     this.#takeOver(recorded.addresses);
     const keys = inOrderOfService(snapshot, recorded.waitingSince ?? new Map());
     for (const key of new Set([...keys, ...recorded.addresses.keys(), ...recorded.unreadable.keys()])) this.#queue.add(key);
     this.#queue.start();
     this.#passTime();
-    await this.#acceptConfiguration();
+    this.#configuration.start();
+    this.#sourceEvents.look();
     log.info({ services: snapshot.services.size, pools: snapshot.pools.size }, 'controller started');
   }
 
   /** Resolves when nothing is left to do. */
-  settled(): Promise<void> {
-    return this.#queue.idle();
+  async settled(): Promise<void> {
+    await this.#queue.idle();
+    await this.#configuration.settled();
   }
 
   async stop(): Promise<void> {
@@ -99,7 +113,7 @@ export class Controller {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#cancelWatch?.();
     this.#statuses.stop();
-    await this.#queue.stop();
+    await Promise.all([this.#queue.stop(), this.#configuration.stop()]);
   }
 
   /** Silence is no change that a source could tell of, nor is the end of a time: both are looked for. */
@@ -108,6 +122,7 @@ export class Controller {
     const now = clock.date().getTime();
     for (const provider of providers) for (const key of provider.expire(now)) this.#queue.addFirst(key);
     for (const key of this.#conditions.silenced(source.snapshot, now)) this.#queue.add(key);
+    this.#configuration.passTime();
     this.#cancelWatch = clock.after(limits.reportWatchMilliseconds, () => this.#passTime());
   }
 
@@ -119,9 +134,7 @@ export class Controller {
     for (const key of inOrderOfCreation(told, source.snapshot)) this.#queue.add(key);
     for (const key of this.#conditions.affected(changes, source.snapshot, this.#behind)) this.#queue.add(key);
     if (this.#reserved.size > 0 || this.#unreadable.size > 0) this.#releaseMended();
-    if (changes.some(({ kind }) => kind === 'IPAddressPool')) {
-      this.#acceptConfiguration().catch((error: unknown) => this.#components.log.error({ error }, 'status of pools not written'));
-    }
+    this.#configuration.changed(changes);
   }
 
   async #reconcile(key: ServiceKey): Promise<void> {
@@ -148,6 +161,7 @@ export class Controller {
     if (before !== undefined && before.provider !== provider)
       await this.#release(key, before.provider, `provider ${provider.name} serves the Service`);
     const { ingress, reason, details } = await provider.reconcile(service, snapshot);
+    this.#configuration.usageChanged();
     const gone =
       before?.provider === provider ? before.ingress.filter(({ address }) => !ingress.some((now) => same(now.address, address))) : [];
     this.#sayReleased(key, addressesIn(gone), 'the Service asks for something else');
@@ -182,6 +196,7 @@ export class Controller {
   async #release(key: ServiceKey, provider: Provider, why: string): Promise<void> {
     this.#owned.delete(key);
     const { addresses, retry } = await provider.release(key, this.#components.clock.date().getTime());
+    this.#configuration.usageChanged();
     this.#sayReleased(key, addresses, why);
     for (const other of retry) this.#queue.addFirst(other);
   }
@@ -261,13 +276,6 @@ export class Controller {
       }
       this.#queue.add(key);
     }
-  }
-
-  async #acceptConfiguration(): Promise<void> {
-    const { source, writer } = this.#components;
-    const { refused } = effectivePools(source.snapshot.pools);
-    for (const name of source.snapshot.pools.keys())
-      await writer.writeObject('IPAddressPool', name, [acceptedCondition(refused.get(name)?.reason)]);
   }
 
   #sayReleased(key: ServiceKey, addresses: readonly Address[], why: string): void {

@@ -11,4 +11,8 @@ export const limits = {
   detailsInCondition: 10,
   /** How long a Service must not be announced, or programmed, before its condition and an Event say so. */
   conditionHoldMilliseconds: 30_000,
+  /** The status of a configuration object is written at most this often. */
+  objectStatusMilliseconds: 5000,
+  /** After addresses were given or let go, the counts of the pools are looked at, once for all that happened by then. */
+  usageMilliseconds: 1000,
 } as const;

@@ -147,8 +147,13 @@ export class Running implements StatusWriter {
     this.#decided.delete(key);
   }
 
-  async writeObject(): Promise<void> {
-    // Conditions of pools are no business of this test.
+  /** The status of pools is no business of this test. */
+  async writeObject(): Promise<undefined> {
+    return undefined;
+  }
+
+  async removeObject(): Promise<void> {
+    // As above.
   }
 
   /** The controller would take an error for one of the API server, and try again. */
