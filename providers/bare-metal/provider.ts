@@ -30,13 +30,18 @@ export class BareMetalProvider implements Provider {
       const service = snapshot.services.get(key);
       if (service === undefined) continue;
       const claim = this.claim(service, snapshot);
-      if (claim.mine || claim.reason.code === 'OtherLoadBalancerClass') this.adoptOne(service, assignedAddresses(service), snapshot);
+      if (claim.mine || claim.reason.code === 'OtherLoadBalancerClass')
+        this.adoptOne(service, assignedAddresses(service), snapshot, 'always');
     }
     for (const [key, addresses] of reserved) this.#allocator.adopt(reservation(key, addresses), addresses);
   }
 
-  adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot): void {
-    if (addresses.length > 0) this.#allocator.adopt(allocationRequest(service, snapshot), addresses);
+  adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot, when: 'free' | 'always'): void {
+    const request = allocationRequest(service, snapshot);
+    const held = this.#allocator.assignmentOf(request.service)?.addresses ?? [];
+    const same = held.length === addresses.length && addresses.every((address) => held.some((own) => sameAddress(own, address)));
+    if (addresses.length === 0 || same) return;
+    if (when === 'always' || this.#allocator.isFree(request, addresses)) this.#allocator.adopt(request, addresses);
   }
 
   withhold(reason: Reason | undefined): void {

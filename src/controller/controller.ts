@@ -3,7 +3,7 @@ import { keepsHolding } from '../decisions/allocation/claim.ts';
 import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/order.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import { fix, reason, says, type Reason } from '../model/reasons.ts';
-import type { Ingress, Service } from '../model/service.ts';
+import { assignedAddresses, type Ingress, type Service } from '../model/service.ts';
 import type { Change } from '../model/snapshot.ts';
 import { formatAddress, sameAddress, type Address } from '../net/address.ts';
 import type { Source } from '../sources/source.ts';
@@ -11,6 +11,7 @@ import type { Clock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import { ConditionWatch } from './affected.ts';
+import { Contests } from './contests.ts';
 import { noEvents, type EventSink } from './events/event-sink.ts';
 import { SourceEvents } from './events/source-events.ts';
 import { limits } from './limits.ts';
@@ -53,6 +54,9 @@ export class Controller {
   readonly #statuses: ServiceStatuses;
   readonly #configuration: ConfigurationStatuses;
   readonly #sourceEvents: SourceEvents;
+  /** Services that we have written about, or another of us before. */
+  readonly #written = new Set<ServiceKey>();
+  readonly #contests = new Contests();
   #reserved: ReservedAddresses = new Map();
   /** Services whose record could not be read at start, with its file. */
   #unreadable: ReadonlyMap<ServiceKey, string> = new Map();
@@ -123,11 +127,13 @@ export class Controller {
     for (const provider of providers) for (const key of provider.expire(now)) this.#queue.addFirst(key);
     for (const key of this.#conditions.silenced(source.snapshot, now)) this.#queue.add(key);
     this.#configuration.passTime();
+    for (const key of this.#contests.ended(clock.now())) this.#queue.add(key);
     this.#cancelWatch = clock.after(limits.reportWatchMilliseconds, () => this.#passTime());
   }
 
   #changed(changes: readonly Change[]): void {
     const { source, providers } = this.#components;
+    if (changes.some(({ kind }) => kind === 'HeraldConfig')) this.#contests.forgetAll();
     // Those that wait come before those that came just now, in whatever order the source tells of a Service and of a pool for it.
     for (const provider of providers) for (const key of provider.affected(changes, source.snapshot)) this.#queue.addFirst(key);
     const told = changes.flatMap(({ kind, key }) => (kind === 'Service' ? [key as ServiceKey] : []));
@@ -147,27 +153,64 @@ export class Controller {
     }
     const before = this.#owned.get(key);
     const provider = this.#components.providers.find((provider) => provider.claim(service, snapshot).mine);
-    if (provider === undefined) {
-      const claim = before?.provider.claim(service, snapshot);
-      if (before !== undefined && claim !== undefined && !claim.mine && keepsHolding(before.service, service, claim)) {
-        await this.#write(key, { ...service, ingress: before.ingress }, claim.reason);
-        for (const other of before.provider.written(key)) this.#queue.addFirst(other);
-        return;
-      }
-      // Not ours: what we wrote for it goes, what others wrote stays.
-      await this.#forget(key, service, claim === undefined || claim.mine ? 'no provider serves the Service' : says(claim.reason));
-      return;
-    }
+    if (provider === undefined) return this.#leave(key, service, before);
     if (before !== undefined && before.provider !== provider)
       await this.#release(key, before.provider, `provider ${provider.name} serves the Service`);
-    const { ingress, reason, details } = await provider.reconcile(service, snapshot);
+    const found = assignedAddresses(service);
+    // Who comes to us with addresses keeps them: another controller gave them, and somebody uses them.
+    if (!this.#written.has(key)) provider.adoptOne(service, found, snapshot, 'free');
+    else if (this.#isContested(key, service)) {
+      provider.adoptOne(service, found, snapshot, 'always');
+      this.#owned.set(key, { provider, service, ingress: service.ingress });
+      return this.#write(key, service, reason('StatusContested', { times: limits.overwrites }));
+    }
+    const { ingress, reason: unmet, details } = await provider.reconcile(service, snapshot);
     this.#configuration.usageChanged();
     const gone =
       before?.provider === provider ? before.ingress.filter(({ address }) => !ingress.some((now) => same(now.address, address))) : [];
     this.#sayReleased(key, addressesIn(gone), 'the Service asks for something else');
     this.#owned.set(key, { provider, service, ingress });
-    await this.#write(key, { ...service, ingress }, reason, details);
+    await this.#write(key, { ...service, ingress }, unmet, details);
     for (const other of provider.written(key)) this.#queue.addFirst(other);
+  }
+
+  /** Whether another program writes the addresses of the Service again and again, so that we do not any more. */
+  #isContested(key: ServiceKey, service: Service): boolean {
+    const { writer, clock } = this.#components;
+    if (writer.overwritten?.(key, service.metadata) === true) this.#contests.overwritten(key, clock.now());
+    return this.#contests.isLost(key, clock.now());
+  }
+
+  /** A Service that is not ours, or not any more. */
+  async #leave(key: ServiceKey, service: Service, before: Owned | undefined): Promise<void> {
+    const { source, writer } = this.#components;
+    const claim = before?.provider.claim(service, source.snapshot);
+    const keeps = before !== undefined && claim !== undefined && !claim.mine && keepsHolding(before.service, service, claim);
+    const wouldBe = this.#ownerOf(key);
+    if (writer.leaveService !== undefined && wouldBe !== undefined && (keeps || before === undefined)) {
+      await writer.leaveService(key, service.metadata);
+      this.#disown(key);
+      this.#statuses.leave(key);
+      // Its addresses are another controller's to change. Whatever they are, nobody else is given them.
+      const found = assignedAddresses(service);
+      if (found.length === 0) return this.#release(key, wouldBe, 'the Service is of another class');
+      wouldBe.adoptOne(service, found, source.snapshot, 'always');
+      return;
+    }
+    if (keeps) {
+      await this.#write(key, { ...service, ingress: before.ingress }, claim.reason);
+      for (const other of before.provider.written(key)) this.#queue.addFirst(other);
+      return;
+    }
+    // What we wrote for it goes, what others wrote stays.
+    await this.#forget(key, service, claim === undefined || claim.mine ? 'no provider serves the Service' : says(claim.reason));
+  }
+
+  #disown(key: ServiceKey): void {
+    this.#owned.delete(key);
+    this.#written.delete(key);
+    this.#contests.forget(key);
+    this.#behind.delete(key);
   }
 
   /** `assigned` has the addresses that the Service holds. */
@@ -181,6 +224,8 @@ export class Controller {
     if (this.#unreadable.has(key)) return;
     const unmet = { reason, details };
     await this.#statuses.write(key, assigned, unmet, serviceConditions(source.snapshot, assigned, unmet, now));
+    this.#written.add(key);
+    this.#contests.answered(key);
   }
 
   async #forget(key: ServiceKey, service: Service | undefined, why: string): Promise<void> {
@@ -188,7 +233,7 @@ export class Controller {
     await this.#components.writer.removeService(key, service?.metadata);
     const owner = this.#owned.get(key)?.provider;
     for (const provider of owner === undefined ? this.#components.providers : [owner]) await this.#release(key, provider, why);
-    this.#behind.delete(key);
+    this.#disown(key);
     this.#statuses.forget(key, why);
     if (this.#unreadable.has(key)) this.#withhold(new Map([...this.#unreadable].filter(([other]) => other !== key)));
   }
@@ -204,6 +249,7 @@ export class Controller {
   /** What is on record is held from the beginning, also where HeraldConfig says by now that the Service is not ours. */
   #takeOver(recorded: ReservedAddresses): void {
     for (const key of recorded.keys()) {
+      this.#written.add(key);
       const service = this.#components.source.snapshot.services.get(key);
       const provider = this.#ownerOf(key);
       if (service !== undefined && provider !== undefined) this.#owned.set(key, { provider, service, ingress: service.ingress });
@@ -246,7 +292,7 @@ export class Controller {
       const addresses = recorded.addresses.get(key);
       if (service === undefined || addresses === undefined || left.has(key)) continue;
       const provider = providers.find((provider) => provider.claim(service, snapshot).mine);
-      provider?.adoptOne(service, addresses, snapshot);
+      provider?.adoptOne(service, addresses, snapshot, 'always');
     }
     this.#withhold(left);
   }

@@ -15,4 +15,7 @@ export const limits = {
   objectStatusMilliseconds: 5000,
   /** After addresses were given or let go, the counts of the pools are looked at, once for all that happened by then. */
   usageMilliseconds: 1000,
+  /** How often another program may write over the addresses of a Service, within this time, before Herald gives in until it is quiet for as long. */
+  overwrites: 3,
+  contestMilliseconds: 600_000,
 } as const;

@@ -21,8 +21,11 @@ export interface Provider {
    * Services of another class, too: HeraldConfig may have changed meanwhile.
    */
   adopt(snapshot: Snapshot, reserved: ReservedAddresses): void;
-  /** Takes over what a record says that could not be read when `adopt` was called. */
-  adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot): void;
+  /**
+   * Takes over what a record says that could not be read when `adopt` was called, or what another program has written. `free`: only where
+   * no other Service holds it that may not share it. What the Service holds already stays as it is.
+   */
+  adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot, when: 'free' | 'always'): void;
   /**
    * While a reason is given, nobody is given an address that he does not hold, and whoever lacks one is told the reason:
    * some address is held by a Service, and nobody knows which.

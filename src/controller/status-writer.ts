@@ -40,6 +40,13 @@ export interface StatusWriter {
   recorded(): Promise<Recorded>;
   /** Rejects where the Service is another one by now, or another one wrote about it: then the decision is to be taken anew. */
   writeService(key: ServiceKey, status: ServiceStatus, from: DecidedFrom): Promise<void>;
+  /** Whether another one has changed the addresses since they were written last, as `from` shows. Absent: nobody else writes. */
+  overwritten?(key: ServiceKey, from: DecidedFrom): boolean;
+  /**
+   * The Service is another controller's: takes away our conditions, and leaves its addresses as they are. Absent: nobody else writes, and
+   * what is held stays on record.
+   */
+  leaveService?(key: ServiceKey, from: DecidedFrom): Promise<void>;
   /** `from` undefined: the Service is not there any more. */
   removeService(key: ServiceKey, from: DecidedFrom | undefined): Promise<void>;
   /**

@@ -98,6 +98,11 @@ export class ServiceStatuses {
     this.#components.events.record(eventOf('addressReleased', known.reference, `${known.addresses.join(', ')}: ${why}`));
   }
 
+  /** The Service is another controller's, with the addresses that it has. */
+  leave(key: ServiceKey): void {
+    this.#known.delete(key);
+  }
+
   stop(): void {
     this.#reminders.stop();
   }

@@ -49,6 +49,8 @@ export interface Allocator {
    * this one is told why it should ask for another (AddressTaken).
    */
   adopt(request: AllocationRequest, addresses: readonly Address[]): Allocation;
+  /** Whether nobody else holds one of these, or may share it with the Service. */
+  isFree(request: AllocationRequest, addresses: readonly Address[]): boolean;
   /** Decides and records the decision: `stage` and `confirm` in one. */
   allocate(request: AllocationRequest): Allocation;
   /**
@@ -181,6 +183,7 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
       record(request.service, addresses.length === 0 ? undefined : holding);
       return answer(addresses, conflict ?? whyOutOfPlace(ledger(), request, addresses), [], []);
     },
+    isFree: (request, addresses) => firstConflict(ledger(), request, addresses) === undefined,
     allocate(request) {
       const allocation = stage(request);
       confirm(request.service);

@@ -85,6 +85,22 @@ export class KubernetesRecords {
     this.#known.set(key, { ingress, conditions });
   }
 
+  /** Whether another one has changed the addresses since we wrote them. */
+  overwritten(key: ServiceKey, from: Version): boolean {
+    const known = this.#known.get(key);
+    if (known === undefined || known.unsure === true || this.#own.areLast(key, from)) return false;
+    return !sameContent(known.ingress, this.#components.snapshot.services.get(key)?.ingress);
+  }
+
+  /** Takes away our conditions: the addresses are for another controller to keep or to change. */
+  async leaveService(key: ServiceKey, from: Version): Promise<void> {
+    const known = this.#known.get(key);
+    if (known !== undefined && known.conditions.length > 0)
+      await this.#patchService(key, from, { conditions: [], before: known.conditions });
+    this.#known.delete(key);
+    this.#own.forget(key);
+  }
+
   /** Takes away what we wrote, and nothing else. */
   async removeService(key: ServiceKey, from: Version | undefined): Promise<void> {
     const known = this.#known.get(key);

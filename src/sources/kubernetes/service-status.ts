@@ -40,7 +40,8 @@ export function datedConditions(wanted: readonly Condition[], before: readonly D
 }
 
 export interface StatusChange {
-  readonly ingress: readonly Ingress[];
+  /** Absent: the addresses stay as they are. */
+  readonly ingress?: readonly Ingress[];
   readonly conditions: readonly DatedCondition[];
   /** What we wrote before. */
   readonly before: readonly DatedCondition[];
@@ -57,7 +58,7 @@ export function statusPatch({ uid, resourceVersion }: Version, { ingress, condit
     metadata: { uid, resourceVersion },
     status: {
       // Null removes a field; an empty list would stay as one.
-      loadBalancer: { ingress: ingress.length === 0 ? null : ingressManifest(ingress) },
+      ...(ingress === undefined ? {} : { loadBalancer: { ingress: ingress.length === 0 ? null : ingressManifest(ingress) } }),
       conditions: [...conditions, ...dropped.map(({ type }) => ({ $patch: 'delete', type }))],
     },
   };
