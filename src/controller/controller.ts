@@ -1,4 +1,5 @@
 import { keepsHolding } from '../decisions/allocation/claim.ts';
+import { whyHeldTwice } from '../decisions/allocation/held-twice.ts';
 import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/order.ts';
 import { effectivePools } from '../decisions/allocation/pools.ts';
 import { serviceKey, type ServiceKey } from '../model/metadata.ts';
@@ -144,7 +145,8 @@ export class Controller {
     const { ingress, reason, details } = await provider.reconcile(service, snapshot);
     const gone =
       before?.provider === provider ? before.ingress.filter(({ address }) => !ingress.some((now) => same(now.address, address))) : [];
-    this.#sayReleased(key, addressesIn(gone), 'the Service asks for something else');
+    const [twice] = addressesIn(gone).flatMap((address) => whyHeldTwice(snapshot, service, address) ?? []);
+    this.#sayReleased(key, addressesIn(gone), twice === undefined ? 'the Service asks for something else' : says(twice));
     this.#owned.set(key, { provider, service, ingress });
     await this.#write(key, { ...service, ingress }, reason, details);
     for (const other of provider.written(key)) this.#queue.addFirst(other);

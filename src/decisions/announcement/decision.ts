@@ -5,6 +5,7 @@ import { anySelects } from '../../model/selector.ts';
 import { assignedAddresses, type Service } from '../../model/service.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import { decideAllocationClaim } from '../allocation/claim.ts';
+import { whyHeldTwice } from '../allocation/held-twice.ts';
 import { placeOf, reachability, type Reachability } from '../forwarding/endpoints.ts';
 import { whyNotServed } from '../forwarding/served.ts';
 import { covers, resolveAdvertisement, type ResolvedAdvertisement } from './advertisements.ts';
@@ -99,6 +100,8 @@ function decideAddress(context: Context, address: Address, type: AddressType): A
   const no = (reason: Reason, refused: readonly RefusedAdvertisement[] = []): AddressAnnouncement => {
     return { address, type, result: { announce: false, reason }, refused };
   };
+  const twice = type === 'LoadBalancer' ? whyHeldTwice(snapshot, service, address) : undefined;
+  if (twice !== undefined) return no(twice);
   const origin = originOf(snapshot, service, address, type);
   if ('code' in origin) return no(origin);
 

@@ -1,5 +1,6 @@
 import type { Ingress } from '../service.ts';
 import { conditionTypes } from '../condition-types.ts';
+import type { ReasonCode } from '../reasons.ts';
 import { Fields, isRecord } from './fields.ts';
 import { readIngress } from './ingress.ts';
 import type { FieldProblem, Findings } from './problem.ts';
@@ -7,6 +8,8 @@ import type { FieldProblem, Findings } from './problem.ts';
 export interface ServiceRecord {
   /** Absent when the record cannot be used. */
   readonly ingress?: readonly Ingress[];
+  /** Another Service has what it holds or asks for. */
+  readonly addressTaken?: true;
   /** Since when it lacks what it asks for, RFC 3339 in UTC. */
   readonly waitingSince?: string;
   readonly problems: readonly FieldProblem[];
@@ -17,19 +20,35 @@ export function readServiceRecord(raw: Readonly<Record<string, unknown>>): Servi
   const findings: Findings = { problems: [], warnings: [], unusable: false };
   const status = new Fields(raw, findings, { strict: false }).object('status');
   const ingress = readIngress(status.object('loadBalancer'));
-  const since = readWaitingSince(status.raw('conditions'));
+  const unmet = unmetCondition(status.raw('conditions'));
+  const since = waitingSince(unmet);
   return {
     problems: findings.problems,
     ...(findings.unusable ? {} : { ingress }),
     ...(since === undefined ? {} : { waitingSince: since }),
+    ...(isTaken(unmet) ? { addressTaken: true } : {}),
   };
 }
 
-/** Only the order of those that wait depends on it: what cannot be read is as good as absent. */
-function readWaitingSince(conditions: unknown): string | undefined {
-  const unmet = (Array.isArray(conditions) ? conditions.filter(isRecord) : []).find(
+/** Whether the record of a Service says that another one has what it holds or asks for. */
+export function readAddressTaken(conditions: unknown): boolean {
+  return isTaken(unmetCondition(conditions));
+}
+
+type Condition = Readonly<Record<string, unknown>>;
+
+/** AddressAssigned where it is False. What cannot be read is as good as absent: no address depends on it alone. */
+function unmetCondition(conditions: unknown): Condition | undefined {
+  return (Array.isArray(conditions) ? conditions.filter(isRecord) : []).find(
     ({ type, status }) => type === conditionTypes.addressAssigned && status === 'False',
   );
+}
+
+function isTaken(unmet: Condition | undefined): boolean {
+  return unmet?.['reason'] === ('AddressTaken' satisfies ReasonCode);
+}
+
+function waitingSince(unmet: Condition | undefined): string | undefined {
   const since = unmet?.['lastTransitionTime'];
   return typeof since === 'string' && /^\d{4}-\d\d-\d\dT[\d:]{8}Z$/.test(since) ? since : undefined;
 }
