@@ -1,5 +1,5 @@
 import type { Claim, Provider, Reconciliation, Released, ReservedAddresses } from '../../src/controller/provider.ts';
-import { createAllocator, type Allocation, type Allocator } from '../../src/decisions/allocation/allocator.ts';
+import { createAllocator, type Allocation, type Allocator, type PoolUsage } from '../../src/decisions/allocation/allocator.ts';
 import { decideAllocationClaim } from '../../src/decisions/allocation/claim.ts';
 import { inOrderOfPrecedence } from '../../src/decisions/allocation/held-twice.ts';
 import { inOrderOfCreation } from '../../src/decisions/allocation/order.ts';
@@ -17,8 +17,6 @@ export class BareMetalProvider implements Provider {
   readonly name = 'bare-metal';
   readonly #allocator: Allocator = createAllocator([]);
   readonly #waiting = new Map<ServiceKey, Waiting>();
-  /** Services whose record we have read or written: what another one writes there is not of Herald. */
-  readonly #recorded = new Set<ServiceKey>();
   #arrivals = 0;
   #withheld: Reason | undefined;
 
@@ -31,15 +29,18 @@ export class BareMetalProvider implements Provider {
     // Two controllers that read the same record come to the same owners, and so do the agents.
     for (const service of inOrderOfPrecedence(snapshot)) {
       const claim = this.claim(service, snapshot);
-      if (claim.mine || claim.reason.code === 'OtherLoadBalancerClass') this.adoptOne(service, assignedAddresses(service), snapshot);
+      if (claim.mine || claim.reason.code === 'OtherLoadBalancerClass')
+        this.adoptOne(service, assignedAddresses(service), snapshot, 'always');
     }
     for (const [key, addresses] of reserved) this.#allocator.adopt(reservation(key, addresses), addresses);
   }
 
-  adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot): void {
-    if (addresses.length === 0) return;
-    this.#allocator.adopt(allocationRequest(service, snapshot), addresses);
-    this.#recorded.add(serviceKey(service.metadata));
+  adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot, when: 'free' | 'always'): void {
+    const request = allocationRequest(service, snapshot);
+    const held = this.#allocator.assignmentOf(request.service)?.addresses ?? [];
+    const same = held.length === addresses.length && addresses.every((address) => held.some((own) => sameAddress(own, address)));
+    if (addresses.length === 0 || same) return;
+    if (when === 'always' || this.#allocator.isFree(request, addresses)) this.#allocator.adopt(request, addresses);
   }
 
   withhold(reason: Reason | undefined): void {
@@ -50,7 +51,6 @@ export class BareMetalProvider implements Provider {
   async reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation> {
     const key = serviceKey(service.metadata);
     const request = allocationRequest(service, snapshot);
-    this.#takeRecord(service, request);
     const { addresses, reason, pools } = this.#withholds(request) ?? this.#allocator.stage(request);
     if (reason === undefined) this.#waiting.delete(key);
     else this.#waiting.set(key, { request, since: this.#waiting.get(key)?.since ?? this.#arrivals++ });
@@ -61,20 +61,22 @@ export class BareMetalProvider implements Provider {
   }
 
   written(key: ServiceKey): readonly ServiceKey[] {
-    this.#recorded.add(key);
     return servicesToRetry(this.#waiting.values(), this.#allocator.confirm(key), this.#allocator);
   }
 
   // oxlint-disable-next-line typescript/require-await -- as above
   async release(key: ServiceKey, now: number): Promise<Released> {
     this.#waiting.delete(key);
-    this.#recorded.delete(key);
     const addresses = this.#allocator.release(key, now);
     return { addresses, retry: servicesToRetry(this.#waiting.values(), addresses, this.#allocator) };
   }
 
   expire(now: number): readonly ServiceKey[] {
     return servicesToRetry(this.#waiting.values(), this.#allocator.expire(now), this.#allocator);
+  }
+
+  usage(): readonly PoolUsage[] {
+    return this.#allocator.usage();
   }
 
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey> {
@@ -87,8 +89,9 @@ export class BareMetalProvider implements Provider {
       if (service === undefined) continue;
       const request = allocationRequest(service, snapshot);
       this.#allocator.expect(request);
-      // At once: whoever is decided upon before it must not be given the same.
-      if (this.claim(service, snapshot).mine) this.#takeRecord(service, request);
+      // Who comes with an address keeps it, and whoever is decided upon before him must not be given the same.
+      const isNew = !this.#waiting.has(request.service) && this.#allocator.assignmentOf(request.service) === undefined;
+      if (isNew && this.claim(service, snapshot).mine) this.adoptOne(service, assignedAddresses(service), snapshot, 'free');
     }
     if (!everything && !pools && namespaces.size === 0) return [];
     if (everything) this.#dismissOthers(snapshot);
@@ -102,18 +105,6 @@ export class BareMetalProvider implements Provider {
       snapshot,
     );
     return new Set([...waiting, ...others]);
-  }
-
-  /**
-   * A Service of which we have written nothing has an address on record: a controller that led before us gave it that, in a write that came late. It stays
-   * his where he could have asked for it; moving him would be no better.
-   */
-  #takeRecord(service: Service, request: AllocationRequest): void {
-    const recorded = assignedAddresses(service);
-    if (recorded.length === 0 || this.#withheld !== undefined || this.#recorded.has(request.service)) return;
-    const { addresses, reason } = this.#allocator.decide({ ...request, requestedAddresses: recorded });
-    const granted = reason === undefined && recorded.every((one) => addresses.some((other) => sameAddress(one, other)));
-    if (granted) this.#allocator.adopt(request, recorded);
   }
 
   /** What the Service is left with while nothing is given; undefined: it asks for nothing that it does not hold. */

@@ -1,6 +1,7 @@
 import { KubeClient } from '../kube/client.ts';
 import { atServer, type Connection } from '../kube/connection.ts';
 import { KubeError } from '../kube/error.ts';
+import { EventRecorder } from '../kube/events/event-recorder.ts';
 import { FencedClient, type Requests } from '../kube/fenced-client.ts';
 import { InCluster, inClusterServer, podNamespace } from '../kube/in-cluster.ts';
 import { readKubeconfig } from '../kube/kubeconfig.ts';
@@ -10,7 +11,7 @@ import type { Log } from '../system/log.ts';
 import { elect } from './elect.ts';
 import { UsageError, type Environment } from './environment.ts';
 import type { ClusterOptions, ElectionOptions } from './options.ts';
-import type { Workplace } from './workplace.ts';
+import type { ControllerPost, Workplace } from './workplace.ts';
 
 /** A cluster, by its API server. `node`: whose agent reads; undefined: the controller. */
 export async function openCluster(
@@ -24,15 +25,20 @@ export async function openCluster(
   const source = new KubernetesSource({ client, clock, random, log }, options.node === undefined ? {} : { node: options.node });
   log.info({ server: client.server }, 'reading the API server');
   const recordsBy = (client: Requests): KubernetesRecords => new KubernetesRecords({ client, snapshot: source.snapshot, clock, log });
+  const reporter = { controller: 'herald.dev/controller', instance: environment.hostname };
+  const writersBy = (client: Requests): Pick<ControllerPost, 'writer' | 'events'> => ({
+    writer: recordsBy(client),
+    events: new EventRecorder({ client, clock, random, log }, reporter),
+  });
   const release = async (): Promise<void> => undefined;
   return {
     source,
     async takeServices() {
-      if (options.leaderElect === 'false') return { writer: recordsBy(client), release };
+      if (options.leaderElect === 'false') return { ...writersBy(client), release };
       const ownNamespace = connection instanceof InCluster ? await podNamespace() : undefined;
       const election = await elect(environment, client, options.leaderElectNamespace ?? ownNamespace, log);
       if (election === undefined) return undefined;
-      return { writer: recordsBy(new FencedClient(client, election)), release: () => election.resign(), lost: election.lost };
+      return { ...writersBy(new FencedClient(client, election)), release: () => election.resign(), lost: election.lost };
     },
     async takeNode() {
       const records = recordsBy(client);
@@ -46,7 +52,7 @@ export async function openCluster(
 }
 
 /** --apiserver replaces the address only: without a kube-proxy that of a pod's environment leads nowhere until we have run. */
-async function connect({ clock, variables }: Environment, { kubeconfig, apiserver }: ClusterOptions): Promise<Connection> {
+export async function connect({ clock, variables }: Environment, { kubeconfig, apiserver }: ClusterOptions): Promise<Connection> {
   if (kubeconfig !== undefined) {
     const connection = await readKubeconfig(kubeconfig).catch((error: unknown) => {
       if (error instanceof KubeError) throw new UsageError(`${error.message} (${error.fix})`, 1);

@@ -11,6 +11,10 @@ export interface Environment {
   readonly log: (level: string) => Log;
   /** Writes one line of a command's answer. */
   readonly print: (line: string) => void;
+  /** Writes one line beside the answer, to standard error. */
+  readonly note: (line: string) => void;
+  /** All of standard input. */
+  readonly readInput: () => Promise<string>;
   /** The exit status of a command that has answered; 0 unless it says otherwise. */
   readonly endWith: (status: number) => void;
   /** Aborts on SIGTERM and SIGINT. Its reason is the name of the signal. */

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { text } from 'node:stream/consumers';
 import { Command, CommanderError } from 'commander';
 import { pino, stdSerializers } from 'pino';
 import { KubeError } from '../kube/error.ts';
@@ -10,6 +11,7 @@ import { agentCommand } from './agent-command.ts';
 import { controllerCommand } from './controller-command.ts';
 import { hint, UsageError, type Environment } from './environment.ts';
 import { explainCommand } from './explain-command.ts';
+import { importCommand } from './import-command.ts';
 import { planCommand } from './plan-command.ts';
 import { runCommand } from './run-command.ts';
 import { version } from './version.ts';
@@ -22,6 +24,8 @@ async function main(argv: readonly string[]): Promise<number> {
     random: systemRandom,
     log: makeLog,
     print: (line) => void process.stdout.write(`${line}\n`),
+    note: (line) => void process.stderr.write(`${line}\n`),
+    readInput: async () => text(process.stdin),
     endWith: (code) => void (status = code),
     stopped: stopSignal(),
     hostname: hostname(),
@@ -40,15 +44,15 @@ async function main(argv: readonly string[]): Promise<number> {
       'after',
       '\nExample:\n  herald run examples/one-host     controller and agent of this host, over a directory of manifests\n',
     );
-  for (const command of [controllerCommand, agentCommand, runCommand, explainCommand, planCommand]) {
+  for (const command of [controllerCommand, agentCommand, runCommand, explainCommand, planCommand, importCommand]) {
     program.addCommand(command(environment).exitOverride().showHelpAfterError(hint));
   }
   try {
     await program.parseAsync(argv);
     return status;
   } catch (error) {
-    // 2 says that something would change when `herald plan` says it: a mistake must not look like that.
-    const mistake = argv[2] === 'plan' ? 1 : 2;
+    // 2 is an answer of `herald plan` and `herald import`: a mistake must not look like that.
+    const mistake = argv[2] === 'plan' || argv[2] === 'import' ? 1 : 2;
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : mistake;
     if (error instanceof UsageError) return fail(error.message, error.exitCode ?? mistake);
     if (error instanceof SourceError || error instanceof KubeError) return fail(error.message, 1);

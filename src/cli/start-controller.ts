@@ -9,10 +9,12 @@ export async function startController(environment: Environment, workplace: Workp
   const { source } = workplace;
   const post = await workplace.takeServices();
   if (post === undefined) return undefined;
-  const { writer, release, lost } = post;
-  const controller = new Controller({ source, providers: await environment.providers(), writer, clock, random, log });
+  const { writer, events, release, lost } = post;
+  const providers = await environment.providers();
+  const controller = new Controller({ source, providers, writer, ...(events === undefined ? {} : { events }), clock, random, log });
   const stop = async (): Promise<void> => {
     await controller.stop();
+    await events?.stop();
     await release();
   };
   try {

@@ -1,3 +1,4 @@
+import type { EventSink } from '../controller/events/event-sink.ts';
 import type { StatusWriter } from '../controller/status-writer.ts';
 import type { NodeState } from '../model/node-state.ts';
 import type { Source } from '../sources/source.ts';
@@ -5,6 +6,8 @@ import type { Source } from '../sources/source.ts';
 /** What the one controller of a directory or a cluster has. */
 export interface ControllerPost {
   readonly writer: StatusWriter;
+  /** Absent: what happens is in the log only. */
+  readonly events?: EventSink & { stop(): Promise<void> };
   /** Another one may take over. */
   readonly release: () => Promise<void>;
   /** Resolves when another one may have taken over already. Absent: that cannot be. */

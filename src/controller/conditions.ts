@@ -17,8 +17,10 @@ export interface Unmet {
 /** The conditions of a Service that has an address or asks for one. Pure; `unmet` is the allocation's "no", `now` milliseconds since the epoch. */
 export function serviceConditions(snapshot: Snapshot, service: Service, unmet: Unmet, now: number): Condition[] {
   const assigned = addressAssigned(unmet);
-  if (service.ingress.length === 0) return [assigned];
-  return [assigned, programmed(snapshot, service, now), announced(snapshot, service, now)];
+  const conditions =
+    service.ingress.length === 0 ? [assigned] : [assigned, programmed(snapshot, service, now), announced(snapshot, service, now)];
+  const { generation } = service.metadata;
+  return generation === undefined ? conditions : conditions.map((condition) => ({ ...condition, observedGeneration: generation }));
 }
 
 /** Where several pools were asked, the code of each: the numbers, which change while it waits, are for explain. */

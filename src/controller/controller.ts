@@ -2,9 +2,9 @@ import { keepsHolding } from '../decisions/allocation/claim.ts';
 import { whyHeldTwice } from '../decisions/allocation/held-twice.ts';
 import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/order.ts';
 import { effectivePools } from '../decisions/allocation/pools.ts';
-import { serviceKey, type ServiceKey } from '../model/metadata.ts';
+import type { ServiceKey } from '../model/metadata.ts';
 import { fix, reason, says, type Reason } from '../model/reasons.ts';
-import type { Ingress, Service } from '../model/service.ts';
+import { assignedAddresses, type Ingress, type Service } from '../model/service.ts';
 import type { Change } from '../model/snapshot.ts';
 import { formatAddress, sameAddress, type Address } from '../net/address.ts';
 import type { Source } from '../sources/source.ts';
@@ -12,9 +12,12 @@ import type { Clock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import { ConditionWatch } from './affected.ts';
+import { Contests } from './contests.ts';
+import { noEvents, type EventSink } from './events/event-sink.ts';
 import { limits } from './limits.ts';
 import { acceptedCondition, agentsBehind, serviceConditions } from './conditions.ts';
 import type { Provider, Reconciliation, ReservedAddresses } from './provider.ts';
+import { ServiceStatuses } from './services/service-statuses.ts';
 import type { StatusWriter } from './status-writer.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -29,6 +32,8 @@ export interface ControllerComponents {
   readonly source: Source;
   readonly providers: readonly Provider[];
   readonly writer: StatusWriter;
+  /** Absent: what happens is in the log only. */
+  readonly events?: EventSink;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -45,8 +50,10 @@ export class Controller {
   readonly #conditions = new ConditionWatch();
   /** Services whose agents have yet to report on their latest form. */
   readonly #behind = new Set<ServiceKey>();
-  /** The last "no" that was logged, so that the same one is logged once. */
-  readonly #logged = new Map<ServiceKey, string>();
+  readonly #statuses: ServiceStatuses;
+  /** Services that we have written about, or another of us before. */
+  readonly #written = new Set<ServiceKey>();
+  readonly #contests = new Contests();
   #reserved: ReservedAddresses = new Map();
   /** Services whose record could not be read at start, with its file. */
   #unreadable: ReadonlyMap<ServiceKey, string> = new Map();
@@ -57,6 +64,7 @@ export class Controller {
   constructor(components: ControllerComponents) {
     this.#components = components;
     this.#queue = new WorkQueue(components, (key) => this.#reconcile(key));
+    this.#statuses = new ServiceStatuses({ events: noEvents, ...components }, (key) => this.#queue.add(key));
   }
 
   /** Takes over what was assigned, then works until `stop`. The source must have started. */
@@ -64,6 +72,7 @@ export class Controller {
     const { source, providers, writer, log } = this.#components;
     const { snapshot } = source;
     const recorded = await writer.recorded();
+    this.#statuses.adopt(recorded);
     this.#reserved = withoutManifest(recorded.addresses, source);
     this.#withhold(recorded.unreadable);
     for (const [key, addresses] of this.#reserved) {
@@ -94,6 +103,7 @@ export class Controller {
     this.#stopped = true;
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#cancelWatch?.();
+    this.#statuses.stop();
     await this.#queue.stop();
   }
 
@@ -103,11 +113,13 @@ export class Controller {
     const now = clock.date().getTime();
     for (const provider of providers) for (const key of provider.expire(now)) this.#queue.addFirst(key);
     for (const key of this.#conditions.silenced(source.snapshot, now)) this.#queue.add(key);
+    for (const key of this.#contests.ended(clock.now())) this.#queue.add(key);
     this.#cancelWatch = clock.after(limits.reportWatchMilliseconds, () => this.#passTime());
   }
 
   #changed(changes: readonly Change[]): void {
     const { source, providers } = this.#components;
+    if (changes.some(({ kind }) => kind === 'HeraldConfig')) this.#contests.forgetAll();
     // Those that wait come before those that came just now, in whatever order the source tells of a Service and of a pool for it.
     for (const provider of providers) for (const key of provider.affected(changes, source.snapshot)) this.#queue.addFirst(key);
     const told = changes.flatMap(({ kind, key }) => (kind === 'Service' ? [key as ServiceKey] : []));
@@ -129,41 +141,79 @@ export class Controller {
     }
     const before = this.#owned.get(key);
     const provider = this.#components.providers.find((provider) => provider.claim(service, snapshot).mine);
-    if (provider === undefined) {
-      const claim = before?.provider.claim(service, snapshot);
-      if (before !== undefined && claim !== undefined && !claim.mine && keepsHolding(before.service, service, claim)) {
-        await this.#write(key, { ...service, ingress: before.ingress }, claim.reason);
-        for (const other of before.provider.written(key)) this.#queue.addFirst(other);
-        return;
-      }
-      // Not ours: what we wrote for it goes, what others wrote stays.
-      await this.#forget(key, service, claim === undefined || claim.mine ? 'no provider serves the Service' : says(claim.reason));
-      return;
-    }
+    if (provider === undefined) return this.#leave(key, service, before);
     if (before !== undefined && before.provider !== provider)
       await this.#release(key, before.provider, `provider ${provider.name} serves the Service`);
-    const { ingress, reason, details } = await provider.reconcile(service, snapshot);
+    const found = assignedAddresses(service);
+    // Who comes to us with addresses keeps them: another controller gave them, and somebody uses them.
+    if (!this.#written.has(key)) provider.adoptOne(service, found, snapshot, 'free');
+    else if (this.#isContested(key, service)) {
+      provider.adoptOne(service, found, snapshot, 'always');
+      this.#owned.set(key, { provider, service, ingress: service.ingress });
+      return this.#write(key, service, reason('StatusContested', { times: limits.overwrites }));
+    }
+    const { ingress, reason: unmet, details } = await provider.reconcile(service, snapshot);
     const gone =
       before?.provider === provider ? before.ingress.filter(({ address }) => !ingress.some((now) => same(now.address, address))) : [];
     const [twice] = addressesIn(gone).flatMap((address) => whyHeldTwice(snapshot, service, address) ?? []);
     this.#sayReleased(key, addressesIn(gone), twice === undefined ? 'the Service asks for something else' : says(twice));
     this.#owned.set(key, { provider, service, ingress });
-    await this.#write(key, { ...service, ingress }, reason, details);
+    await this.#write(key, { ...service, ingress }, unmet, details);
     for (const other of provider.written(key)) this.#queue.addFirst(other);
+  }
+
+  /** Whether another program writes the addresses of the Service again and again, so that we do not any more. */
+  #isContested(key: ServiceKey, service: Service): boolean {
+    const { writer, clock } = this.#components;
+    if (writer.overwritten?.(key, service.metadata) === true) this.#contests.overwritten(key, clock.now());
+    return this.#contests.isLost(key, clock.now());
+  }
+
+  /** A Service that is not ours, or not any more. */
+  async #leave(key: ServiceKey, service: Service, before: Owned | undefined): Promise<void> {
+    const { source, writer } = this.#components;
+    const claim = before?.provider.claim(service, source.snapshot);
+    const keeps = before !== undefined && claim !== undefined && !claim.mine && keepsHolding(before.service, service, claim);
+    const wouldBe = this.#ownerOf(key);
+    if (writer.leaveService !== undefined && wouldBe !== undefined && (keeps || before === undefined)) {
+      await writer.leaveService(key, service.metadata);
+      this.#disown(key);
+      this.#statuses.leave(key);
+      // Its addresses are another controller's to change. Whatever they are, nobody else is given them.
+      const found = assignedAddresses(service);
+      if (found.length === 0) return this.#release(key, wouldBe, 'the Service is of another class');
+      wouldBe.adoptOne(service, found, source.snapshot, 'always');
+      return;
+    }
+    if (keeps) {
+      await this.#write(key, { ...service, ingress: before.ingress }, claim.reason);
+      for (const other of before.provider.written(key)) this.#queue.addFirst(other);
+      return;
+    }
+    // What we wrote for it goes, what others wrote stays.
+    await this.#forget(key, service, claim === undefined || claim.mine ? 'no provider serves the Service' : says(claim.reason));
+  }
+
+  #disown(key: ServiceKey): void {
+    this.#owned.delete(key);
+    this.#written.delete(key);
+    this.#contests.forget(key);
+    this.#behind.delete(key);
   }
 
   /** `assigned` has the addresses that the Service holds. */
   async #write(key: ServiceKey, assigned: Service, reason: Reason | undefined, details: Reconciliation['details'] = []): Promise<void> {
-    const { source, writer, clock } = this.#components;
+    const { source, clock } = this.#components;
     const { ingress } = assigned;
     const now = clock.date().getTime();
     if (ingress.length > 0 && agentsBehind(source.snapshot, assigned, now)) this.#behind.add(key);
     else this.#behind.delete(key);
-    this.#say(key, assigned, reason);
     // Writing would destroy what people may still read in a broken record.
     if (this.#unreadable.has(key)) return;
-    const conditions = serviceConditions(source.snapshot, assigned, { reason, details }, now);
-    await writer.writeService(key, { ingress, conditions }, assigned.metadata);
+    const unmet = { reason, details };
+    await this.#statuses.write(key, assigned, unmet, serviceConditions(source.snapshot, assigned, unmet, now));
+    this.#written.add(key);
+    this.#contests.answered(key);
   }
 
   async #forget(key: ServiceKey, service: Service | undefined, why: string): Promise<void> {
@@ -171,8 +221,8 @@ export class Controller {
     await this.#components.writer.removeService(key, service?.metadata);
     const owner = this.#owned.get(key)?.provider;
     for (const provider of owner === undefined ? this.#components.providers : [owner]) await this.#release(key, provider, why);
-    this.#behind.delete(key);
-    this.#logged.delete(key);
+    this.#disown(key);
+    this.#statuses.forget(key, why);
     if (this.#unreadable.has(key)) this.#withhold(new Map([...this.#unreadable].filter(([other]) => other !== key)));
   }
 
@@ -186,6 +236,7 @@ export class Controller {
   /** What is on record is held from the beginning, also where HeraldConfig says by now that the Service is not ours. */
   #takeOver(recorded: ReservedAddresses): void {
     for (const key of recorded.keys()) {
+      this.#written.add(key);
       const service = this.#components.source.snapshot.services.get(key);
       const provider = this.#ownerOf(key);
       if (service !== undefined && provider !== undefined) this.#owned.set(key, { provider, service, ingress: service.ingress });
@@ -228,7 +279,7 @@ export class Controller {
       const addresses = recorded.addresses.get(key);
       if (service === undefined || addresses === undefined || left.has(key)) continue;
       const provider = providers.find((provider) => provider.claim(service, snapshot).mine);
-      provider?.adoptOne(service, addresses, snapshot);
+      provider?.adoptOne(service, addresses, snapshot, 'always');
     }
     this.#withhold(left);
   }
@@ -263,22 +314,15 @@ export class Controller {
   async #acceptConfiguration(): Promise<void> {
     const { source, writer } = this.#components;
     const { refused } = effectivePools(source.snapshot.pools);
-    for (const name of source.snapshot.pools.keys())
+    for (const [name, { metadata }] of source.snapshot.pools) {
+      // Of an object that was made of another program's there is none to write to.
+      if (metadata.origin !== undefined) continue;
       await writer.writeObject('IPAddressPool', name, [acceptedCondition(refused.get(name)?.reason)]);
+    }
   }
 
   #sayReleased(key: ServiceKey, addresses: readonly Address[], why: string): void {
-    if (addresses.length > 0) this.#components.log.info({ service: key, addresses: addresses.map(formatAddress), why }, 'address released');
-  }
-
-  #say(key: ServiceKey, service: Service, reason: Reason | undefined): void {
-    const addresses = addressesIn(service.ingress).map(formatAddress);
-    const text = JSON.stringify([addresses, reason?.code]);
-    if (this.#logged.get(key) === text) return;
-    this.#logged.set(key, text);
-    const { log } = this.#components;
-    if (reason === undefined) log.info({ service: serviceKey(service.metadata), addresses }, 'address assigned');
-    else log.warn({ service: key, addresses, code: reason.code, reason: says(reason) }, 'address not assigned');
+    this.#statuses.released(key, addresses.map(formatAddress), why);
   }
 }
 

@@ -11,4 +11,7 @@ export const limits = {
   detailsInCondition: 10,
   /** How long a Service must not be announced, or programmed, before its condition and an Event say so. */
   conditionHoldMilliseconds: 30_000,
+  /** How often another program may write over the addresses of a Service, within this time, before Herald gives in until it is quiet for as long. */
+  overwrites: 3,
+  contestMilliseconds: 600_000,
 } as const;

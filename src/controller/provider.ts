@@ -1,3 +1,4 @@
+import type { PoolUsage } from '../decisions/allocation/allocator.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import type { Reason, ReasonCode } from '../model/reasons.ts';
 import type { Ingress, Service } from '../model/service.ts';
@@ -20,8 +21,11 @@ export interface Provider {
    * Services of another class, too: HeraldConfig may have changed meanwhile.
    */
   adopt(snapshot: Snapshot, reserved: ReservedAddresses): void;
-  /** Takes over what a record says that could not be read when `adopt` was called. */
-  adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot): void;
+  /**
+   * Takes over what a record says that could not be read when `adopt` was called, or what another program has written. `free`: only where
+   * no other Service holds it that may not share it. What the Service holds already stays as it is.
+   */
+  adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot, when: 'free' | 'always'): void;
   /**
    * While a reason is given, nobody is given an address that he does not hold, and whoever lacks one is told the reason:
    * some address is held by a Service, and nobody knows which.
@@ -41,6 +45,8 @@ export interface Provider {
   release(key: ServiceKey, now: number): Promise<Released>;
   /** Called every now and then: ends what was only for a while. Returns the Services to look at again. */
   expire(now: number): readonly ServiceKey[];
+  /** How much of each pool is given, for those that give from pools. Costs the same however many Services there are. */
+  usage?(): readonly PoolUsage[];
   /** Services to look at again because something other than themselves changed, those that wait first, in their order. */
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey>;
 }

@@ -1,16 +1,9 @@
+import type { Condition } from '../model/condition.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import type { Ingress } from '../model/service.ts';
 import type { Address } from '../net/address.ts';
 
-/** metav1.Condition without the fields that its writer fills in (lastTransitionTime, observedGeneration). */
-export interface Condition {
-  readonly type: string;
-  readonly status: 'True' | 'False' | 'Unknown';
-  /** A stable code in CamelCase. */
-  readonly reason: string;
-  /** One sentence without counts. */
-  readonly message: string;
-}
+export type { Condition } from '../model/condition.ts';
 
 export interface ServiceStatus {
   readonly ingress: readonly Ingress[];
@@ -24,6 +17,8 @@ export interface Recorded {
   readonly unreadable: ReadonlyMap<ServiceKey, string>;
   /** Since when Services lack what they ask for, RFC 3339 in UTC; absent where the records do not tell. */
   readonly waitingSince?: ReadonlyMap<ServiceKey, string>;
+  /** The conditions that were written; absent where the records do not tell. */
+  readonly conditions?: ReadonlyMap<ServiceKey, readonly Condition[]>;
 }
 
 /** The form of a Service that a decision was taken from. */
@@ -37,6 +32,13 @@ export interface StatusWriter {
   recorded(): Promise<Recorded>;
   /** Rejects where the Service is another one by now, or another one wrote about it: then the decision is to be taken anew. */
   writeService(key: ServiceKey, status: ServiceStatus, from: DecidedFrom): Promise<void>;
+  /** Whether another one has changed the addresses since they were written last, as `from` shows. Absent: nobody else writes. */
+  overwritten?(key: ServiceKey, from: DecidedFrom): boolean;
+  /**
+   * The Service is another controller's: takes away our conditions, and leaves its addresses as they are. Absent: nobody else writes, and
+   * what is held stays on record.
+   */
+  leaveService?(key: ServiceKey, from: DecidedFrom): Promise<void>;
   /** `from` undefined: the Service is not there any more. */
   removeService(key: ServiceKey, from: DecidedFrom | undefined): Promise<void>;
   /** Conditions of a configuration object, for example of a pool that overlaps another. */

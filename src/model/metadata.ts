@@ -17,6 +17,8 @@ export interface Metadata {
   /** RFC 3339, or "" where unknown (standalone). */
   readonly creationTimestamp: string;
   readonly deleting: boolean;
+  /** Counts the changes of the spec. Absent where the API server does not count, and standalone. */
+  readonly generation?: number;
   /** Only of Services, and only where there are any: who has to do something before the object goes. */
   readonly finalizers?: readonly string[];
   /** Where the object was made of another program's: nothing is written to it, and messages name that one. */

@@ -138,7 +138,7 @@ describe('every operation of the port, over HTTP', () => {
       SecurityGroups: [account.nodeGroup],
       Tags,
     });
-    const [{ LoadBalancerArn = '' } = {}] = LoadBalancers;
+    const { LoadBalancerArn } = only(LoadBalancers);
     expect(LoadBalancers).toMatchObject([
       { LoadBalancerName: 'of-a-test', Type: 'network', Scheme: 'internal', VpcId: account.vpcId, SecurityGroups: [account.nodeGroup] },
     ]);
@@ -180,7 +180,7 @@ describe('every operation of the port, over HTTP', () => {
       Matcher: { HttpCode: '200-399' },
       Tags,
     });
-    const [{ TargetGroupArn = '' } = {}] = TargetGroups;
+    const { TargetGroupArn } = only(TargetGroups);
     await cloud.call('elbv2:ModifyTargetGroup', { TargetGroupArn, HealthCheckPath: '/livez' });
     await cloud.call('elbv2:ModifyTargetGroupAttributes', {
       TargetGroupArn,
@@ -204,7 +204,7 @@ describe('every operation of the port, over HTTP', () => {
       AlpnPolicy: ['HTTP2Preferred'],
       Tags,
     });
-    const [{ ListenerArn = '' } = {}] = created.Listeners;
+    const { ListenerArn } = only(created.Listeners);
     const { TargetHealthDescriptions } = await cloud.call('elbv2:DescribeTargetHealth', { TargetGroupArn });
     expect(TargetHealthDescriptions.map(({ Target: { Id, Port } }) => ({ Id, Port }))).toEqual(Targets.slice(1));
     expect((await cloud.call('elbv2:DescribeTargetGroups', { LoadBalancerArn })).TargetGroups).toMatchObject([
@@ -356,3 +356,9 @@ describe('every operation of the port, over HTTP', () => {
     expect([...used].toSorted()).toEqual(all.toSorted());
   });
 });
+
+function only<Item>(items: readonly Item[]): Item {
+  const [item] = items;
+  if (item === undefined || items.length > 1) throw new Error(`${items.length} in place of one`);
+  return item;
+}

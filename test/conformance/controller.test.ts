@@ -5,7 +5,7 @@ import type { LabProcess } from '../lab/lab-process.ts';
 import { until } from '../lab/until.ts';
 import { KubernetesCluster } from './cluster.ts';
 import { foreground } from './foreground.ts';
-import { apply, openDefinition, shipped } from './manifests.ts';
+import { apply, definition, shipped } from './manifests.ts';
 
 const program = join(import.meta.dirname, '../../bin/herald');
 const ourClass = 'herald.dev/herald';
@@ -18,7 +18,7 @@ let started = 0;
 beforeAll(async () => {
   cluster = await KubernetesCluster.start();
   for (const file of ['namespace', 'controller-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
-  await apply(cluster, openDefinition('IPAddressPool'));
+  await apply(cluster, definition('IPAddressPool'));
   const spec = { addresses: ['192.0.2.0/24', '2001:db8::/120'] };
   await until('the pool is taken', async () => {
     await apply(cluster, { apiVersion: 'herald.dev/v1alpha1', kind: 'IPAddressPool', metadata: { name: 'main' }, spec });

@@ -11,7 +11,7 @@ import { until } from '../lab/until.ts';
 import { auditArguments, auditedCalls, type AuditedCall } from './audit.ts';
 import { KubernetesCluster } from './cluster.ts';
 import { foreground } from './foreground.ts';
-import { apply, openDefinition, shipped } from './manifests.ts';
+import { apply, definition, shipped } from './manifests.ts';
 
 /** With the Roles of manifests/base and nothing else: what Herald asks for is granted, and what is granted it asks for. */
 const namespace = `hl-ku-${process.pid}-rbac`;
@@ -62,7 +62,7 @@ beforeAll(async () => {
   await ip([`netns add ${namespace}`]);
   await prepareNamespace(namespace, true);
   cluster = await KubernetesCluster.start({ apiServerArguments: auditArguments(audit), inside: { namespace, address: '127.0.0.1' } });
-  for (const kind of kinds) await apply(cluster, openDefinition(kind));
+  for (const kind of kinds) await apply(cluster, definition(kind));
   await until('the kinds are there', async () => {
     const { status } = await cluster.attempt({ path: '/apis/herald.dev/v1alpha1/nodestates' });
     return status === 200;

@@ -12,6 +12,10 @@ export interface ApiRequest {
   readonly body?: unknown;
   /** application/json by default; "application/apply-patch+yaml" for server-side apply. */
   readonly contentType?: string;
+  /** As what the answer is asked for; JSON by default. */
+  readonly accept?: string;
+  /** The body is the text to send: JSON of numbers that JavaScript does not have. */
+  readonly raw?: boolean;
 }
 
 export interface ApiResponse {
@@ -22,15 +26,19 @@ export interface ApiResponse {
 
 /** One request on a connection of its own. Rejects where there is no answer. */
 export async function send({ server, certificateAuthority, token, socket }: Credentials, request: ApiRequest): Promise<ApiResponse> {
-  const { method = 'GET', path, body, contentType = 'application/json' } = request;
+  const { method = 'GET', path, body, contentType = 'application/json', accept, raw = false } = request;
   const outgoing = httpsRequest(new URL(path, server), {
     method,
     ca: certificateAuthority,
     agent: false,
     ...(socket === undefined ? {} : { socketPath: socket, servername: 'kubernetes.default.svc' }),
-    headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': contentType }) },
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'content-type': contentType }),
+      ...(accept === undefined ? {} : { accept }),
+    },
   });
-  outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+  outgoing.end(body === undefined ? undefined : raw ? body : JSON.stringify(body));
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
   return { status: response.statusCode ?? 0, body: parsed(await text(response)) };
 }

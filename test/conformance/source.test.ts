@@ -14,7 +14,7 @@ import { systemRandom } from '../../src/system/random.ts';
 import { until } from '../lab/until.ts';
 import { auditArguments, auditedCalls } from './audit.ts';
 import { KubernetesCluster } from './cluster.ts';
-import { apply, openDefinition, shipped } from './manifests.ts';
+import { apply, definition, shipped } from './manifests.ts';
 import { Wire } from './wire.ts';
 
 let cluster: KubernetesCluster;
@@ -155,7 +155,7 @@ const keysOf = (changes: readonly Change[]): string[] => changes.flatMap(({ kind
 test('a kind whose CRD is installed later is found', async () => {
   const { source } = await started();
   expect(source.problems()).toEqual([]);
-  await apply(cluster, openDefinition('IPAddressPool'));
+  await apply(cluster, definition('IPAddressPool'));
   const pool = {
     apiVersion: 'herald.dev/v1alpha1',
     kind: 'IPAddressPool',

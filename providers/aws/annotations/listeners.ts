@@ -24,6 +24,14 @@ const targetGroupAttributes: typeof attributes = {
   },
 };
 
+const sharingName: ValueType<string> = {
+  name: 'letters, digits, "-" and "."',
+  read: (text) =>
+    /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]{0,61}[a-zA-Z0-9])?$/.test(text)
+      ? parsed(text)
+      : refused('is not at most 63 letters, digits, "-" and "."'),
+};
+
 const hosts = list('host names', (text) =>
   /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]+$/i.test(text) ? parsed(text.toLowerCase()) : refused('is not a host name'),
 );
@@ -184,7 +192,7 @@ export const listenerAnnotations = {
     default: '-',
     says: 'Host names for which certificates are looked for in ACM, instead of ARNs. Needs `--aws-certificate-discovery`.',
   }),
-  sharedWith: own('shared-load-balancer', text, {
+  sharedWith: own('shared-load-balancer', sharingName, {
     kinds: ['nlb'],
     default: '-',
     says: 'Services of a namespace with the same text here are served by one NLB. Their ports must differ; the oldest decides what concerns the whole.',

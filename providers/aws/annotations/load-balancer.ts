@@ -142,7 +142,7 @@ export const loadBalancerAnnotations = {
     says: 'Tags on everything that is made for the Service. Ours win.',
     lbc: 'differs',
     cpa: 'differs',
-    difference: 'added, changed and removed on everything, but tags that others have set stay',
+    difference: 'added and changed on everything; removed only with what carries them, because others set tags as well',
   }),
   securityGroups: both('security-groups', texts('security group ids or Name tags'), {
     default: 'one is made',

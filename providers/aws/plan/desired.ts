@@ -29,8 +29,14 @@ export type DesiredSecurityGroups =
   | { readonly kind: 'none' }
   /** The user's own. `backend`: that of the cluster comes with them, so that nodes let the load balancer in. */
   | { readonly kind: 'given'; readonly ids: readonly string[]; readonly backend: boolean }
-  /** One of ours with these rules, and the cluster's. */
-  | { readonly kind: 'managed'; readonly name: string; readonly rules: readonly IngressRule[]; readonly extra: readonly string[] };
+  /** One of ours with these rules; `backend` as above. */
+  | {
+      readonly kind: 'managed';
+      readonly name: string;
+      readonly rules: readonly IngressRule[];
+      readonly extra: readonly string[];
+      readonly backend: boolean;
+    };
 
 /** One rule as AWS counts them: one source, one protocol, one range of ports. */
 export interface IngressRule {
@@ -59,6 +65,8 @@ export interface DesiredNlb extends DesiredBase {
   /** No two on one port. */
   readonly listeners: readonly DesiredListener[];
   readonly targetGroups: readonly DesiredTargetGroup[];
+  /** Services that share it and cannot be understood at the moment: what they have stays as it is. */
+  readonly untouched: readonly ServiceKey[];
 }
 
 export interface DesiredListener {
@@ -90,6 +98,8 @@ export interface DesiredTargetGroup {
   readonly attributes: Tags;
   readonly tags: Tags;
   readonly targets: readonly DesiredTarget[];
+  /** Ids of targets that are about to go: they leave as soon as another one serves. */
+  readonly departing: readonly string[];
 }
 
 export interface DesiredHealthCheck {
@@ -122,4 +132,6 @@ export interface DesiredClassic extends DesiredBase {
   readonly healthCheck: ClassicHealthCheck;
   readonly attributes: ClassicAttributes;
   readonly instances: readonly string[];
+  /** Instances that are about to go. */
+  readonly departing: readonly string[];
 }

@@ -6,6 +6,8 @@ import { QueueFullError } from './token-bucket.ts';
 /** What the SDK throws: a ServiceException, an error of a socket, or one of the chain of credentials. */
 interface Thrown {
   readonly name?: unknown;
+  /** Of AWS, as it spells it; the name is the SDK's. */
+  readonly Code?: unknown;
   readonly code?: unknown;
   readonly message?: unknown;
   readonly $metadata?: { readonly requestId?: string; readonly httpStatusCode?: number };
@@ -97,9 +99,10 @@ const lost = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED', 'EPROT
 /** Whatever the SDK has thrown, as the error of our own port. */
 export function classify(operation: Operation, thrown: unknown): AwsError {
   if (thrown instanceof AwsError) return thrown;
-  const { name, message, $metadata, $response } = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as Thrown;
+  const { name, Code, message, $metadata, $response } = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as Thrown;
   const status = $metadata?.httpStatusCode ?? $response?.statusCode;
-  const awsCode = typeof name === 'string' && name !== 'Error' ? name : '';
+  const spelled = typeof Code === 'string' ? Code : name;
+  const awsCode = typeof spelled === 'string' && spelled !== 'Error' ? spelled : '';
   return new AwsError({
     code: thrown instanceof QueueFullError ? 'throttled' : codeOf(operation, awsCode, status, socketCode(thrown)),
     operation,
@@ -120,9 +123,10 @@ function codeOf(operation: Operation, awsCode: string, status: number | undefine
   const short = awsCode.replace(/Exception$/, '');
   const known = byOperation[operation]?.[short] ?? byAwsCode[short];
   if (known !== undefined) return known;
+  // Not an answer of AWS.
+  if (status === undefined) return 'other';
   if (/LimitExceeded$|^TooMany|QuotaExceeded$|AssociationLimit$/.test(short)) return 'quota';
   if (short.endsWith('.NotFound')) return 'notFound';
-  if (status === undefined) return 'other';
   if (status === 429) return 'throttled';
   if (status >= 500) return 'unreachable';
   return status >= 400 ? 'invalid' : 'other';

@@ -32,6 +32,8 @@ export interface PoolUsage {
   /** Addresses the pool can give, without those that avoidBuggyIPs excludes. */
   readonly total: bigint;
   readonly free: bigint;
+  /** Addresses that Services hold, each once however many share it, also where the pool would not give them. */
+  readonly assigned: number;
 }
 
 export interface Assignment {
@@ -47,6 +49,8 @@ export interface Allocator {
    * is given another address when it is decided upon, so that who is first in the right must be adopted first (`inOrderOfPrecedence`).
    */
   adopt(request: AllocationRequest, addresses: readonly Address[]): Allocation;
+  /** Whether nobody else holds one of these, or may share it with the Service. */
+  isFree(request: AllocationRequest, addresses: readonly Address[]): boolean;
   /** Decides and records the decision: `stage` and `confirm` in one. */
   allocate(request: AllocationRequest): Allocation;
   /**
@@ -76,6 +80,7 @@ export interface Allocator {
   holdersOf(address: Address): readonly ServiceKey[];
   /** Whether a pool limits how many addresses the namespace of the request may hold. */
   hasQuota(request: AllocationRequest): boolean;
+  /** Of each pool and family, those that give nothing included; costs the same whatever is assigned. */
   usage(): readonly PoolUsage[];
   poolOf(address: Address): string | undefined;
   /** Intervals of free addresses looked at since the pools were set: the measure of work, for tests and benchmarks. */
@@ -87,6 +92,8 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
   const reservations = createReservations();
   let space = createAddressSpace([], []);
   let use = createNamespaceUse(() => undefined);
+  /** The same whatever the namespace, by pool and family. */
+  let held = createNamespaceUse(() => undefined);
   const ledger = (): Ledger => ({ space, holdings, reservations, use });
 
   const answer = (
@@ -104,10 +111,12 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     holdings.set(service, holding);
     for (const address of addressesOf(old)) {
       use.remove(old?.request.namespace ?? '', address);
+      held.remove('', address);
       giveBack(address);
     }
     for (const address of addressesOf(holding)) {
       use.add(holding?.request.namespace ?? '', address);
+      held.add('', address);
       space.take(address);
       reservations.endKeeping(address);
     }
@@ -120,11 +129,13 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     space = createAddressSpace(pools, refused);
     reservations.setPools(pools);
     use = createNamespaceUse((address) => space.poolOf(address)?.metadata.name);
+    held = createNamespaceUse((address) => usageKey(space.poolsOf(address)[0]?.metadata.name ?? '', address.family));
     for (const address of reservations.all()) space.take(address);
     for (const holding of holdings.all()) {
       for (const address of addressesOf(holding)) {
         space.take(address);
         use.add(holding.request.namespace, address);
+        held.add('', address);
       }
     }
   };
@@ -172,6 +183,7 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
       record(request.service, addresses.length === 0 ? undefined : holding);
       return answer(addresses, conflict ?? whyOutOfPlace(ledger(), request, addresses), [], []);
     },
+    isFree: (request, addresses) => firstConflict(ledger(), request, addresses) === undefined,
     allocate(request) {
       const allocation = stage(request);
       confirm(request.service);
@@ -203,7 +215,7 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     assignments: () => [...holdings.all()].map(({ request: { service }, addresses }) => ({ service, addresses })),
     holdersOf: (address) => holdings.holdersOf(address),
     hasQuota: (request) => space.pools.some((pool) => quotaOf(pool, request) !== undefined),
-    usage: () => usageOf(space),
+    usage: () => usageOf(space, (pool, family) => held.count('', usageKey(pool, family))),
     poolOf: (address) => space.poolsOf(address)[0]?.metadata.name,
     steps: () => space.steps(),
   };
@@ -221,10 +233,21 @@ function freedBetween(before: Holding, after: Holding): Address[] {
   return before.addresses.filter((address) => terms || !after.addresses.some((kept) => sameAddress(kept, address)));
 }
 
-function usageOf(space: AddressSpace): PoolUsage[] {
+function usageOf(space: AddressSpace, assigned: (pool: string, family: Family) => number): PoolUsage[] {
   const families: readonly Family[] = [4, 6];
-  const usageIn = (pool: string, family: Family): PoolUsage => ({ pool, family, ...space.usage(pool, family) });
-  return space.pools.flatMap(({ metadata: { name } }) =>
-    families.filter((family) => space.hasFamily(name, family)).map((family) => usageIn(name, family)),
+  const giving = space.pools.flatMap(({ metadata: { name } }) =>
+    families
+      .filter((family) => space.hasFamily(name, family))
+      .map((family): PoolUsage => ({ pool: name, family, ...space.usage(name, family), assigned: assigned(name, family) })),
   );
+  const refused = space.refused.flatMap(({ pool: { metadata, addresses } }) =>
+    families
+      .filter((family) => addresses.some(({ first }) => first.family === family))
+      .map((family): PoolUsage => ({ pool: metadata.name, family, total: 0n, free: 0n, assigned: assigned(metadata.name, family) })),
+  );
+  return [...giving, ...refused];
+}
+
+function usageKey(pool: string, family: Family): string {
+  return `${pool}/${family}`;
 }

@@ -1,5 +1,6 @@
 import type { ObjectEvent } from '../../model/object-event.ts';
 import type { Random } from '../../system/random.ts';
+import { microTime } from '../lease-object.ts';
 import { limits } from '../limits.ts';
 
 /** Who says it. */
@@ -66,11 +67,6 @@ export function eventManifest(
 
 export function seriesManifest({ count, lastObserved }: EventSeries): object {
   return { count, lastObservedTime: microTime(lastObserved) };
-}
-
-/** metav1.MicroTime: always six fractional digits, or the API server refuses it. */
-function microTime(date: Date): string {
-  return date.toISOString().replace(/(\.\d{3})Z$/, '$1000Z');
 }
 
 /** The bound is one of octets; no character is cut in two. */

@@ -11,15 +11,11 @@ import { eventManifest, eventName, eventNamespace, seriesManifest, type EventRep
 import { OldestFirst } from './oldest-first.ts';
 
 export interface EventRecorderComponents {
+  /** One that writes only while we lead. */
   readonly client: Pick<KubeClient, 'write'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-}
-
-export interface EventRecorderOptions extends EventReporter {
-  /** Whether this process may write at all: false where another one leads by now. */
-  readonly mayWrite?: () => boolean;
 }
 
 /** Why an Event was never written. `queue`: too many waited. `budget`: its object had its share. `leading`: another process leads. */
@@ -42,7 +38,7 @@ interface Recorded {
  */
 export class EventRecorder {
   readonly #components: EventRecorderComponents;
-  readonly #options: EventRecorderOptions;
+  readonly #reporter: EventReporter;
   readonly #series = new OldestFirst<string, Recorded>(limits.eventSeries);
   readonly #budget = new EventBudget();
   readonly #warnings = new Set<Recorded>();
@@ -55,9 +51,9 @@ export class EventRecorder {
   #refreshed = 0;
   #saidLost = Number.NEGATIVE_INFINITY;
 
-  constructor(components: EventRecorderComponents, options: EventRecorderOptions) {
+  constructor(components: EventRecorderComponents, reporter: EventReporter) {
     this.#components = components;
-    this.#options = options;
+    this.#reporter = reporter;
     this.#backOff = new BackOff(components.random);
   }
 
@@ -130,7 +126,6 @@ export class EventRecorder {
   async #write(recorded: Recorded): Promise<void> {
     const { clock } = this.#components;
     for (let attempt = 1; ; attempt++) {
-      if (this.#options.mayWrite?.() === false) return this.#lose('leading');
       try {
         await this.#put(recorded);
         this.#backOff.succeeded();
@@ -157,7 +152,7 @@ export class EventRecorder {
       if (found) return;
     }
     // It may be there already: an answer was lost. That is as good.
-    await client.write({ method: 'POST', path, body: eventManifest(name, event, this.#options, at, series) }).catch(ignoreConflict);
+    await client.write({ method: 'POST', path, body: eventManifest(name, event, this.#reporter, at, series) }).catch(ignoreConflict);
     recorded.written = series?.count ?? 1;
   }
 
@@ -198,7 +193,7 @@ export class EventRecorder {
 const passingErrors: ReadonlySet<KubeErrorCode> = new Set<KubeErrorCode>(['unreachable', 'busy', 'failing', 'stalled', 'unauthorized']);
 
 function lossOf({ code }: KubeError): EventLoss {
-  return (code as string) === 'notLeading' ? 'leading' : 'refused';
+  return code === 'notLeading' ? 'leading' : 'refused';
 }
 
 function isGone(error: unknown): false {

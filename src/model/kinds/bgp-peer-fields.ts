@@ -22,14 +22,14 @@ const unsupported = (field: string, cel: string, broken: unknown): readonly Valu
   { cel, message: 'is not supported yet', fix: `remove ${field}`, holds: () => false, broken },
 ];
 
-const octets = (most: number, because: string): ValueRule => ({
-  cel: `bytes(self).size() <= ${most}`,
-  message: `is longer than ${most} octets${because}`,
+const shutdownMessageFits: ValueRule = {
+  cel: `bytes(self).size() <= ${limits.shutdownMessageBytes}`,
+  message: `is longer than ${limits.shutdownMessageBytes} octets (RFC 9003)`,
   fix: 'shorten it',
-  holds: (value: string) => Buffer.byteLength(value) <= most,
+  holds: (value: string) => Buffer.byteLength(value) <= limits.shutdownMessageBytes,
   // Each of these is three octets.
-  broken: '€'.repeat(Math.floor(most / 3) + 1),
-});
+  broken: '€'.repeat(86),
+};
 
 /** A loopback peer is allowed: a router on the same host. */
 const canBePeer: ValueRule = {
@@ -145,7 +145,6 @@ export const bgpPeerFields = {
   password: text({
     maxLength: limits.passwordBytes,
     secret: true,
-    rules: [octets(limits.passwordBytes, '')],
     unset: 'none',
     description: `TCP MD5 (RFC 2385), up to ${limits.passwordBytes} octets.`,
   }),
@@ -201,7 +200,7 @@ export const bgpPeerFields = {
   adminDown: boolean({ default: false, description: 'Keep the session closed.' }),
   shutdownMessage: text({
     maxLength: limits.shutdownMessageBytes,
-    rules: [octets(limits.shutdownMessageBytes, ' (RFC 9003)')],
+    rules: [shutdownMessageFits],
     unset: 'none',
     description: `Told to the peer when the session is shut down (RFC 9003), up to ${limits.shutdownMessageBytes} octets.`,
   }),

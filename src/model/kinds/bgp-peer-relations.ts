@@ -1,4 +1,5 @@
 import { isLinkLocal } from '../../net/address.ts';
+import { limits } from '../limits.ts';
 import { hasNumber, hasText, isTrue, matches } from '../schema/cel.ts';
 import { durationPattern } from '../schema/grammars.ts';
 import type { Relation } from '../schema/schema.ts';
@@ -48,6 +49,27 @@ const asns: readonly PeerRelation[] = [
     cel: `!(${hasNumber('localASN')} && has(self.peerASN) && self.localASN == self.peerASN)`,
     holds: ({ localASN, peerASN }) => localASN === undefined || localASN !== peerASN,
     broken: { localASN: 64_513 },
+  },
+];
+
+const passwords: readonly PeerRelation[] = [
+  {
+    at: 'password',
+    message: `is longer than ${limits.passwordBytes} octets`,
+    fix: 'shorten it',
+    // Not a rule of the field itself: the API server would show its value.
+    cel: `!has(self.password) || bytes(self.password).size() <= ${limits.passwordBytes}`,
+    holds: ({ password }) => password === undefined || Buffer.byteLength(password) <= limits.passwordBytes,
+    // Each of these is three octets.
+    broken: { password: '€'.repeat(27) },
+  },
+  {
+    at: 'passwordSecret',
+    message: 'stands beside password',
+    fix: 'remove one of the two',
+    cel: `!(${hasText('password')} && has(self.passwordSecret) && has(self.passwordSecret.name) && self.passwordSecret.name != '')`,
+    holds: ({ password, passwordSecret }) => password === undefined || passwordSecret?.name === undefined,
+    broken: { password: 'a', passwordSecret: { name: 's', namespace: 'n' } },
   },
 ];
 
@@ -113,14 +135,6 @@ const addresses: readonly PeerRelation[] = [
     holds: ({ ttlSecurityHops, ebgpMultiHop }) => ttlSecurityHops === undefined || ebgpMultiHop !== true,
     broken: { ttlSecurityHops: 1, ebgpMultiHop: true },
   },
-  {
-    at: 'passwordSecret',
-    message: 'stands beside password',
-    fix: 'remove one of the two',
-    cel: `!(${hasText('password')} && has(self.passwordSecret) && has(self.passwordSecret.name) && self.passwordSecret.name != '')`,
-    holds: ({ password, passwordSecret }) => password === undefined || passwordSecret?.name === undefined,
-    broken: { password: 'a', passwordSecret: { name: 's', namespace: 'n' } },
-  },
 ];
 
 const holdTimes = '0s, or from 3s to 65535s';
@@ -164,4 +178,4 @@ const timers: readonly PeerRelation[] = [
 ];
 
 /** What fields of a peer say about each other. */
-export const bgpPeerRelations: readonly PeerRelation[] = [...asns, ...addresses, ...timers];
+export const bgpPeerRelations: readonly PeerRelation[] = [...asns, ...addresses, ...passwords, ...timers];

@@ -19,7 +19,7 @@ export type Scope = 'namespaced' | 'cluster';
 /** Undefined when the object has no usable name. `fields` is the object, not its metadata. */
 export function readMetadata(fields: Fields, kind: string, scope: Scope, options: ParseOptions): Metadata | undefined {
   const metadata = fields.object('metadata');
-  for (const name of ['generation', 'managedFields', 'ownerReferences', 'selfLink', 'generateName']) metadata.raw(name);
+  for (const name of ['managedFields', 'ownerReferences', 'selfLink', 'generateName']) metadata.raw(name);
   metadata.require('name', `name this ${kind}`);
   const name = metadata.text('name', 253) ?? '';
   if (name !== '' && !isSubdomainName(name)) {
@@ -35,6 +35,7 @@ export function readMetadata(fields: Fields, kind: string, scope: Scope, options
   if (size > limits.annotations) metadata.problem('annotations', `are longer than ${limits.annotations} characters together`, '');
   const creationTimestamp = metadata.text('creationTimestamp') ?? '';
   const deleting = metadata.has('deletionTimestamp');
+  const generation = metadata.raw('generation');
   metadata.raw('deletionGracePeriodSeconds');
   const finalizers = kind === 'Service' ? metadata.texts('finalizers', limits.names) : [];
   metadata.raw('finalizers');
@@ -51,6 +52,7 @@ export function readMetadata(fields: Fields, kind: string, scope: Scope, options
     deleting,
     ...(options.origin === undefined ? {} : { origin: options.origin }),
     ...(finalizers.length === 0 ? {} : { finalizers }),
+    ...(typeof generation !== 'number' || standalone ? {} : { generation }),
   };
 }
 

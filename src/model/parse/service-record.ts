@@ -1,4 +1,5 @@
 import type { Ingress } from '../service.ts';
+import type { Condition } from '../condition.ts';
 import { conditionTypes } from '../condition-types.ts';
 import type { ReasonCode } from '../reasons.ts';
 import { Fields, isRecord } from './fields.ts';
@@ -12,6 +13,8 @@ export interface ServiceRecord {
   readonly addressTaken?: true;
   /** Since when it lacks what it asks for, RFC 3339 in UTC. */
   readonly waitingSince?: string;
+  /** Those that Herald wrote. */
+  readonly conditions: readonly Condition[];
   readonly problems: readonly FieldProblem[];
 }
 
@@ -20,10 +23,13 @@ export function readServiceRecord(raw: Readonly<Record<string, unknown>>): Servi
   const findings: Findings = { problems: [], warnings: [], unusable: false };
   const status = new Fields(raw, findings, { strict: false }).object('status');
   const ingress = readIngress(status.object('loadBalancer'));
-  const unmet = unmetCondition(status.raw('conditions'));
+  const written = status.raw('conditions');
+  const conditions = Array.isArray(written) ? written.filter(isRecord) : [];
+  const unmet = unmetCondition(conditions);
   const since = waitingSince(unmet);
   return {
     problems: findings.problems,
+    conditions: conditions.flatMap((condition) => readCondition(condition) ?? []),
     ...(findings.unusable ? {} : { ingress }),
     ...(since === undefined ? {} : { waitingSince: since }),
     ...(isTaken(unmet) ? { addressTaken: true } : {}),
@@ -32,23 +38,29 @@ export function readServiceRecord(raw: Readonly<Record<string, unknown>>): Servi
 
 /** Whether the record of a Service says that another one has what it holds or asks for. */
 export function readAddressTaken(conditions: unknown): boolean {
-  return isTaken(unmetCondition(conditions));
+  return isTaken(unmetCondition(Array.isArray(conditions) ? conditions.filter(isRecord) : []));
 }
 
-type Condition = Readonly<Record<string, unknown>>;
+type RawCondition = Readonly<Record<string, unknown>>;
 
 /** AddressAssigned where it is False. What cannot be read is as good as absent: no address depends on it alone. */
-function unmetCondition(conditions: unknown): Condition | undefined {
-  return (Array.isArray(conditions) ? conditions.filter(isRecord) : []).find(
-    ({ type, status }) => type === conditionTypes.addressAssigned && status === 'False',
-  );
+function unmetCondition(conditions: readonly RawCondition[]): RawCondition | undefined {
+  return conditions.find(({ type, status }) => type === conditionTypes.addressAssigned && status === 'False');
 }
 
-function isTaken(unmet: Condition | undefined): boolean {
+function isTaken(unmet: RawCondition | undefined): boolean {
   return unmet?.['reason'] === ('AddressTaken' satisfies ReasonCode);
 }
 
-function waitingSince(unmet: Condition | undefined): string | undefined {
+function waitingSince(unmet: RawCondition | undefined): string | undefined {
   const since = unmet?.['lastTransitionTime'];
   return typeof since === 'string' && /^\d{4}-\d\d-\d\dT[\d:]{8}Z$/.test(since) ? since : undefined;
+}
+
+/** What cannot be read is written anew. */
+function readCondition({ type, status, reason, message, observedGeneration }: RawCondition): Condition | undefined {
+  const ours = Object.values<unknown>(conditionTypes).includes(type) && (status === 'True' || status === 'False' || status === 'Unknown');
+  if (!ours || typeof type !== 'string' || typeof reason !== 'string') return undefined;
+  const observed = typeof observedGeneration === 'number' ? { observedGeneration } : {};
+  return { type, status, reason, message: typeof message === 'string' ? message : '', ...observed };
 }

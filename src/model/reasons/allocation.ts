@@ -17,6 +17,13 @@ export const allocationReasons = {
       `spec.loadBalancerClass is ${d.class === '' ? 'not set' : `"${d.class}"`}; Herald's is "${d.ours}"`,
     fix: (d) => `set spec.loadBalancerClass: ${d.ours} (the field is immutable: create the Service anew)`,
   }),
+  StatusContested: entry({
+    brief: 'Another program writes the addresses of the Service as well',
+    says: (d: { readonly times: number }) =>
+      `another program has written over the addresses of the Service ${d.times} times; what it wrote stays, so that they do not move for ever`,
+    fix: () =>
+      'stop the other controller (MetalLB, where it still runs), or leave the Service to it: see defaultClass and compat of HeraldConfig; Herald goes on when it has been quiet for ten minutes, or HeraldConfig was changed',
+  }),
   NoPools: entry({
     brief: 'There is no IPAddressPool',
     says: () => 'there is no valid IPAddressPool',
@@ -29,8 +36,8 @@ export const allocationReasons = {
   }),
   PoolNotFound: entry({
     brief: 'The requested IPAddressPool does not exist',
-    says: (d: OfPool) => `the annotation herald.dev/address-pool asks for pool "${d.pool}", which does not exist or is not valid`,
-    fix: (d) => `create IPAddressPool "${d.pool}" or change the annotation`,
+    says: (d: OfPool) => `the Service asks for pool "${d.pool}", which does not exist or is not valid`,
+    fix: (d) => `create IPAddressPool "${d.pool}", or change the annotation of the Service that names it`,
   }),
   PoolRefused: entry({
     brief: 'The pool gives no addresses because it overlaps another',

@@ -21,6 +21,46 @@ export const configurationReasons = {
       `an aggregate of length ${d.length} would cover addresses outside ${d.prefix} of ${d.of}`,
     fix: (d) => `use an aggregation length of at least ${d.prefix.slice(d.prefix.indexOf('/') + 1)}`,
   }),
+  ObjectUnreadable: entry({
+    brief: 'A field of the object cannot be used',
+    says: (d: { readonly field: string; readonly problem: string; readonly remedy: string; readonly inForce: boolean }) =>
+      `${d.field === '' ? 'the object' : d.field} ${d.problem}${d.inForce ? '; what the object said before stays in force until the controller or an agent restarts' : ''}`,
+    fix: (d) => d.remedy,
+  }),
+  UnknownPool: entry({
+    brief: 'A BGPAdvertisement names an IPAddressPool that does not exist',
+    says: (d: { readonly advertisement: string; readonly pool: string }) =>
+      `BGPAdvertisement "${d.advertisement}" names IPAddressPool "${d.pool}", which does not exist; it is in force for the others that it names`,
+    fix: (d) => `create IPAddressPool "${d.pool}", or remove the name`,
+  }),
+  UnknownPeer: entry({
+    brief: 'A BGPAdvertisement names a BGPPeer that does not exist',
+    says: (d: { readonly advertisement: string; readonly peer: string }) =>
+      `BGPAdvertisement "${d.advertisement}" names BGPPeer "${d.peer}", which does not exist; it is in force for the others that it names`,
+    fix: (d) => `create BGPPeer "${d.peer}", or remove the name`,
+  }),
+  AdvertisesNothing: entry({
+    brief: 'There is nothing that the BGPAdvertisement is about',
+    says: (d: { readonly advertisement: string; readonly lacking: string }) =>
+      `BGPAdvertisement "${d.advertisement}" has no effect: ${d.lacking}`,
+    fix: () => 'change what it selects, or create what is missing',
+  }),
+  PeerSelectsNoNode: entry({
+    brief: 'No node has a session with the BGPPeer',
+    says: (d: { readonly peer: string }) => `nodeSelectors of BGPPeer "${d.peer}" select no node`,
+    fix: (d) => `change nodeSelectors of BGPPeer "${d.peer}", or label the nodes`,
+  }),
+  PeerAdminDown: entry({
+    brief: 'The BGPPeer is shut down',
+    says: (d: { readonly peer: string }) => `BGPPeer "${d.peer}" has adminDown: true`,
+    fix: () => 'set adminDown: false to have its sessions back',
+  }),
+  SessionsMissing: entry({
+    brief: 'Not every node has its session with the peer',
+    says: (d: { readonly peer: string; readonly established: number; readonly expected: number }) =>
+      `${d.established} of ${d.expected} sessions with BGPPeer "${d.peer}" are established`,
+    fix: () => 'see the sessions of each node in its NodeState',
+  }),
   UnknownReason: entry({
     brief: 'Another version of Herald gives a reason that this one does not know',
     says: (d: { readonly code: string; readonly text: string }) => (d.text === '' ? d.code : `${d.code}: ${d.text}`),

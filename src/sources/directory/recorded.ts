@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Condition } from '../../model/condition.ts';
 import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
 import { isRecord } from '../../model/parse/fields.ts';
 import { readServiceRecord, type ServiceRecord } from '../../model/parse/service-record.ts';
@@ -15,6 +16,7 @@ export interface RecordedAddresses {
   readonly unreadable: ReadonlyMap<ServiceKey, string>;
   /** Since when Services lack what they ask for, RFC 3339 in UTC. */
   readonly waitingSince?: ReadonlyMap<ServiceKey, string>;
+  readonly conditions?: ReadonlyMap<ServiceKey, readonly Condition[]>;
 }
 
 /** The addresses on record under a directory. A record with any mistake counts as unreadable as a whole, as the source sees it. */
@@ -22,6 +24,7 @@ export async function readRecordedAddresses(root: string): Promise<RecordedAddre
   const recorded = new Map<ServiceKey, readonly Address[]>();
   const unreadable = new Map<ServiceKey, string>();
   const waitingSince = new Map<ServiceKey, string>();
+  const conditions = new Map<ServiceKey, readonly Condition[]>();
   for (const namespace of await namesIn(join(root, statusFolder))) {
     for (const file of await namesIn(join(root, statusFolder, namespace))) {
       const path = `${statusFolder}/${namespace}/${file}`;
@@ -39,10 +42,11 @@ export async function readRecordedAddresses(root: string): Promise<RecordedAddre
         key,
         record.ingress.flatMap(({ address }) => address ?? []),
       );
+      conditions.set(key, record.conditions);
       if (record.waitingSince !== undefined) waitingSince.set(key, record.waitingSince);
     }
   }
-  return { addresses: recorded, unreadable, waitingSince };
+  return { addresses: recorded, unreadable, waitingSince, conditions };
 }
 
 /** Undefined where there is any mistake. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
+import type { Condition } from '../../model/condition.ts';
 import { ingressManifest, nodeStateManifest } from '../../model/manifest.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
 import type { NodeState } from '../../model/node-state.ts';
@@ -10,17 +11,9 @@ import { readIfThere, removeFile, replaceFile } from './atomic-file.ts';
 import { fileOf, nodesFolder, objectStatusFolder, statusFolder } from './layout.ts';
 import { readRecordedAddresses, type RecordedAddresses } from './recorded.ts';
 
-/** metav1.Condition as its writer gives it; the time of the last transition is kept here. */
-export interface RecordedCondition {
-  readonly type: string;
-  readonly status: 'True' | 'False' | 'Unknown';
-  readonly reason: string;
-  readonly message: string;
-}
-
 export interface RecordedServiceStatus {
   readonly ingress: readonly Ingress[];
-  readonly conditions: readonly RecordedCondition[];
+  readonly conditions: readonly Condition[];
 }
 
 /**
@@ -59,7 +52,7 @@ export class DirectoryRecords {
     await this.#inOrder(file, () => removeFile(join(this.#root, file)));
   }
 
-  async writeObject(kind: string, name: string, conditions: readonly RecordedCondition[]): Promise<void> {
+  async writeObject(kind: string, name: string, conditions: readonly Condition[]): Promise<void> {
     await this.#write(fileOf(objectStatusFolder, kind.toLowerCase(), name), (before) => ({
       apiVersion: 'herald.dev/v1alpha1',
       kind,
@@ -73,13 +66,14 @@ export class DirectoryRecords {
   }
 
   /** A condition keeps its time of transition as long as its status is the same (metav1.Condition). */
-  #dated(conditions: readonly RecordedCondition[], before: unknown): object[] {
+  #dated(conditions: readonly Condition[], before: unknown): object[] {
     const status = isRecord(before) && isRecord(before['status']) ? before['status'] : {};
     const known = Array.isArray(status['conditions']) ? status['conditions'].filter(isRecord) : [];
     const now = `${this.#clock.date().toISOString().slice(0, 19)}Z`;
-    return conditions.map(({ type, status, reason, message }) => {
+    return conditions.map(({ type, status, reason, message, observedGeneration }) => {
       const last = known.find((condition) => condition['type'] === type && condition['status'] === status)?.['lastTransitionTime'];
-      return { type, status, reason, message, lastTransitionTime: typeof last === 'string' ? last : now };
+      const observed = observedGeneration === undefined ? {} : { observedGeneration };
+      return { type, status, ...observed, reason, message, lastTransitionTime: typeof last === 'string' ? last : now };
     });
   }
 

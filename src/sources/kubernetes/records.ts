@@ -3,10 +3,12 @@ import { KubeError } from '../../kube/error.ts';
 import type { Requests } from '../../kube/fenced-client.ts';
 import { listPages } from '../../kube/list-pages.ts';
 import { rawKey, rawObject, type RawObject } from '../../kube/raw-object.ts';
+import type { Condition } from '../../model/condition.ts';
 import { nodeStateManifest } from '../../model/manifest.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
 import type { NodeState } from '../../model/node-state.ts';
-import { heraldApiVersion, parseObject } from '../../model/parse.ts';
+import { heraldApiVersion, pluralOf } from '../../model/kinds.ts';
+import { parseObject } from '../../model/parse.ts';
 import { readServiceRecord } from '../../model/parse/service-record.ts';
 import { sameContent } from '../../model/same-content.ts';
 import type { Ingress } from '../../model/service.ts';
@@ -15,7 +17,7 @@ import { formatAddress, type Address } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { RecordedAddresses } from '../directory/recorded.ts';
-import type { RecordedCondition, RecordedServiceStatus } from '../directory/records.ts';
+import type { RecordedServiceStatus } from '../directory/records.ts';
 import { limits } from './limits.ts';
 import { OwnWrites, type Version } from './own-writes.ts';
 import {
@@ -94,6 +96,22 @@ export class KubernetesRecords {
     this.#known.set(key, { ingress, conditions });
   }
 
+  /** Whether another one has changed the addresses since we wrote them. */
+  overwritten(key: ServiceKey, from: Version): boolean {
+    const known = this.#known.get(key);
+    if (known === undefined || known.unsure === true || this.#own.areLast(key, from)) return false;
+    return !sameContent(known.ingress, this.#components.snapshot.services.get(key)?.ingress);
+  }
+
+  /** Takes away our conditions: the addresses are for another controller to keep or to change. */
+  async leaveService(key: ServiceKey, from: Version): Promise<void> {
+    const known = this.#known.get(key);
+    if (known !== undefined && known.conditions.length > 0)
+      await this.#patchService(key, from, { conditions: [], before: known.conditions });
+    this.#known.delete(key);
+    this.#own.forget(key);
+  }
+
   /** Takes away what we wrote, and nothing else. */
   async removeService(key: ServiceKey, from: Version | undefined): Promise<void> {
     const known = this.#known.get(key);
@@ -103,8 +121,8 @@ export class KubernetesRecords {
     this.#own.forget(key);
   }
 
-  async writeObject(kind: string, name: string, conditions: readonly RecordedCondition[]): Promise<void> {
-    const path = `/apis/${heraldApiVersion}/${kind.toLowerCase()}s/${encodeURIComponent(name)}`;
+  async writeObject(kind: string, name: string, conditions: readonly Condition[]): Promise<void> {
+    const path = `/apis/${heraldApiVersion}/${pluralOf(kind)}/${encodeURIComponent(name)}`;
     await this.#patchObject(path, (object, now) => conditionsPatch(object, conditions, now));
   }
 
@@ -153,6 +171,7 @@ export class KubernetesRecords {
     const addresses = new Map<ServiceKey, readonly Address[]>();
     const unreadable = new Map<ServiceKey, string>();
     const waitingSince = new Map<ServiceKey, string>();
+    const conditions = new Map<ServiceKey, readonly Condition[]>();
     for (const service of services) {
       const key = rawKey(service) as ServiceKey;
       const record = readServiceRecord(service);
@@ -162,10 +181,11 @@ export class KubernetesRecords {
           key,
           (record.ingress ?? []).flatMap(({ address }) => address ?? []),
         );
+      conditions.set(key, record.conditions);
       if (record.waitingSince !== undefined) waitingSince.set(key, record.waitingSince);
       this.#known.set(key, { ingress: record.ingress ?? [], conditions: ourConditions(service) });
     }
-    return { addresses, unreadable, waitingSince };
+    return { addresses, unreadable, waitingSince, conditions };
   }
 
   /** Rejects with `conflict` where the Service is not as it was decided upon: what follows from that is for the caller to decide anew. */

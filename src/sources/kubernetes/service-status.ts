@@ -1,12 +1,12 @@
 import { isRecord, type RawObject } from '../../kube/raw-object.ts';
+import type { Condition } from '../../model/condition.ts';
 import { ingressManifest } from '../../model/manifest.ts';
 import { sameContent } from '../../model/same-content.ts';
 import type { Ingress } from '../../model/service.ts';
-import type { RecordedCondition } from '../directory/records.ts';
 import type { Version } from './own-writes.ts';
 
 /** metav1.Condition as it is on record. */
-export interface DatedCondition extends RecordedCondition {
+export interface DatedCondition extends Condition {
   readonly lastTransitionTime: string;
 }
 
@@ -22,7 +22,10 @@ export function isRecorded(service: RawObject): boolean {
 /** Those that Herald has written on a Service, as far as it writes them. */
 export function ourConditions(service: RawObject): readonly DatedCondition[] {
   const conditions = conditionsOf(service).filter(ours) as unknown as readonly DatedCondition[];
-  return conditions.map(({ type, status, lastTransitionTime, reason, message }) => ({ type, status, lastTransitionTime, reason, message }));
+  return conditions.map(({ type, status, observedGeneration, lastTransitionTime, reason, message }) => {
+    const observed = observedGeneration === undefined ? {} : { observedGeneration };
+    return { type, status, ...observed, lastTransitionTime, reason, message };
+  });
 }
 
 /** In whatever order. */
@@ -32,16 +35,13 @@ export function sameConditions(a: readonly DatedCondition[], b: readonly DatedCo
 }
 
 /** With their times: a condition keeps its own for as long as its status is the same (metav1.Condition). */
-export function datedConditions(
-  wanted: readonly RecordedCondition[],
-  before: readonly DatedCondition[],
-  now: Date,
-): readonly DatedCondition[] {
+export function datedConditions(wanted: readonly Condition[], before: readonly DatedCondition[], now: Date): readonly DatedCondition[] {
   return wanted.map((condition) => dated(condition, before, now));
 }
 
 export interface StatusChange {
-  readonly ingress: readonly Ingress[];
+  /** Absent: the addresses stay as they are. */
+  readonly ingress?: readonly Ingress[];
   readonly conditions: readonly DatedCondition[];
   /** What we wrote before. */
   readonly before: readonly DatedCondition[];
@@ -58,14 +58,14 @@ export function statusPatch({ uid, resourceVersion }: Version, { ingress, condit
     metadata: { uid, resourceVersion },
     status: {
       // Null removes a field; an empty list would stay as one.
-      loadBalancer: { ingress: ingress.length === 0 ? null : ingressManifest(ingress) },
+      ...(ingress === undefined ? {} : { loadBalancer: { ingress: ingress.length === 0 ? null : ingressManifest(ingress) } }),
       conditions: [...conditions, ...dropped.map(({ type }) => ({ $patch: 'delete', type }))],
     },
   };
 }
 
 /** Conditions of an object of ours: the whole list, as there is no other writer. Undefined: it is so already. */
-export function conditionsPatch(object: RawObject, wanted: readonly RecordedCondition[], now: Date): object | undefined {
+export function conditionsPatch(object: RawObject, wanted: readonly Condition[], now: Date): object | undefined {
   const before = conditionsOf(object);
   const conditions = wanted.map((condition) => dated(condition, before, now));
   if (same(before, conditions)) return undefined;
@@ -79,14 +79,15 @@ function conditionsOf({ status }: RawObject): readonly RawCondition[] {
 }
 
 function dated(
-  { type, status, reason, message }: RecordedCondition,
+  { type, status, observedGeneration, reason, message }: Condition,
   before: readonly (RawCondition | DatedCondition)[],
   now: Date,
 ): DatedCondition {
   const known = (before as readonly RawCondition[]).find((condition) => condition['type'] === type && condition['status'] === status);
   const time = known?.['lastTransitionTime'];
   const lastTransitionTime = typeof time === 'string' ? time : `${now.toISOString().slice(0, 19)}Z`;
-  return { type, status, lastTransitionTime, reason, message };
+  const observed = observedGeneration === undefined ? {} : { observedGeneration };
+  return { type, status, ...observed, lastTransitionTime, reason, message };
 }
 
 function same(a: unknown, b: unknown): boolean {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../src/controller/controller.ts';
+import { limits } from '../../../src/controller/limits.ts';
 import type { Condition, Recorded, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
 import type { NodeState } from '../../../src/model/node-state.ts';
 import { reason } from '../../../src/model/reasons.ts';
@@ -416,11 +417,14 @@ describe('the controller', () => {
     ['says that the agent was stopped', { problem: reason('AgentStopped', { node: 'n1' }) }, 'Unknown NoAgentReports'],
   ])('where the report of the node %s, Programmed follows', async (_, change, expected) => {
     source.put(service({ name: 'shop/web' }), node({ name: 'n1' }), report('n1'));
-    const controller = await startController();
+    const clock = new VirtualClock();
+    const controller = await startController(clock);
     // The first report is looked at in any case; only what the second adds counts.
     source.put(report('n1', { updated: new VirtualClock().date().toISOString().replace('.000Z', 'Z') }));
     await controller.settled();
     source.put(report('n1', change));
+    await controller.settled();
+    clock.advance(limits.conditionHoldMilliseconds);
     await controller.settled();
     expect(writer.condition('shop/web', 'Programmed')).toBe(expected);
   });
@@ -428,9 +432,12 @@ describe('the controller', () => {
   test('where another program forwards and cannot be seen, Programmed is Unknown, and follows the report', async () => {
     const unseen = { host: [reason('ForwardingNotSeen', { scope: 'none', why: '' })] };
     source.put(service({ name: 'shop/web' }), node({ name: 'n1' }), config({ services: 'none' }), report('n1'));
-    const controller = await startController();
+    const clock = new VirtualClock();
+    const controller = await startController(clock);
     expect(writer.condition('shop/web', 'Programmed')).toBe('True Programmed');
     source.put(report('n1', unseen));
+    await controller.settled();
+    clock.advance(limits.conditionHoldMilliseconds);
     await controller.settled();
     expect(writer.condition('shop/web', 'Programmed')).toBe('Unknown ForwardingNotSeen');
     // Beside a kube-proxy, load balancer addresses are ours.
@@ -510,6 +517,8 @@ describe('the controller', () => {
     await controller.settled();
     expect(writer.condition('shop/web', 'Announced')).toBe('True Announced');
     clock.advance(10_000);
+    await controller.settled();
+    clock.advance(limits.conditionHoldMilliseconds);
     await controller.settled();
     expect(writer.condition('shop/web', 'Announced')).toBe('False AgentSilent');
     expect(writer.condition('shop/web', 'Programmed')).toBe('Unknown NoAgentReports');

@@ -6,6 +6,7 @@ import { agentCommand } from '../../../src/cli/agent-command.ts';
 import { controllerCommand } from '../../../src/cli/controller-command.ts';
 import type { Environment } from '../../../src/cli/environment.ts';
 import { explainCommand } from '../../../src/cli/explain-command.ts';
+import { importCommand } from '../../../src/cli/import-command.ts';
 import { planCommand } from '../../../src/cli/plan-command.ts';
 import { runCommand } from '../../../src/cli/run-command.ts';
 
@@ -13,7 +14,9 @@ const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/com
 
 /** Commands look at their environment only when they run. */
 const environment = {} as Environment;
-const commands = [controllerCommand, agentCommand, runCommand, explainCommand, planCommand].map((command) => command(environment));
+const commands = [controllerCommand, agentCommand, runCommand, explainCommand, planCommand, importCommand].map((command) =>
+  command(environment),
+);
 
 function optionsOf(command: Command): string[] {
   return [...command.options.map(({ flags }) => flags), ...command.commands.flatMap(optionsOf)];

@@ -25,6 +25,7 @@ export class FakeApiServer {
   readonly requests: string[] = [];
   /** What each of them was about. */
   readonly paths: string[] = [];
+  readonly methods = new Set<string | undefined>();
   readonly authorizations: (string | undefined)[] = [];
   /** That were ever made. */
   connections = 0;
@@ -172,6 +173,7 @@ export class FakeApiServer {
     const version = searchParams.get('resourceVersion') ?? '';
     this.requests.push(initial ? 'stream' : watch ? `watch ${version}` : searchParams.has('continue') ? 'more' : 'list');
     this.paths.push(pathname);
+    this.methods.add(request.method);
     this.authorizations.push(request.headers.authorization);
     const fault = this.#faults.shift();
     if (fault !== undefined) return fault(response, searchParams, request);

@@ -198,9 +198,10 @@ describe('whatever happens, in whatever order', () => {
               break;
           }
           world.expectNobodyShares();
+          expectCounted(world.allocator);
         }
         for (const service of services) world.allocator.release(service, 0);
-        expect(world.allocator.usage().filter(({ total, free }) => total !== free)).toEqual([]);
+        expect(world.allocator.usage().filter(({ total, free, assigned }) => total !== free || assigned > 0)).toEqual([]);
         expect([...world.allocator.assignments()]).toEqual([]);
       }),
       { numRuns: 1000 },
@@ -253,3 +254,14 @@ describe('the work of one allocation', () => {
     expect(allocator.steps() - before).toBeLessThanOrEqual(2 + 14);
   });
 });
+
+/** What the pools say is held is what is held, each address once. */
+function expectCounted(allocator: Allocator): void {
+  const held = [...allocator.assignments()].flatMap(({ addresses }) => addresses);
+  const counts = new Map<string, number>();
+  for (const address of new Map(held.map((address) => [formatAddress(address), address])).values()) {
+    const pool = `${allocator.poolOf(address)}/${address.family}`;
+    counts.set(pool, (counts.get(pool) ?? 0) + 1);
+  }
+  for (const { pool, family, assigned } of allocator.usage()) expect(assigned).toBe(counts.get(`${pool}/${family}`) ?? 0);
+}

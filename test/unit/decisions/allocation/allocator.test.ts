@@ -227,7 +227,7 @@ describe('a change of what is asked for', () => {
     const allocator = withPools(small);
     expect(show(allocator.decide(request('web')))).toBe('192.0.2.1');
     expect(allocator.assignmentOf('default/web')).toBeUndefined();
-    expect(allocator.usage()).toEqual([{ pool: 'small', family: 4, total: 2n, free: 2n }]);
+    expect(allocator.usage()).toEqual([{ pool: 'small', family: 4, total: 2n, free: 2n, assigned: 0 }]);
   });
 });
 
@@ -289,9 +289,9 @@ describe('pools that change under a Service', () => {
     const allocator = createAllocator([buggy]);
     expect(show(allocator.adopt(request('web'), [address('192.0.2.255')]))).toBe('192.0.2.255');
     expect(ask(allocator, 'web')).toBe('192.0.2.255');
-    expect(allocator.usage()).toEqual([{ pool: 'p', family: 4, total: 1n, free: 1n }]);
+    expect(allocator.usage()).toEqual([{ pool: 'p', family: 4, total: 1n, free: 1n, assigned: 1 }]);
     allocator.release('default/web', 0);
-    expect(allocator.usage()).toEqual([{ pool: 'p', family: 4, total: 1n, free: 1n }]);
+    expect(allocator.usage()).toEqual([{ pool: 'p', family: 4, total: 1n, free: 1n, assigned: 0 }]);
     expect([ask(allocator, 'web'), ask(allocator, 'db')]).toEqual(['192.0.3.1', '(PoolFull)']);
   });
 });
@@ -540,7 +540,7 @@ describe('reservations', () => {
 
   test('only the named Service gets the address, whenever it comes', () => {
     const allocator = withPools(reserving);
-    expect(allocator.usage()[0]).toEqual({ pool: 'p', family: 4, total: 3n, free: 2n });
+    expect(allocator.usage()[0]).toEqual({ pool: 'p', family: 4, total: 3n, free: 2n, assigned: 0 });
     expect(['a', 'b', 'c'].map((name) => ask(allocator, name))).toEqual(['192.0.2.2', '192.0.2.3', '(PoolFull)']);
     expect(ask(allocator, { name: 'c', requested: ['192.0.2.1'] })).toBe('(AddressReserved)');
     expect(ask(allocator, { ...web, ...required })).toBe('192.0.2.1, 2001:db8::1');
@@ -605,7 +605,7 @@ describe('keepReleasedSeconds', () => {
     expect(ask(allocator, 'web')).toBe('192.0.2.2');
     allocator.setPools([pool(keeping)]);
     expect(allocator.expire(60_000).map(formatAddress)).toEqual(['192.0.2.1']);
-    expect(allocator.usage()).toEqual([{ pool: 'small', family: 4, total: 2n, free: 1n }]);
+    expect(allocator.usage()).toEqual([{ pool: 'small', family: 4, total: 2n, free: 1n, assigned: 1 }]);
   });
 
   test('is not for an address that somebody shares, nor for a pool that drains', () => {

@@ -26,7 +26,7 @@ const selectors = fc.uniqueArray(selector, { maxLength: 3, selector: meaning });
 
 function meaning(one: { readonly matchLabels?: object; readonly matchExpressions?: readonly object[] }): string {
   const expressions = (one.matchExpressions ?? []).map((expression) => JSON.stringify({ values: [], ...expression }));
-  return JSON.stringify([Object.entries(one.matchLabels ?? {}).sort(), expressions.sort()]);
+  return JSON.stringify([Object.entries(one.matchLabels ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1)), expressions.sort()]);
 }
 
 const seconds = (min: number, max: number) => fc.integer({ min, max });

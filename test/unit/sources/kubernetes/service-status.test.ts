@@ -43,7 +43,7 @@ test('a condition keeps its time while its status is the same', () => {
 
 test('of the conditions on record ours are those that count, in whatever order', () => {
   const other = { ...recorded, type: 'herald.dev/Announced' };
-  const read = ourConditions(service({ conditions: [foreign, other, { ...recorded, observedGeneration: 3 }] }));
+  const read = ourConditions(service({ conditions: [foreign, other, { ...recorded, unknown: 3 }] }));
   expect(sameConditions(read, [recorded, other])).toBe(true);
   expect(sameConditions(read, [recorded])).toBe(false);
 });

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { limits } from '../../../../../providers/aws/sdk/limits.ts';
-import { TokenBucket } from '../../../../../providers/aws/sdk/token-bucket.ts';
-import { VirtualClock } from '../../../../../src/system/virtual-clock.ts';
+import { limits } from '../../../../providers/aws/sdk/limits.ts';
+import { TokenBucket } from '../../../../providers/aws/sdk/token-bucket.ts';
+import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 
 /** Takes tokens and remembers at which time each came. */
 function taker(clock: VirtualClock, bucket: TokenBucket): { take: (name: string) => void; taken: Map<string, number> } {

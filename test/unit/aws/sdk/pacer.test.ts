@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { AwsError } from '../../../../../providers/aws/cloud/error.ts';
-import type { Operation } from '../../../../../providers/aws/cloud/operations.ts';
-import { limits } from '../../../../../providers/aws/sdk/limits.ts';
-import { Pacer } from '../../../../../providers/aws/sdk/pacer.ts';
-import { classOf, rates } from '../../../../../providers/aws/sdk/rates.ts';
-import { silentLog, type Log } from '../../../../../src/system/log.ts';
-import { seededRandom } from '../../../../../src/system/random.ts';
-import { VirtualClock } from '../../../../../src/system/virtual-clock.ts';
+import { AwsError } from '../../../../providers/aws/cloud/error.ts';
+import type { Operation } from '../../../../providers/aws/cloud/operations.ts';
+import { limits } from '../../../../providers/aws/sdk/limits.ts';
+import { Pacer } from '../../../../providers/aws/sdk/pacer.ts';
+import { classOf, rates } from '../../../../providers/aws/sdk/rates.ts';
+import { silentLog, type Log } from '../../../../src/system/log.ts';
+import { seededRandom } from '../../../../src/system/random.ts';
+import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 
 const throttled = (): Error => Object.assign(new Error('Rate exceeded'), { name: 'Throttling', $metadata: { httpStatusCode: 400 } });
 const reset = (): Error => Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { AwsErrorCode } from '../../../../../providers/aws/cloud/error.ts';
-import type { Operation } from '../../../../../providers/aws/cloud/operations.ts';
-import { classify, wasNotSent } from '../../../../../providers/aws/sdk/classify.ts';
-import { limits } from '../../../../../providers/aws/sdk/limits.ts';
+import type { AwsErrorCode } from '../../../../providers/aws/cloud/error.ts';
+import type { Operation } from '../../../../providers/aws/cloud/operations.ts';
+import { classify, wasNotSent } from '../../../../providers/aws/sdk/classify.ts';
+import { limits } from '../../../../providers/aws/sdk/limits.ts';
 
 /** As the SDK throws what AWS has answered. */
 function answered(name: string, status = 400): Error {

@@ -1,0 +1,35 @@
+import { reason } from '../../../src/model/reasons.ts';
+import type { Certificate } from '../cloud/acm.ts';
+import type { Issues } from './issues.ts';
+
+/** Keys that listeners can use (https://docs.aws.amazon.com/elasticloadbalancing: RSA up to 3072 bits, three curves). */
+const usableKeys = new Set(['RSA_1024', 'RSA_2048', 'RSA_3072', 'EC_prime256v1', 'EC_secp384r1', 'EC_secp521r1']);
+
+/**
+ * For each host name the certificate to use: one that names it beats a wildcard, then the one that is valid longest, then the lower ARN.
+ * In the order of the host names, each certificate once.
+ */
+export function findCertificates(hosts: readonly string[], all: readonly Certificate[], issues: Issues): readonly string[] {
+  const usable = all.filter(({ Status, KeyAlgorithm }) => Status === 'ISSUED' && usableKeys.has(KeyAlgorithm));
+  const found = new Set<string>();
+  for (const host of hosts) {
+    const candidates = usable.map((certificate) => ({ certificate, rank: rank(certificate, host) })).filter(({ rank }) => rank > 0);
+    const [best] = candidates.toSorted((a, b) => b.rank - a.rank || later(a.certificate, b.certificate));
+    if (best === undefined) issues.error(reason('AwsCertificateNotFound', { host }));
+    else found.add(best.certificate.CertificateArn);
+  }
+  return [...found];
+}
+
+/** 2: by name, 1: by a wildcard, which stands for one label; 0: not at all. */
+function rank({ DomainName, SubjectAlternativeNames }: Certificate, host: string): number {
+  const names = new Set([DomainName, ...SubjectAlternativeNames].map((name) => name.toLowerCase()));
+  if (names.has(host)) return 2;
+  const dot = host.indexOf('.');
+  return dot > 0 && names.has(`*${host.slice(dot)}`) ? 1 : 0;
+}
+
+function later(a: Certificate, b: Certificate): number {
+  const difference = (b.NotAfter?.getTime() ?? 0) - (a.NotAfter?.getTime() ?? 0);
+  return difference === 0 ? (a.CertificateArn < b.CertificateArn ? -1 : 1) : difference;
+}

@@ -1,0 +1,190 @@
+import { reason } from '../../../src/model/reasons.ts';
+import type { Service, ServicePort } from '../../../src/model/service.ts';
+import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
+import type { ClassicAttributes, ClassicHealthCheck, ClassicListener, ClassicProtocol } from '../cloud/elb.ts';
+import { limits } from '../limits.ts';
+import { resourceName } from '../names.ts';
+import type { DesiredClassic, TargetPort } from '../plan/desired.ts';
+import { resources, tagKeys } from '../tags.ts';
+import type { Circumstances, StackIdentity } from './circumstances.ts';
+import { upstreamIsPublic } from './claim.ts';
+import { portEncryption, portsNamed, type BackendProtocol, type PortEncryption } from './encryption.ts';
+import type { Issues } from './issues.ts';
+import { effectiveScheme } from './scheme.ts';
+import { checkRuleQuota, clientRules, clientSources, namedGroups } from './security-groups.ts';
+import { chooseSubnets } from './subnets.ts';
+import { departingInstances, instanceTargets } from './targets.ts';
+
+/** A Classic ELB for one Service. */
+export function desireClassic(
+  { service, values }: { readonly service: Service; readonly values: AnnotationValues },
+  stack: StackIdentity,
+  { facts, settings, existing, nodes }: Circumstances,
+  issues: Issues,
+): DesiredClassic {
+  const scheme = effectiveScheme(values, existing.classic, upstreamIsPublic(service), settings);
+  const subnets = chooseSubnets(values, scheme, 'ipv4', settings.clusterName, facts, existing.classic, issues);
+  const encryption = portEncryption(service, values, facts, settings, issues);
+  const listeners = service.ports.flatMap((port) => classicListener(port, encryption(port), issues) ?? []);
+  const instances = instanceTargets(nodes, values);
+  const healthCheck = classicHealthCheck(service, values, encryption, issues);
+  const rules = clientRules(
+    listeners.map(({ LoadBalancerPort: port }) => ({ protocol: 'tcp', port })),
+    clientSources(service, values, false, issues),
+    true,
+  );
+  const tooMany = (what: string, wanted: number, quota: number): void => {
+    if (wanted > quota) issues.error(reason('AwsTooMany', { what, wanted, quota }));
+  };
+  tooMany('listeners', listeners.length, limits.listenersPerClassic);
+  tooMany('instances', instances.length, limits.instancesPerClassic);
+  if (instances.length === 0) issues.warn(reason('AwsNoTargets', { of: 'node' }));
+  const given = values.securityGroups === undefined ? undefined : namedGroups(values.securityGroups, facts, issues);
+  const extra = namedGroups(values.extraSecurityGroups ?? [], facts, issues);
+  if (given === undefined) checkRuleQuota(rules, issues);
+  const checkPort = Number(/^\w+:(\d+)/.exec(healthCheck.Target)?.[1]);
+  const targetPorts = new Map(
+    [...listeners.map(({ InstancePort }) => InstancePort), checkPort].map((port): [number, TargetPort] => [
+      port,
+      { protocol: 'tcp', port },
+    ]),
+  );
+  const sgName = resourceName(stack.namespace, stack.name, settings.clusterName, stack.key, 'security-group');
+  const replaces = existing.classic !== undefined && existing.classic.scheme !== scheme;
+  return {
+    kind: 'classic',
+    stack: stack.key,
+    name:
+      values.name !== undefined && !replaces
+        ? values.name
+        : resourceName(stack.namespace, stack.name, settings.clusterName, stack.key, 'classic', scheme),
+    scheme,
+    subnets: subnets.map(({ id }) => id),
+    securityGroups:
+      given === undefined
+        ? { kind: 'managed', name: sgName, rules, extra, backend: settings.manageNodeRules }
+        : { kind: 'given', ids: [...new Set([...given, ...extra])], backend: settings.manageNodeRules },
+    tags: {
+      ...settings.defaultTags,
+      ...values.tags,
+      [tagKeys.cluster]: settings.clusterName,
+      [tagKeys.stack]: stack.key,
+      [tagKeys.resource]: resources.loadBalancer,
+    },
+    targetPorts: [...targetPorts.values()],
+    listeners,
+    ...(values.sslPolicy === undefined ? {} : { sslPolicy: values.sslPolicy }),
+    proxyProtocolPorts:
+      values.proxyProtocol === undefined
+        ? []
+        : [...new Set(listeners.filter(isLayer4).map(({ InstancePort }) => InstancePort))].toSorted((a, b) => a - b),
+    healthCheck,
+    attributes: classicAttributes(values, issues),
+    instances,
+    departing: departingInstances(nodes),
+  };
+}
+
+/** HTTP has X-Forwarded-For for the same purpose. */
+function isLayer4({ Protocol }: ClassicListener): boolean {
+  return Protocol === 'TCP' || Protocol === 'SSL';
+}
+
+/** With a certificate: what the load balancer listens with, and what it speaks with the instances. */
+const encrypted: Readonly<Record<BackendProtocol, readonly [ClassicProtocol, ClassicProtocol]>> = {
+  tcp: ['SSL', 'TCP'],
+  ssl: ['SSL', 'SSL'],
+  http: ['HTTPS', 'HTTP'],
+  https: ['HTTPS', 'HTTPS'],
+};
+
+/**
+ * HTTP and HTTPS proxy at layer 7 and add X-Forwarded-For; TCP and SSL pass bytes on. Without a certificate only `http` makes a
+ * difference: `https` and `ssl` are then for ports that have one.
+ */
+function classicListener(
+  { protocol, port, nodePort }: ServicePort,
+  { certificates, backend }: PortEncryption,
+  issues: Issues,
+): ClassicListener | undefined {
+  if (protocol !== 'TCP') {
+    issues.error(reason('AwsProtocolUnsupported', { port, protocol, kind: 'classic' }));
+    return undefined;
+  }
+  if (nodePort === 0) issues.error(reason('AwsNodePortMissing', { port }));
+  const [certificate, second] = certificates;
+  if (second !== undefined) {
+    const problem = 'names several certificates, of which a Classic ELB takes one';
+    issues.error(reason('AwsAnnotationInvalid', { key: annotationTable.certificates.key, problem }));
+  }
+  if (certificate === undefined) {
+    const plain = backend === 'http' ? 'HTTP' : 'TCP';
+    return { Protocol: plain, LoadBalancerPort: port, InstanceProtocol: plain, InstancePort: nodePort };
+  }
+  const [Protocol, InstanceProtocol] = encrypted[backend ?? 'tcp'];
+  return { Protocol, LoadBalancerPort: port, InstanceProtocol, InstancePort: nodePort, SSLCertificateId: certificate };
+}
+
+/** One check for all ports: of the first one, or of healthCheckNodePort under policy Local. */
+function classicHealthCheck(
+  service: Service,
+  values: AnnotationValues,
+  encryption: (port: ServicePort) => PortEncryption,
+  issues: Issues,
+): ClassicHealthCheck {
+  const [first] = service.ports;
+  const local = service.externalTrafficPolicy === 'Local' && service.healthCheckNodePort !== 0;
+  const backend = first === undefined ? undefined : encryption(first).backend;
+  const protocol = values.healthCheckProtocol ?? (local ? 'HTTP' : backend === 'https' || backend === 'ssl' ? 'SSL' : 'TCP');
+  const port = checkPort(service, values, issues) ?? (local ? service.healthCheckNodePort : (first?.nodePort ?? 0));
+  const path = protocol === 'HTTP' || protocol === 'HTTPS' ? (values.healthCheckPath ?? (local ? '/healthz' : '/')) : '';
+  const Interval = values.healthCheckInterval ?? 10;
+  const Timeout = values.healthCheckTimeout ?? 5;
+  if (Timeout >= Interval) {
+    const problem = `is ${Timeout} s, which is not less than the interval of ${Interval} s`;
+    issues.error(reason('AwsAnnotationInvalid', { key: annotationTable.healthCheckTimeout.key, problem }));
+  }
+  return {
+    Target: `${protocol}:${port}${path}`,
+    Interval,
+    Timeout,
+    HealthyThreshold: values.healthyThreshold ?? 2,
+    UnhealthyThreshold: values.unhealthyThreshold ?? 6,
+  };
+}
+
+function checkPort(service: Service, { healthCheckPort: text }: AnnotationValues, issues: Issues): number | undefined {
+  if (text === undefined || text === 'traffic-port') return undefined;
+  if (/^[0-9]+$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535) return Number(text);
+  const nodePort = portsNamed(service, text)[0]?.nodePort ?? 0;
+  if (nodePort !== 0) return nodePort;
+  const problem = `is "${text}", which is neither traffic-port nor a number nor the name of a port with a NodePort`;
+  issues.error(reason('AwsAnnotationInvalid', { key: annotationTable.healthCheckPort.key, problem }));
+  return undefined;
+}
+
+/** The whole set: what is not asked for is switched off. */
+function classicAttributes(values: AnnotationValues, issues: Issues): ClassicAttributes {
+  const { accessLog, accessLogBucket, accessLogPrefix, accessLogInterval } = values;
+  const invalid = (key: string, problem: string): void => issues.error(reason('AwsAnnotationInvalid', { key, problem }));
+  if (accessLog === true && accessLogBucket === undefined) {
+    invalid(annotationTable.accessLog.key, `is true, but ${annotationTable.accessLogBucket.key} is missing`);
+  }
+  if (accessLogInterval !== undefined && accessLogInterval !== 5 && accessLogInterval !== 60) {
+    invalid(annotationTable.accessLogInterval.key, 'is neither 5 nor 60');
+  }
+  return {
+    CrossZoneLoadBalancing: { Enabled: values.crossZone ?? false },
+    AccessLog:
+      accessLog === true
+        ? {
+            Enabled: true,
+            EmitInterval: accessLogInterval ?? 60,
+            ...(accessLogBucket === undefined ? {} : { S3BucketName: accessLogBucket }),
+            ...(accessLogPrefix === undefined ? {} : { S3BucketPrefix: accessLogPrefix }),
+          }
+        : { Enabled: false },
+    ConnectionDraining: values.drainingEnabled === true ? { Enabled: true, Timeout: values.drainingTimeout ?? 300 } : { Enabled: false },
+    ConnectionSettings: { IdleTimeout: values.idleTimeout ?? 60 },
+  };
+}

@@ -1,0 +1,88 @@
+import { reason } from '../../../src/model/reasons.ts';
+import type { Service, ServicePort } from '../../../src/model/service.ts';
+import { annotationTable, type AnnotationName, type AnnotationValues } from '../annotations/table.ts';
+import type { AwsSettings } from '../settings.ts';
+import { findCertificates } from './certificates.ts';
+import type { Facts } from './facts.ts';
+import type { Issues } from './issues.ts';
+
+export type BackendProtocol = 'tcp' | 'ssl' | 'http' | 'https';
+
+/** What encrypts one port, the same question for both kinds of load balancer. */
+export interface PortEncryption {
+  /** Empty: the port is not encrypted by the load balancer. The first is the default. */
+  readonly certificates: readonly string[];
+  /** A port is named in ssl-ports, or has certificates of its own: it is not by accident that it is encrypted. */
+  readonly named: boolean;
+  /** Absent: nothing is written. */
+  readonly backend?: BackendProtocol;
+}
+
+/**
+ * Reads ssl-cert, ssl-ports and backend-protocol, the same for all ports as upstream has it, and what is written for a single port.
+ * Certificates are never for UDP ports.
+ */
+export function portEncryption(
+  service: Service,
+  values: AnnotationValues,
+  facts: Facts,
+  settings: AwsSettings,
+  issues: Issues,
+): (port: ServicePort) => PortEncryption {
+  const general = generalCertificates(values, facts, settings, issues);
+  const selected = selectedPorts(service, values, general.length > 0, issues);
+  const certificates = ofPorts(service, 'certificateOfPort', values.certificateOfPort, issues);
+  const backends = ofPorts(service, 'backendProtocolOfPort', values.backendProtocolOfPort, issues);
+  return (port) => {
+    const own = certificates.get(port);
+    const named = own !== undefined || selected.named.has(port);
+    const backend = backends.get(port) ?? values.backendProtocol;
+    const applies = port.protocol !== 'UDP' && (selected.all || selected.named.has(port));
+    return { certificates: own ?? (applies ? general : []), named, ...(backend === undefined ? {} : { backend }) };
+  };
+}
+
+function generalCertificates(values: AnnotationValues, facts: Facts, settings: AwsSettings, issues: Issues): readonly string[] {
+  const { certificates, certificateHosts } = values;
+  if (certificateHosts === undefined) return [...new Set(certificates)];
+  if (certificates !== undefined) {
+    const what = `${annotationTable.certificateHosts.key} stands beside ${annotationTable.certificates.key}`;
+    issues.error(reason('AwsSettingsConflict', { what }));
+  }
+  if (settings.certificateDiscovery) return findCertificates(certificateHosts, facts.certificates, issues);
+  issues.error(reason('AwsCertificateDiscoveryOff', undefined));
+  return [];
+}
+
+interface SelectedPorts {
+  readonly all: boolean;
+  readonly named: ReadonlySet<ServicePort>;
+}
+
+function selectedPorts(service: Service, values: AnnotationValues, certificates: boolean, issues: Issues): SelectedPorts {
+  const items = values.sslPorts;
+  if (items === undefined || items.includes('*')) return { all: true, named: new Set() };
+  const named = new Set<ServicePort>();
+  for (const item of items) {
+    const found = portsNamed(service, item).filter(({ protocol }) => protocol !== 'UDP');
+    if (found.length === 0) issues.error(reason('AwsSslPortUnknown', { key: annotationTable.sslPorts.key, port: item }));
+    for (const port of found) named.add(port);
+  }
+  return certificates ? { all: false, named } : { all: false, named: new Set() };
+}
+
+function ofPorts<T>(service: Service, name: AnnotationName, written: ReadonlyMap<string, T>, issues: Issues): Map<ServicePort, T> {
+  const result = new Map<ServicePort, T>();
+  for (const [member, value] of written) {
+    const found = portsNamed(service, member).filter(({ protocol }) => protocol !== 'UDP');
+    if (found.length === 0) issues.error(reason('AwsSslPortUnknown', { key: `${annotationTable[name].key}.${member}`, port: member }));
+    for (const port of found) result.set(port, value);
+  }
+  return result;
+}
+
+/** Ports of the Service by number, or by name in any case. */
+export function portsNamed(service: Service, text: string): ServicePort[] {
+  const wanted = text.toLowerCase();
+  return service.ports.filter(({ name, port }) => `${port}` === wanted || (name !== '' && name.toLowerCase() === wanted));
+}

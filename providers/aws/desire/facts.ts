@@ -1,0 +1,46 @@
+import type { Certificate } from '../cloud/acm.ts';
+import type { IpAddressType, Scheme, SubnetMapping } from '../cloud/elbv2.ts';
+
+/** What is true of the account around the load balancers: read now and then, the same for all Services. */
+export interface Facts {
+  /** CIDRs of the VPC, of both families. */
+  readonly vpcCidrs: readonly string[];
+  /** Of the VPC, in order of their ids. */
+  readonly subnets: readonly SubnetFact[];
+  /** Of the VPC: to find those that are named. */
+  readonly securityGroups: readonly SecurityGroupFact[];
+  /** Issued certificates; empty unless certificates are discovered. */
+  readonly certificates: readonly Certificate[];
+}
+
+export interface SubnetFact {
+  readonly id: string;
+  readonly zone: string;
+  readonly cidr: string;
+  readonly ipv6Cidr?: string;
+  readonly availableAddresses: number;
+  readonly tags: Readonly<Record<string, string>>;
+  /** Its routes lead to an internet gateway. */
+  readonly public: boolean;
+}
+
+export interface SecurityGroupFact {
+  readonly id: string;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/** What the load balancer of the stack is already: where nothing else is asked for, it stays so. */
+export interface Existing {
+  readonly scheme: Scheme;
+  readonly subnets: readonly SubnetMapping[];
+  readonly ipAddressType: IpAddressType;
+  readonly hasSecurityGroups: boolean;
+}
+
+/** What is already there of each kind and scheme, the balancer that is used first. */
+export interface ExistingStack {
+  readonly nlb?: Existing;
+  readonly classic?: Existing;
+  /** An NLB that was adopted, with its ARN. */
+  readonly adopted?: Existing & { readonly arn: string; readonly name: string };
+}

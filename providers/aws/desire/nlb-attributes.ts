@@ -1,0 +1,77 @@
+import { reason } from '../../../src/model/reasons.ts';
+import type { Service } from '../../../src/model/service.ts';
+import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
+import type { TargetType } from '../cloud/elbv2.ts';
+import type { Tags } from '../plan/observed.ts';
+import type { Issues } from './issues.ts';
+import type { NlbPort } from './nlb-listeners.ts';
+
+const routingPolicies = ['any_availability_zone', 'partial_availability_zone_affinity', 'availability_zone_affinity'];
+
+/** Attributes of the load balancer; the older annotations for single ones win, as upstream has it. */
+export function loadBalancerAttributes(values: AnnotationValues, issues: Issues): Tags {
+  const { attributes = {}, accessLog, accessLogBucket, accessLogPrefix, crossZone } = values;
+  const routing = attributes['dns_record.client_routing_policy'];
+  if (routing !== undefined && !routingPolicies.includes(routing)) {
+    const problem = `says dns_record.client_routing_policy=${routing}, which is not one of ${routingPolicies.join(', ')}`;
+    issues.error(reason('AwsAnnotationInvalid', { key: annotationTable.attributes.key, problem }));
+  }
+  if (accessLog === true && accessLogBucket === undefined && attributes['access_logs.s3.bucket'] === undefined) {
+    const problem = `is true, but ${annotationTable.accessLogBucket.key} is missing`;
+    issues.error(reason('AwsAnnotationInvalid', { key: annotationTable.accessLog.key, problem }));
+  }
+  return {
+    ...attributes,
+    ...(accessLog === undefined ? {} : { 'access_logs.s3.enabled': `${accessLog}` }),
+    ...(accessLog === true && accessLogBucket !== undefined ? { 'access_logs.s3.bucket': accessLogBucket } : {}),
+    ...(accessLog === true && accessLogPrefix !== undefined ? { 'access_logs.s3.prefix': accessLogPrefix } : {}),
+    ...(crossZone === undefined ? {} : { 'load_balancing.cross_zone.enabled': `${crossZone}` }),
+  };
+}
+
+/**
+ * Attributes of the target group of one port: the general ones, those of the port, then the PROXY protocol, which is always managed:
+ * a target that is sent a header it does not expect answers nobody.
+ */
+export function targetGroupAttributes(values: AnnotationValues, { servicePort, targetProtocol }: NlbPort, issues: Issues): Tags {
+  const own = values.targetGroupAttributesOfPort.get(`${servicePort.port}`) ?? {};
+  const written: Record<string, string> = { 'proxy_protocol_v2.enabled': 'false', ...values.targetGroupAttributes };
+  for (const [key, value] of Object.entries(own)) if (value !== '') written[key] = value;
+  const { proxyProtocol, proxyProtocolPorts } = values;
+  if (proxyProtocol !== undefined) written['proxy_protocol_v2.enabled'] = 'true';
+  else if (proxyProtocolPorts !== undefined) written['proxy_protocol_v2.enabled'] = `${proxyProtocolPorts.includes(servicePort.port)}`;
+  const carriesUdp = targetProtocol === 'UDP' || targetProtocol === 'TCP_UDP';
+  if (carriesUdp && written['preserve_client_ip.enabled'] === 'false') {
+    const what = `preserve_client_ip.enabled=false is impossible for port ${servicePort.port}, which carries UDP`;
+    issues.error(reason('AwsSettingsConflict', { what }));
+  }
+  return written;
+}
+
+/** Attributes for ports that the Service does not have, and the PROXY protocol where health checks would carry it. */
+export function checkTargetGroupAttributes(
+  service: Service,
+  values: AnnotationValues,
+  targetType: TargetType,
+  attributes: readonly Tags[],
+  issues: Issues,
+): void {
+  const numbers = new Set(service.ports.map(({ port }) => `${port}`));
+  for (const member of values.targetGroupAttributesOfPort.keys()) {
+    if (numbers.has(member)) continue;
+    const key = `${annotationTable.targetGroupAttributesOfPort.key}.${member}`;
+    issues.error(reason('AwsAnnotationInvalid', { key, problem: 'is for no port of the Service' }));
+  }
+  for (const port of values.proxyProtocolPorts ?? []) {
+    if (numbers.has(`${port}`)) continue;
+    issues.error(
+      reason('AwsAnnotationInvalid', {
+        key: annotationTable.proxyProtocolPorts.key,
+        problem: `names port ${port}, which the Service does not have`,
+      }),
+    );
+  }
+  const proxied = attributes.some((attributes) => attributes['proxy_protocol_v2.enabled'] === 'true');
+  if (proxied && targetType === 'instance' && service.externalTrafficPolicy === 'Local')
+    issues.warn(reason('AwsProxyProtocolLocal', undefined));
+}

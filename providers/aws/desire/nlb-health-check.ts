@@ -1,0 +1,66 @@
+import { reason } from '../../../src/model/reasons.ts';
+import type { Service } from '../../../src/model/service.ts';
+import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
+import type { TargetType } from '../cloud/elbv2.ts';
+import type { DesiredHealthCheck } from '../plan/desired.ts';
+import { portsNamed } from './encryption.ts';
+import type { Issues } from './issues.ts';
+import type { NlbPort } from './nlb-listeners.ts';
+
+/**
+ * How the targets of one port are checked. Instances under policy Local are asked at healthCheckNodePort, where only nodes with a
+ * ready pod answer 200; what is annotated wins.
+ */
+export function nlbHealthCheck(
+  service: Service,
+  values: AnnotationValues,
+  targetType: TargetType,
+  { protocol: listener }: NlbPort,
+  issues: Issues,
+): DesiredHealthCheck {
+  const local = targetType === 'instance' && service.externalTrafficPolicy === 'Local' && service.healthCheckNodePort !== 0;
+  const protocol = readProtocol(values, issues) ?? (local ? 'HTTP' : 'TCP');
+  const port = readPort(service, values, targetType, issues) ?? (local ? service.healthCheckNodePort : 'traffic-port');
+  if (listener === 'UDP' && port === 'traffic-port') {
+    for (const { protocol, port } of service.ports) if (protocol === 'UDP') issues.warn(reason('AwsHealthCheckOnUdp', { port }));
+  }
+  return {
+    protocol,
+    port,
+    ...(protocol === 'TCP'
+      ? {}
+      : { path: values.healthCheckPath ?? (local ? '/healthz' : '/'), successCodes: values.successCodes ?? '200-399' }),
+    intervalSeconds: values.healthCheckInterval ?? 10,
+    timeoutSeconds: values.healthCheckTimeout ?? (local ? 6 : 10),
+    healthyThreshold: values.healthyThreshold ?? (local ? 2 : 3),
+    unhealthyThreshold: values.unhealthyThreshold ?? (local ? 2 : 3),
+  };
+}
+
+function readProtocol({ healthCheckProtocol }: AnnotationValues, issues: Issues): DesiredHealthCheck['protocol'] | undefined {
+  if (healthCheckProtocol !== 'SSL') return healthCheckProtocol;
+  issues.error(
+    reason('AwsAnnotationInvalid', { key: annotationTable.healthCheckProtocol.key, problem: 'is SSL, which only a Classic ELB has' }),
+  );
+  return undefined;
+}
+
+function readPort(
+  service: Service,
+  { healthCheckPort: text }: AnnotationValues,
+  targetType: TargetType,
+  issues: Issues,
+): DesiredHealthCheck['port'] | undefined {
+  if (text === undefined) return undefined;
+  if (text === 'traffic-port') return text;
+  if (/^[0-9]+$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535) return Number(text);
+  const [port] = portsNamed(service, text);
+  const refuse = (problem: string): undefined => {
+    issues.error(reason('AwsAnnotationInvalid', { key: annotationTable.healthCheckPort.key, problem }));
+    return undefined;
+  };
+  if (port === undefined) return refuse(`is "${text}", which is neither traffic-port nor a number nor the name of a port`);
+  if (targetType === 'instance') return port.nodePort === 0 ? refuse(`names port ${port.port}, which has no NodePort`) : port.nodePort;
+  if (typeof port.targetPort === 'string') return refuse(`names a port whose targetPort is a name: write its number`);
+  return port.targetPort;
+}

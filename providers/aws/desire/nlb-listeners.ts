@@ -1,0 +1,95 @@
+import { reason } from '../../../src/model/reasons.ts';
+import { serviceKey } from '../../../src/model/metadata.ts';
+import type { Service, ServicePort } from '../../../src/model/service.ts';
+import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
+import type { NlbProtocol, TargetType } from '../cloud/elbv2.ts';
+import type { AwsSettings } from '../settings.ts';
+import { portEncryption, type PortEncryption } from './encryption.ts';
+import type { Facts } from './facts.ts';
+import type { Issues } from './issues.ts';
+
+/** One listener of an NLB and the protocol of its targets, before names and tags. */
+export interface NlbPort {
+  /** Of the Service; the TCP one where TCP and UDP share the listener. */
+  readonly servicePort: ServicePort;
+  readonly protocol: NlbProtocol;
+  readonly targetProtocol: NlbProtocol;
+  readonly certificates: readonly string[];
+}
+
+/** Port by port: what listens, and what it speaks with the targets. TCP and UDP of one number become one listener. */
+export function nlbPorts(
+  service: Service,
+  values: AnnotationValues,
+  targetType: TargetType,
+  facts: Facts,
+  settings: AwsSettings,
+  issues: Issues,
+): NlbPort[] {
+  const encryption = portEncryption(service, values, facts, settings, issues);
+  const byNumber = Map.groupBy(service.ports, ({ port }) => port);
+  return [...byNumber.values()].flatMap((ports) => onePort(ports, values, targetType, encryption, settings, issues) ?? []);
+}
+
+function onePort(
+  ports: readonly ServicePort[],
+  values: AnnotationValues,
+  targetType: TargetType,
+  encryption: (port: ServicePort) => PortEncryption,
+  settings: AwsSettings,
+  issues: Issues,
+): NlbPort | undefined {
+  const other = ports.find(({ protocol }) => protocol !== 'TCP' && protocol !== 'UDP');
+  if (other !== undefined) {
+    issues.error(reason('AwsProtocolUnsupported', { port: other.port, protocol: other.protocol, kind: 'nlb' }));
+    return undefined;
+  }
+  const tcp = ports.find(({ protocol }) => protocol === 'TCP');
+  const udp = ports.find(({ protocol }) => protocol === 'UDP');
+  const servicePort = tcp ?? udp;
+  if (servicePort === undefined) return undefined;
+  if (targetType === 'instance')
+    for (const { nodePort, port } of ports) if (nodePort === 0) issues.error(reason('AwsNodePortMissing', { port }));
+  if (tcp === undefined) return { servicePort, protocol: 'UDP', targetProtocol: 'UDP', certificates: [] };
+  const { certificates, named, backend } = encryption(tcp);
+  if (udp !== undefined) {
+    const why = whyNotOne(tcp, udp, targetType, named, values.tcpUdp ?? true);
+    if (why !== undefined) issues.error(reason('AwsPortsCollide', { port: tcp.port, why }));
+    return { servicePort, protocol: 'TCP_UDP', targetProtocol: 'TCP_UDP', certificates: [] };
+  }
+  if (backend === 'http') issues.warn(reason('AwsBackendHttpOnNlb', undefined));
+  if (certificates.length === 0) return { servicePort, protocol: 'TCP', targetProtocol: 'TCP', certificates };
+  if (backend === 'https' && !settings.upstreamBackendHttps) issues.error(reason('AwsBackendHttpsOnNlb', undefined));
+  return { servicePort, protocol: 'TLS', targetProtocol: backend === 'ssl' ? 'TLS' : 'TCP', certificates };
+}
+
+function whyNotOne(tcp: ServicePort, udp: ServicePort, targetType: TargetType, encrypted: boolean, allowed: boolean): string | undefined {
+  if (!allowed) return `${annotationTable.tcpUdp.key} is false`;
+  if (encrypted) return 'TLS is asked for on the one of TCP';
+  if (targetType === 'instance' && tcp.nodePort !== udp.nodePort) return `their NodePorts differ (${tcp.nodePort} and ${udp.nodePort})`;
+  if (tcp.targetPort !== udp.targetPort && typeof tcp.targetPort === 'number') return 'their targetPorts differ';
+  return undefined;
+}
+
+/** Attributes of the listener, by the key of AWS' documentation: listener-attributes.TCP-80. AWS takes none for TLS. */
+export function listenerAttributes(values: AnnotationValues, { protocol, servicePort }: NlbPort): Readonly<Record<string, string>> {
+  return protocol === 'TLS' ? {} : (values.listenerAttributes.get(`${protocol}-${servicePort.port}`) ?? {});
+}
+
+/** Listener attributes that are for no listener: a mistake that would do nothing silently. */
+export function checkListenerAttributes(service: Service, values: AnnotationValues, ports: readonly NlbPort[], issues: Issues): void {
+  const listeners = new Set(
+    ports.filter(({ protocol }) => protocol !== 'TLS').map(({ protocol, servicePort }) => `${protocol}-${servicePort.port}`),
+  );
+  for (const member of values.listenerAttributes.keys()) {
+    if (listeners.has(member)) continue;
+    const key = `${annotationTable.listenerAttributes.key}.${member}`;
+    const having = [...listeners].toSorted().join(', ');
+    issues.error(
+      reason('AwsAnnotationInvalid', {
+        key,
+        problem: `is for no listener of ${serviceKey(service.metadata)} that takes attributes (${having})`,
+      }),
+    );
+  }
+}

@@ -1,0 +1,257 @@
+import { reason } from '../../../src/model/reasons.ts';
+import { serviceKey, type ServiceKey } from '../../../src/model/metadata.ts';
+import type { Service } from '../../../src/model/service.ts';
+import type { AnnotationValues } from '../annotations/table.ts';
+import type { IpAddressType, NlbProtocol, Scheme } from '../cloud/elbv2.ts';
+import { limits } from '../limits.ts';
+import { resourceName } from '../names.ts';
+import type { DesiredListener, DesiredNlb, DesiredTarget, DesiredTargetGroup, TargetPort } from '../plan/desired.ts';
+import { resources, tagKeys } from '../tags.ts';
+import { upstreamIsPublic } from './claim.ts';
+import type { Circumstances, StackIdentity } from './circumstances.ts';
+import { effectiveScheme } from './scheme.ts';
+import type { Issues } from './issues.ts';
+import { checkTargetGroupAttributes, loadBalancerAttributes, targetGroupAttributes } from './nlb-attributes.ts';
+import { nlbHealthCheck } from './nlb-health-check.ts';
+import { checkListenerAttributes, listenerAttributes, nlbPorts, type NlbPort } from './nlb-listeners.ts';
+import { checkRuleQuota, clientRules, clientSources, namedGroups } from './security-groups.ts';
+import { chooseSubnets, mapSubnets } from './subnets.ts';
+import { departingInstances, departingPods, instanceTargets, podTargets } from './targets.ts';
+
+/** What concerns the NLB as a whole; the Service that decides about it writes this. */
+export type NlbShell = Omit<DesiredNlb, 'listeners' | 'targetGroups' | 'targetPorts' | 'securityGroups' | 'untouched'> & {
+  readonly groups:
+    | Exclude<DesiredNlb['securityGroups'], { kind: 'managed' }>
+    | { readonly kind: 'managed'; readonly name: string; readonly backend: boolean };
+};
+
+export function nlbShell(
+  { service, values }: { readonly service: Service; readonly values: AnnotationValues },
+  stack: StackIdentity,
+  circumstances: Circumstances,
+  issues: Issues,
+): NlbShell {
+  const { facts, settings, existing } = circumstances;
+  const adopted = values.adopt === undefined ? undefined : existing.adopted;
+  if (values.adopt !== undefined && adopted === undefined) issues.error(reason('AwsAdoptedNotFound', { name: values.adopt }));
+  const current = adopted ?? existing.nlb;
+  const scheme = adopted?.scheme ?? effectiveScheme(values, existing.nlb, upstreamIsPublic(service), settings);
+  const ipAddressType = adopted?.ipAddressType ?? effectiveAddressType(service, values);
+  const subnets =
+    adopted?.subnets ??
+    mapSubnets(
+      chooseSubnets(values, scheme, ipAddressType, settings.clusterName, facts, existing.nlb, issues),
+      values,
+      scheme,
+      ipAddressType,
+      issues,
+    );
+  const generated = resourceName(stack.namespace, stack.name, settings.clusterName, stack.key, 'nlb', scheme);
+  // A name is somebody's until the old load balancer is gone: the one that replaces it needs another.
+  const replaces = existing.nlb !== undefined && existing.nlb.scheme !== scheme;
+  return {
+    kind: 'nlb',
+    stack: stack.key,
+    name: values.name !== undefined && !replaces ? values.name : generated,
+    scheme,
+    ipAddressType,
+    subnets,
+    groups: securityGroups(values, stack, scheme, current, circumstances, issues),
+    tags: {
+      ...settings.defaultTags,
+      ...values.tags,
+      [tagKeys.cluster]: settings.clusterName,
+      [tagKeys.stack]: stack.key,
+      [tagKeys.resource]: resources.loadBalancer,
+      ...(adopted === undefined ? {} : { [tagKeys.adopted]: 'true' }),
+    },
+    attributes: loadBalancerAttributes(values, issues),
+    ...(adopted === undefined ? {} : { adopted: adopted.arn }),
+    ...(values.privateLinkRules === undefined ? {} : { enforcePrivateLink: values.privateLinkRules }),
+    ...(values.ipv6SourceNat === undefined ? {} : { enablePrefixForIpv6SourceNat: values.ipv6SourceNat }),
+  };
+}
+
+function securityGroups(
+  values: AnnotationValues,
+  stack: StackIdentity,
+  scheme: Scheme,
+  current: Circumstances['existing']['nlb'],
+  { facts, settings, existing }: Circumstances,
+  issues: Issues,
+): NlbShell['groups'] {
+  const stays = current !== undefined && (current.scheme === scheme || existing.adopted !== undefined);
+  if (values.disableSecurityGroups === true) {
+    if (stays && current.hasSecurityGroups) {
+      issues.error(
+        reason('AwsSettingsConflict', { what: 'disable-nlb-sg is set, but the NLB has security groups, of which AWS leaves at least one' }),
+      );
+    }
+    return { kind: 'none' };
+  }
+  if (stays && !current.hasSecurityGroups) {
+    issues.warn(reason('AwsSecurityGroupsFixed', undefined));
+    return { kind: 'none' };
+  }
+  if (values.securityGroups !== undefined) {
+    const ids = namedGroups(values.securityGroups, facts, issues);
+    return { kind: 'given', ids, backend: values.manageBackendRules === true && settings.manageNodeRules };
+  }
+  return {
+    kind: 'managed',
+    name: resourceName(stack.namespace, stack.name, settings.clusterName, stack.key, 'security-group'),
+    backend: settings.manageNodeRules,
+  };
+}
+
+/** Dual stack where it is asked for, and where the Service cannot do without IPv6. */
+function effectiveAddressType(service: Service, values: AnnotationValues): IpAddressType {
+  if (values.ipAddressType !== undefined) return values.ipAddressType;
+  const needsSix = service.ipFamilies[0] === 6 || (service.ipFamilyPolicy === 'RequireDualStack' && service.ipFamilies.includes(6));
+  return needsSix ? 'dualstack' : 'ipv4';
+}
+
+/** What one Service adds to an NLB, its own or a shared one. */
+export interface NlbPart {
+  readonly listeners: readonly DesiredListener[];
+  readonly targetGroups: readonly DesiredTargetGroup[];
+  readonly targetPorts: readonly TargetPort[];
+  readonly rules: ReturnType<typeof clientRules>;
+}
+
+export function nlbPart(
+  { service, values }: { readonly service: Service; readonly values: AnnotationValues },
+  stack: StackIdentity,
+  shell: NlbShell,
+  { facts, settings, nodes, slices }: Circumstances,
+  issues: Issues,
+): NlbPart {
+  const key = serviceKey(service.metadata);
+  const targetType = values.targetType ?? (isNlbIp(values) ? 'ip' : settings.defaultTargetType);
+  const family = service.ipFamilies[0] ?? 4;
+  if (family === 6 && shell.ipAddressType === 'ipv4') {
+    issues.error(reason('AwsSettingsConflict', { what: 'the Service is IPv6, but aws-load-balancer-ip-address-type is ipv4' }));
+  }
+  const ports = nlbPorts(service, values, targetType, facts, settings, issues);
+  checkListenerAttributes(service, values, ports, issues);
+  const departing = targetType === 'instance' ? departingInstances(nodes) : departingPods(slices(key));
+  const instances = targetType === 'instance' ? instanceTargets(nodes, values) : [];
+  const ownTags = {
+    ...settings.defaultTags,
+    ...values.tags,
+    [tagKeys.cluster]: settings.clusterName,
+    [tagKeys.stack]: stack.key,
+    [tagKeys.service]: key,
+  };
+
+  const groupOf = (port: NlbPort): DesiredTargetGroup => {
+    const { servicePort, targetProtocol } = port;
+    const groupKey = `${key}:${servicePort.port}/${port.protocol === 'TLS' ? 'TCP' : port.protocol}`;
+    const targets: readonly DesiredTarget[] =
+      targetType === 'instance'
+        ? instances.map((id) => ({ id, port: servicePort.nodePort }))
+        : podTargets(slices(key), servicePort, family, facts.vpcCidrs);
+    const groupPort =
+      targetType === 'instance' ? servicePort.nodePort : typeof servicePort.targetPort === 'number' ? servicePort.targetPort : 1;
+    // The port is none of it: each target is registered with its own.
+    const fixed = [targetProtocol, targetType, `ipv${family}`, shell.adopted ?? shell.scheme];
+    return {
+      key: groupKey,
+      name: resourceName(service.metadata.namespace, service.metadata.name, settings.clusterName, stack.key, groupKey, ...fixed),
+      protocol: targetProtocol,
+      port: groupPort,
+      targetType,
+      ipAddressType: family === 6 ? 'ipv6' : 'ipv4',
+      healthCheck: nlbHealthCheck(service, values, targetType, port, issues),
+      attributes: targetGroupAttributes(values, port, issues),
+      tags: { ...ownTags, [tagKeys.resource]: resources.targetGroup(groupKey) },
+      targets,
+      departing,
+    };
+  };
+  const targetGroups = ports.map(groupOf);
+  checkTargetGroupAttributes(
+    service,
+    values,
+    targetType,
+    targetGroups.map(({ attributes }) => attributes),
+    issues,
+  );
+  for (const { targets } of targetGroups) checkTargetQuota(targets.length, issues);
+  if (targetGroups.some(({ targets }) => targets.length === 0)) {
+    issues.warn(reason('AwsNoTargets', { of: targetType === 'instance' ? 'node' : 'pod' }));
+  }
+  const listeners = ports.map((port, index): DesiredListener => {
+    const isTls = port.protocol === 'TLS';
+    return {
+      port: port.servicePort.port,
+      protocol: port.protocol,
+      targetGroup: targetGroups[index]?.key ?? '',
+      certificates: port.certificates,
+      ...(isTls ? { sslPolicy: values.sslPolicy ?? settings.defaultSslPolicy, alpnPolicy: values.alpnPolicy ?? 'None' } : {}),
+      attributes: listenerAttributes(values, port),
+      tags: { ...ownTags, [tagKeys.resource]: resources.listener(port.servicePort.port) },
+      service: key,
+    };
+  });
+  const sources = clientSources(service, values, shell.ipAddressType === 'dualstack', issues);
+  const open = ports.flatMap(({ protocol, servicePort: { port } }) => transports(protocol).map((protocol) => ({ protocol, port })));
+  return {
+    listeners,
+    targetGroups,
+    targetPorts: targetGroups.flatMap(targetPorts),
+    rules: clientRules(open, sources, values.pathMtuDiscovery === 'on'),
+  };
+}
+
+function isNlbIp({ type }: AnnotationValues): boolean {
+  return type === 'nlb-ip';
+}
+
+function checkTargetQuota(wanted: number, issues: Issues): void {
+  const quota = limits.targetsPerTargetGroup;
+  if (wanted > quota) issues.error(reason('AwsTooMany', { what: 'targets behind one port', wanted, quota }));
+}
+
+function transports(protocol: NlbProtocol): ('tcp' | 'udp')[] {
+  if (protocol === 'TCP_UDP') return ['tcp', 'udp'];
+  return [protocol === 'UDP' ? 'udp' : 'tcp'];
+}
+
+/** Where targets must be reached: each at its own port, and by TCP where the health check asks. */
+function targetPorts({ protocol, targets, healthCheck }: DesiredTargetGroup): TargetPort[] {
+  const ports = [...new Set(targets.map(({ port }) => port))];
+  const traffic = ports.flatMap((port) => transports(protocol).map((protocol): TargetPort => ({ protocol, port })));
+  const checks = healthCheck.port === 'traffic-port' ? ports : [healthCheck.port];
+  return [...traffic, ...checks.map((port): TargetPort => ({ protocol: 'tcp', port }))];
+}
+
+/** The whole: shell and parts, once all of them are known. */
+export function assembleNlb(
+  { groups, ...shell }: NlbShell,
+  parts: readonly NlbPart[],
+  untouched: readonly ServiceKey[],
+  issues: Issues,
+): DesiredNlb {
+  const listeners = parts.flatMap((part) => part.listeners).toSorted((a, b) => a.port - b.port);
+  const targetGroups = parts.flatMap((part) => part.targetGroups).toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const rules = parts.flatMap((part) => part.rules);
+  const certificates = new Set(listeners.flatMap((listener) => listener.certificates));
+  const targets = targetGroups.reduce((sum, group) => sum + group.targets.length, 0);
+  const tooMany = (what: string, wanted: number, quota: number): void => {
+    if (wanted > quota) issues.error(reason('AwsTooMany', { what, wanted, quota }));
+  };
+  tooMany('listeners', listeners.length, limits.listenersPerNlb);
+  tooMany('certificates', certificates.size, limits.certificatesPerNlb);
+  tooMany('targets', targets, limits.targetsPerNlb);
+  if (groups.kind === 'managed') checkRuleQuota(rules, issues);
+  const ports = new Map(parts.flatMap((part) => part.targetPorts).map((port) => [`${port.protocol} ${port.port}`, port]));
+  return {
+    ...shell,
+    securityGroups: groups.kind === 'managed' ? { ...groups, rules, extra: [] } : groups,
+    untouched,
+    listeners,
+    targetGroups,
+    targetPorts: [...ports.values()],
+  };
+}

@@ -1,0 +1,67 @@
+import { reason } from '../../../src/model/reasons.ts';
+import type { Service } from '../../../src/model/service.ts';
+import { formatPrefix, type Prefix } from '../../../src/net/prefix.ts';
+import type { AnnotationValues } from '../annotations/table.ts';
+import { limits } from '../limits.ts';
+import type { IngressRule, RuleSource } from '../plan/desired.ts';
+import type { Facts } from './facts.ts';
+import type { Issues } from './issues.ts';
+
+/** Who may connect to a Service: its own field, the annotation, everybody. */
+export function clientSources(service: Service, values: AnnotationValues, dualstack: boolean, issues: Issues): RuleSource[] {
+  const written = service.loadBalancerSourceRanges.length > 0 ? service.loadBalancerSourceRanges : values.sourceRanges;
+  const lists = (values.prefixLists ?? []).map((id): RuleSource => ({ kind: 'prefixList', id }));
+  if (written === undefined) {
+    const everybody = dualstack ? ['0.0.0.0/0', '::/0'] : ['0.0.0.0/0'];
+    return lists.length > 0 ? lists : everybody.map((cidr) => ({ kind: 'cidr', cidr }));
+  }
+  if (!dualstack && written.some(({ address }) => address.family === 6)) {
+    issues.error(reason('AwsSettingsConflict', { what: 'a source range is IPv6, but the load balancer is not dual stack' }));
+  }
+  return [...written.map((prefix: Prefix): RuleSource => ({ kind: 'cidr', cidr: formatPrefix(prefix) })), ...lists];
+}
+
+export interface OpenPort {
+  readonly protocol: 'tcp' | 'udp';
+  readonly port: number;
+}
+
+/** The rules that let these sources in: neighbouring ports of one protocol share a rule, others are never opened with them. */
+export function clientRules(ports: readonly OpenPort[], sources: readonly RuleSource[], pathMtuDiscovery: boolean): IngressRule[] {
+  const ranges = (['tcp', 'udp'] as const).flatMap((protocol) =>
+    portRanges(ports.filter((port) => port.protocol === protocol).map(({ port }) => port)).map(([from, to]) => ({ protocol, from, to })),
+  );
+  const fragmentation = (source: RuleSource): IngressRule[] => {
+    if (!pathMtuDiscovery || source.kind !== 'cidr') return [];
+    return [source.cidr.includes(':') ? { protocol: 'icmpv6', from: 2, to: 0, source } : { protocol: 'icmp', from: 3, to: 4, source }];
+  };
+  return sources.flatMap((source) => [...ranges.map((range) => ({ ...range, source })), ...fragmentation(source)]);
+}
+
+export function portRanges(ports: readonly number[]): (readonly [number, number])[] {
+  const ranges: [number, number][] = [];
+  for (const port of [...new Set(ports)].toSorted((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last !== undefined && last[1] + 1 === port) last[1] = port;
+    else ranges.push([port, port]);
+  }
+  return ranges;
+}
+
+/** The groups that are written, by id or by Name tag. */
+export function namedGroups(names: readonly string[], { securityGroups }: Facts, issues: Issues): string[] {
+  return names.flatMap((name) => {
+    const found = name.startsWith('sg-')
+      ? securityGroups.filter(({ id }) => id === name)
+      : securityGroups.filter(({ tags }) => tags['Name'] === name);
+    const [group] = found;
+    if (group !== undefined && found.length === 1) return [group.id];
+    issues.error(reason('AwsSecurityGroupNotFound', { group: name }));
+    return [];
+  });
+}
+
+export function checkRuleQuota(rules: readonly IngressRule[], issues: Issues): void {
+  const quota = limits.rulesPerSecurityGroup;
+  if (rules.length > quota) issues.error(reason('AwsTooMany', { what: 'rules in its security group', wanted: rules.length, quota }));
+}

@@ -1,0 +1,127 @@
+import { inOrderOfCreation } from '../../../src/decisions/allocation/order.ts';
+import { serviceKey, type ServiceKey } from '../../../src/model/metadata.ts';
+import { reason, type Reason } from '../../../src/model/reasons.ts';
+import type { Service } from '../../../src/model/service.ts';
+import type { Snapshot } from '../../../src/model/snapshot.ts';
+import type { BalancerKind } from '../annotations/entry.ts';
+import { readAnnotations, type ReadAnnotations } from '../annotations/read.ts';
+import type { Desired } from '../plan/desired.ts';
+import type { AwsSettings } from '../settings.ts';
+import type { Circumstances, StackIdentity } from './circumstances.ts';
+import { decideAwsClaim } from './claim.ts';
+import { desireClassic } from './classic.ts';
+import { Issues } from './issues.ts';
+import { assembleNlb, nlbPart, nlbShell, type NlbPart } from './nlb.ts';
+
+/** A Service that is ours, with its annotations read. */
+export interface Member extends ReadAnnotations {
+  readonly service: Service;
+  readonly kind: BalancerKind;
+}
+
+export function memberOf(service: Service, kind: BalancerKind): Member {
+  return { service, kind, ...readAnnotations(service.metadata.annotations, kind) };
+}
+
+export function stackOf({ service, kind, values }: Member): StackIdentity {
+  const { namespace, name } = service.metadata;
+  const shared = kind === 'nlb' ? values.sharedWith : undefined;
+  if (shared === undefined) return { key: `${namespace}/${name}`, namespace, name };
+  return { key: `shared:${namespace}/${shared}`, namespace, name: shared };
+}
+
+/** Everybody who belongs to a stack now, the one that decides about it first. Who is deleted or disowned does not belong to it. */
+export function membersOf(stack: string, snapshot: Snapshot, settings: AwsSettings): Member[] {
+  const namespace = stack.replace(/^shared:/, '').split('/')[0];
+  const candidates = stack.startsWith('shared:')
+    ? [...snapshot.services.values()].filter(({ metadata }) => metadata.namespace === namespace)
+    : [snapshot.services.get(stack as ServiceKey)];
+  const members = candidates.flatMap((service): Member[] => {
+    if (service === undefined || service.metadata.deleting) return [];
+    const claim = decideAwsClaim(service, snapshot.config, settings);
+    if (!claim.mine) return [];
+    const member = memberOf(service, claim.kind);
+    return stackOf(member).key === stack && member.values.disown !== true ? [member] : [];
+  });
+  const order = inOrderOfCreation(
+    members.map(({ service }) => serviceKey(service.metadata)),
+    snapshot,
+  );
+  const byKey = new Map(members.map((member) => [serviceKey(member.service.metadata), member]));
+  return [...order].flatMap((key) => byKey.get(key) ?? []);
+}
+
+export interface StackOutcome {
+  /** Absent: nothing can be said, and nothing may change. */
+  readonly desired?: Desired;
+  /** By Service: why it is left as it is. */
+  readonly errors: ReadonlyMap<ServiceKey, readonly Reason[]>;
+  readonly warnings: ReadonlyMap<ServiceKey, readonly Reason[]>;
+}
+
+/** What the members of a stack, of which there is at least one, make of it. Pure. */
+export function desireStack(stack: StackIdentity, members: readonly Member[], circumstances: Circumstances): StackOutcome {
+  const errors = new Map<ServiceKey, readonly Reason[]>();
+  const warnings = new Map<ServiceKey, readonly Reason[]>();
+  const note = ({ service }: Member, issues: Issues): void => {
+    const key = serviceKey(service.metadata);
+    if (issues.errors.length > 0) errors.set(key, issues.errors);
+    if (issues.warnings.length > 0) warnings.set(key, issues.warnings);
+  };
+  const [first, ...others] = members;
+  if (first === undefined) return { errors, warnings };
+  const issues = issuesOf(first);
+  if (first.kind === 'classic') {
+    const desired = desireClassic(first, stack, circumstances, issues);
+    note(first, issues);
+    return issues.errors.length > 0 ? { errors, warnings } : { desired, errors, warnings };
+  }
+  const shell = nlbShell(first, stack, circumstances, issues);
+  const firstPart = nlbPart(first, stack, shell, circumstances, issues);
+  if (issues.errors.length > 0) {
+    for (const other of others) {
+      const what = 'what it asks for is not valid, so nothing is changed';
+      errors.set(serviceKey(other.service.metadata), [reason('AwsSharedElsewhere', { other: serviceKey(first.service.metadata), what })]);
+    }
+    note(first, issues);
+    return { errors, warnings };
+  }
+  const parts: NlbPart[] = [firstPart];
+  const untouched: ServiceKey[] = [];
+  const taken = new Map<number, ServiceKey>();
+  takePorts(first.service, taken);
+  for (const other of others) {
+    const own = issuesOf(other);
+    for (const { port } of other.service.ports) {
+      const owner = taken.get(port);
+      if (owner !== undefined) own.error(reason('AwsSharedPortTaken', { port, other: owner }));
+    }
+    const part = nlbPart(other, stack, shell, circumstances, own);
+    if (own.errors.length === 0) parts.push(part);
+    else untouched.push(serviceKey(other.service.metadata));
+    takePorts(other.service, taken);
+    note(other, own);
+  }
+  const desired = assembleNlb(shell, parts, untouched, issues);
+  note(first, issues);
+  return issues.errors.length > 0 ? { errors, warnings } : { desired, errors, warnings };
+}
+
+function takePorts(service: Service, taken: Map<number, ServiceKey>): void {
+  for (const { port } of service.ports) if (!taken.has(port)) taken.set(port, serviceKey(service.metadata));
+}
+
+function issuesOf({ service, errors, warnings }: Member): Issues {
+  const issues = new Issues();
+  for (const error of errors) issues.error(error);
+  for (const warning of warnings) issues.warn(warning);
+  if (service.requestedAddresses.length > 0) {
+    const instead = 'use aws-load-balancer-eip-allocations or aws-load-balancer-private-ipv4-addresses';
+    issues.warn(reason('AwsFieldWithoutEffect', { field: 'spec.loadBalancerIP', instead }));
+  }
+  if (service.affinitySeconds !== undefined) {
+    const instead = 'use aws-load-balancer-target-group-attributes: stickiness.enabled=true,stickiness.type=source_ip';
+    issues.warn(reason('AwsFieldWithoutEffect', { field: 'spec.sessionAffinity', instead }));
+  }
+  return issues;
+}

@@ -1,0 +1,91 @@
+import type { Node } from '../../../src/model/cluster.ts';
+import type { EndpointSlice, Endpoint } from '../../../src/model/endpoint-slice.ts';
+import type { ServicePort } from '../../../src/model/service.ts';
+import { formatAddress, type Address, type Family } from '../../../src/net/address.ts';
+import { parsePrefixLeniently, prefixContains } from '../../../src/net/prefix.ts';
+import type { AnnotationValues } from '../annotations/table.ts';
+import type { DesiredTarget } from '../plan/desired.ts';
+
+/** Any value excludes, but one that says false: as in the service controller of Kubernetes (KEP-1143). */
+const excluding = ['node.kubernetes.io/exclude-from-external-load-balancers', 'alpha.service-controller.kubernetes.io/exclude-balancer'];
+
+/** spec.providerID of an EC2 instance: "aws:///eu-west-1a/i-0123". */
+const providerIdPattern = /^aws:\/\/\/[^/]*\/(i-[0-9a-f]+)$/;
+
+export function instanceOf(node: Node): string | undefined {
+  return providerIdPattern.exec(node.providerID ?? '')?.[1];
+}
+
+/**
+ * The instances that take traffic, sorted. Nodes that are not ready are left out, unless none is: then the health checks of AWS
+ * shall decide, a load balancer without targets helps nobody.
+ */
+export function instanceTargets(nodes: Iterable<Node>, { targetNodeLabels }: AnnotationValues): string[] {
+  const eligible = [...nodes].filter((node) => isEligible(node) && hasLabels(node, targetNodeLabels ?? {}));
+  const ready = eligible.filter((node) => node.ready);
+  return [...new Set((ready.length > 0 ? ready : eligible).flatMap((node) => instanceOf(node) ?? []))].toSorted();
+}
+
+/** Instances that are about to go: their nodes are being removed. */
+export function departingInstances(nodes: Iterable<Node>): string[] {
+  return [...nodes]
+    .filter(({ metadata, toBeDeleted, disrupted }) => metadata.deleting || toBeDeleted || disrupted === true)
+    .flatMap((node) => instanceOf(node) ?? []);
+}
+
+/** Addresses of pods that terminate. */
+export function departingPods(slices: readonly EndpointSlice[]): string[] {
+  return slices.flatMap(({ endpoints }) => endpoints.filter(({ terminating }) => terminating).map(({ address }) => formatAddress(address)));
+}
+
+function isEligible({ metadata, toBeDeleted, disrupted }: Node): boolean {
+  const { labels, deleting } = metadata;
+  if (deleting || toBeDeleted || disrupted === true) return false;
+  if (labels['eks.amazonaws.com/compute-type'] === 'fargate') return false;
+  return excluding.every((key) => labels[key] === undefined || ['false', 'False', 'FALSE', 'f', 'F', '0'].includes(labels[key]));
+}
+
+/** An empty value asks only for the label to be there. */
+function hasLabels({ metadata }: Node, wanted: Readonly<Record<string, string>>): boolean {
+  return Object.entries(wanted).every(([key, value]) => {
+    const actual = metadata.labels[key];
+    return actual !== undefined && (value === '' || actual === value);
+  });
+}
+
+/**
+ * The pods behind one port, by address and port, sorted. Those that are ready; where none is, those that terminate but still serve, as
+ * kube-proxy has it (KEP-1669).
+ */
+export function podTargets(
+  slices: readonly EndpointSlice[],
+  port: ServicePort,
+  family: Family,
+  vpcCidrs: readonly string[],
+): DesiredTarget[] {
+  const vpc = vpcCidrs.flatMap((cidr) => {
+    const result = parsePrefixLeniently(cidr);
+    return result.ok ? [result.value] : [];
+  });
+  const targets = (take: (endpoint: Endpoint) => boolean): Map<string, DesiredTarget> => {
+    const result = new Map<string, DesiredTarget>();
+    for (const slice of slices) {
+      const slicePort = slice.ports.find(({ name, protocol }) => name === port.name && protocol === port.protocol);
+      if (slice.family !== family || slicePort === undefined) continue;
+      for (const { address } of slice.endpoints.filter(take)) {
+        const target = podTarget(address, slicePort.port, vpc);
+        result.set(`${target.id} ${target.port}`, target);
+      }
+    }
+    return result;
+  };
+  const ready = targets((endpoint) => endpoint.ready && !endpoint.terminating);
+  const chosen = ready.size > 0 ? ready : targets(({ serving, terminating }) => serving && terminating);
+  return [...chosen.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, target]) => target);
+}
+
+/** AWS must be told where an address stands that it cannot find in the VPC. */
+function podTarget(address: Address, port: number, vpc: readonly Parameters<typeof prefixContains>[0][]): DesiredTarget {
+  const outside = !vpc.some((prefix) => prefixContains(prefix, address));
+  return { id: formatAddress(address), port, ...(outside ? { availabilityZone: 'all' as const } : {}) };
+}

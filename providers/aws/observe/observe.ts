@@ -1,0 +1,143 @@
+import type { ReadOnlyCloud } from '../cloud.ts';
+import type { SecurityGroup } from '../cloud/ec2.ts';
+import type { LoadBalancer, TargetGroup } from '../cloud/elbv2.ts';
+import { isOurs, resources, tagKeys, tagMap } from '../tags.ts';
+import type { Observed, ObservedListener, ObservedLoadBalancer, ObservedTargetGroup, Tags } from '../plan/observed.ts';
+import { observeClassic } from './classic.ts';
+import type { ObserveInput } from './input.ts';
+import { isLoadBalancerArn, isTargetGroupArn } from './known.ts';
+import { allOrEach, unlessMissing } from './missing.ts';
+
+export interface Observation {
+  readonly observed: Observed;
+  /** AWS does not show everything yet that was made: to plan now would mean to make it twice. */
+  readonly unsettled?: string;
+}
+
+/** Reads what belongs to one stack. Asks by ARN and by name, never for the whole account. */
+export async function observeStack(cloud: ReadOnlyCloud, input: ObserveInput): Promise<Observation> {
+  const { known, wanted, cluster, stack, vpcId, now } = input;
+  const found = await describeLoadBalancers(cloud, known.ids.filter(isLoadBalancerArn), wanted.concat([...known.doubtful]));
+  const groups = await describeTargetGroups(cloud, known.ids.filter(isTargetGroupArn), [...known.doubtful], found);
+  const tags = await describeTags(cloud, [...found.map((one) => one.LoadBalancerArn), ...groups.map((one) => one.TargetGroupArn)]);
+  const tagsOf = (arn: string): Tags => tags.get(arn) ?? {};
+  const isMine = (arn: string): boolean => isOurs(tagsOf(arn), cluster) && tagsOf(arn)[tagKeys.stack] === stack;
+  const loadBalancers: ObservedLoadBalancer[] = [];
+  for (const loadBalancer of found) {
+    const arn = loadBalancer.LoadBalancerArn;
+    // Of what is another's nothing more is read than whose it is; what is to be adopted is wanted by its name or ARN.
+    const interests =
+      loadBalancer.Type === 'network' && (isMine(arn) || wanted.includes(arn) || wanted.includes(loadBalancer.LoadBalancerName));
+    if (isMine(arn)) known.found(arn);
+    loadBalancers.push(
+      interests
+        ? await observeLoadBalancer(cloud, loadBalancer, tagsOf(arn))
+        : { loadBalancer, tags: tagsOf(arn), attributes: [], listeners: [] },
+    );
+  }
+  const targetGroups: ObservedTargetGroup[] = [];
+  for (const targetGroup of groups.filter((one) => isMine(one.TargetGroupArn))) {
+    known.found(targetGroup.TargetGroupArn);
+    targetGroups.push(await observeTargetGroup(cloud, targetGroup, tagsOf(targetGroup.TargetGroupArn)));
+  }
+  const classic = await observeClassic(cloud, input);
+  const byTags = (tags: Readonly<Record<string, string>>): Promise<readonly SecurityGroup[]> =>
+    describeSecurityGroups(cloud, vpcId, { [tagKeys.cluster]: cluster, ...tags });
+  const securityGroups = await byTags({ [tagKeys.stack]: stack, [tagKeys.resource]: resources.securityGroup });
+  const [backend] = await byTags({ [tagKeys.resource]: resources.backendSecurityGroup });
+  known.doubtful.clear();
+  const seen = new Set([
+    ...loadBalancers.map((one) => one.loadBalancer.LoadBalancerArn).filter(isMine),
+    ...targetGroups.map((one) => one.targetGroup.TargetGroupArn),
+    ...classic.map((one) => one.loadBalancer.LoadBalancerName),
+    ...securityGroups.map((one) => one.GroupId),
+    ...(backend === undefined ? [] : [backend.GroupId]),
+  ]);
+  const missing = known.ids.filter((id) => !seen.has(id));
+  const fresh = missing.find((id) => known.isFresh(id, now));
+  for (const id of missing) if (!known.isFresh(id, now)) known.forget(id);
+  return {
+    observed: { loadBalancers, targetGroups, classic, securityGroups, ...(backend === undefined ? {} : { backendSecurityGroup: backend }) },
+    ...(fresh === undefined ? {} : { unsettled: fresh }),
+  };
+}
+
+async function describeLoadBalancers(cloud: ReadOnlyCloud, arns: readonly string[], wanted: readonly string[]): Promise<LoadBalancer[]> {
+  const ask = async (input: { LoadBalancerArns?: readonly string[]; Names?: readonly string[] }): Promise<readonly LoadBalancer[]> =>
+    (await cloud.call('elbv2:DescribeLoadBalancers', input)).LoadBalancers;
+  const found = await allOrEach(arns, (LoadBalancerArns) => ask({ LoadBalancerArns }));
+  for (const name of new Set(wanted)) {
+    if (found.some((one) => one.LoadBalancerName === name || one.LoadBalancerArn === name)) continue;
+    found.push(...(await unlessMissing(() => ask(isLoadBalancerArn(name) ? { LoadBalancerArns: [name] } : { Names: [name] }))));
+  }
+  return found;
+}
+
+async function describeTargetGroups(
+  cloud: ReadOnlyCloud,
+  arns: readonly string[],
+  names: readonly string[],
+  loadBalancers: readonly LoadBalancer[],
+): Promise<TargetGroup[]> {
+  const ask = async (input: {
+    LoadBalancerArn?: string;
+    TargetGroupArns?: readonly string[];
+    Names?: readonly string[];
+  }): Promise<readonly TargetGroup[]> => (await cloud.call('elbv2:DescribeTargetGroups', input)).TargetGroups;
+  const found = new Map<string, TargetGroup>();
+  const add = (groups: readonly TargetGroup[]): void => groups.forEach((group) => found.set(group.TargetGroupArn, group));
+  add(await allOrEach(arns, (TargetGroupArns) => ask({ TargetGroupArns })));
+  for (const name of names) add(await unlessMissing(() => ask({ Names: [name] })));
+  // What an earlier process has attached is found here, should nothing else have told.
+  for (const { LoadBalancerArn } of loadBalancers) add(await unlessMissing(() => ask({ LoadBalancerArn })));
+  return [...found.values()];
+}
+
+async function describeTags(cloud: ReadOnlyCloud, ResourceArns: readonly string[]): Promise<ReadonlyMap<string, Tags>> {
+  if (ResourceArns.length === 0) return new Map();
+  const { TagDescriptions } = await cloud.call('elbv2:DescribeTags', { ResourceArns });
+  return new Map(TagDescriptions.map(({ ResourceArn, Tags }) => [ResourceArn, tagMap(Tags)]));
+}
+
+async function observeLoadBalancer(cloud: ReadOnlyCloud, loadBalancer: LoadBalancer, tags: Tags): Promise<ObservedLoadBalancer> {
+  const { LoadBalancerArn } = loadBalancer;
+  const { Attributes: attributes } = await cloud.call('elbv2:DescribeLoadBalancerAttributes', { LoadBalancerArn });
+  const { Listeners } = await cloud.call('elbv2:DescribeListeners', { LoadBalancerArn });
+  const listenerTags = await describeTags(
+    cloud,
+    Listeners.map(({ ListenerArn }) => ListenerArn),
+  );
+  const listeners: ObservedListener[] = [];
+  for (const listener of Listeners) {
+    const { ListenerArn, Protocol } = listener;
+    const isTls = Protocol === 'TLS';
+    const certificates = isTls ? (await cloud.call('elbv2:DescribeListenerCertificates', { ListenerArn })).Certificates : [];
+    listeners.push({
+      listener,
+      tags: listenerTags.get(ListenerArn) ?? {},
+      // AWS has none for TLS.
+      attributes: isTls ? [] : (await cloud.call('elbv2:DescribeListenerAttributes', { ListenerArn })).Attributes,
+      extraCertificates: certificates.filter(({ IsDefault }) => !IsDefault).map(({ CertificateArn }) => CertificateArn),
+    });
+  }
+  return { loadBalancer, tags, attributes, listeners };
+}
+
+async function observeTargetGroup(cloud: ReadOnlyCloud, targetGroup: TargetGroup, tags: Tags): Promise<ObservedTargetGroup> {
+  const { TargetGroupArn } = targetGroup;
+  const { Attributes: attributes } = await cloud.call('elbv2:DescribeTargetGroupAttributes', { TargetGroupArn });
+  const { TargetHealthDescriptions: health } = await cloud.call('elbv2:DescribeTargetHealth', { TargetGroupArn });
+  return { targetGroup, tags, attributes, health };
+}
+
+async function describeSecurityGroups(
+  cloud: ReadOnlyCloud,
+  vpcId: string,
+  tags: Readonly<Record<string, string>>,
+): Promise<readonly SecurityGroup[]> {
+  const Filters = [
+    { Name: 'vpc-id', Values: [vpcId] },
+    ...Object.entries(tags).map(([key, value]) => ({ Name: `tag:${key}`, Values: [value] })),
+  ];
+  return (await cloud.call('ec2:DescribeSecurityGroups', { Filters })).SecurityGroups;
+}

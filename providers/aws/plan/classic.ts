@@ -1,0 +1,268 @@
+import type { ClassicListener, PolicyDescription } from '../cloud/elb.ts';
+import { isOurs, tagKeys, tagList } from '../tags.ts';
+import { planClassicInstances } from './classic-instances.ts';
+import type { DesiredClassic } from './desired.ts';
+import { belongsToSomebodyElse } from './foreign.ts';
+import type { PlanInput } from './input.ts';
+import { sameSet } from './load-balancer.ts';
+import type { ObservedClassic } from './observed.ts';
+import { planRetirement } from './retirement.ts';
+import { planSecurityGroups, type UsableSecurityGroups } from './security-groups.ts';
+import { tagDifference, type Steps } from './steps.ts';
+
+const sslPolicyPrefix = 'herald-ssl-';
+const proxyPolicy = 'herald-proxy-protocol';
+/** What AWS gives to a listener for which nothing is asked. */
+const awsDefaultPolicy = 'ELBSecurityPolicy-2016-08';
+
+export function currentClassic({ desired, observed, cluster }: PlanInput<DesiredClassic>): ObservedClassic | undefined {
+  const candidates = observed.classic.filter(
+    ({ loadBalancer, tags }) => isOurs(tags, cluster) && tags[tagKeys.stack] === desired.stack && loadBalancer.Scheme === desired.scheme,
+  );
+  return candidates.toSorted((a, b) => (a.loadBalancer.LoadBalancerName < b.loadBalancer.LoadBalancerName ? -1 : 1))[0];
+}
+
+/** A Classic ELB is known by its name, so nothing has to be waited for to refer to it. */
+export function planClassic(steps: Steps, input: PlanInput<DesiredClassic>): void {
+  if (belongsToSomebodyElse(steps, input)) return;
+  const { desired } = input;
+  const current = currentClassic(input);
+  const groups = planSecurityGroups(steps, input);
+  const LoadBalancerName = current?.loadBalancer.LoadBalancerName ?? desired.name;
+  const created = current === undefined ? create(steps, desired, groups) : undefined;
+  if (current !== undefined) {
+    planTags(steps, desired, current);
+    planListeners(steps, desired, current);
+    planSubnets(steps, input, current);
+    if (groups.ids.length > 0 && !sameSet(groups.ids, current.loadBalancer.SecurityGroups)) {
+      steps.add('load balancer: security groups', 'elb:ApplySecurityGroupsToLoadBalancer', {
+        input: { LoadBalancerName, SecurityGroups: groups.ids },
+        reason: 'its security groups differ',
+        needs: groups.needs,
+      });
+    }
+  }
+  if (current === undefined || !includes(current.attributes, desired.attributes)) {
+    steps.add('load balancer: attributes', 'elb:ModifyLoadBalancerAttributes', {
+      input: { LoadBalancerName, LoadBalancerAttributes: desired.attributes },
+      reason: 'its attributes differ',
+      needs: [created],
+    });
+  }
+  if (current === undefined || !includes(current.loadBalancer.HealthCheck, desired.healthCheck)) {
+    steps.add('load balancer: health check', 'elb:ConfigureHealthCheck', {
+      input: { LoadBalancerName, HealthCheck: desired.healthCheck },
+      reason: `the health check is not ${desired.healthCheck.Target}, or differs in its times`,
+      needs: [created],
+    });
+  }
+  planSslPolicies(steps, desired, current, LoadBalancerName, created);
+  planProxyPolicies(steps, desired, current, LoadBalancerName, created);
+  planClassicInstances(steps, desired, current, LoadBalancerName, created);
+  const serves =
+    current !== undefined && (desired.instances.length === 0 || desired.instances.some((id) => current.health.get(id) === 'InService'));
+  planRetirement(steps, input, { classic: current, serves });
+  groups.narrow();
+}
+
+function create(steps: Steps, desired: DesiredClassic, groups: UsableSecurityGroups): string {
+  return steps.add('load balancer: create', 'elb:CreateLoadBalancer', {
+    input: {
+      LoadBalancerName: desired.name,
+      Listeners: desired.listeners,
+      Subnets: desired.subnets,
+      SecurityGroups: groups.ids,
+      ...(desired.scheme === 'internal' ? { Scheme: 'internal' as const } : {}),
+      Tags: tagList(desired.tags),
+    },
+    reason: `there is no ${desired.scheme} Classic ELB for ${desired.stack}`,
+    needs: groups.needs,
+  });
+}
+
+function planTags(steps: Steps, desired: DesiredClassic, { loadBalancer, tags }: ObservedClassic): void {
+  const difference = tagDifference(tags, desired.tags);
+  if (difference === undefined) return;
+  const LoadBalancerNames = [loadBalancer.LoadBalancerName];
+  const { add, remove } = difference;
+  if (add.length > 0)
+    steps.add('load balancer: tag', 'elb:AddTags', { input: { LoadBalancerNames, Tags: add }, reason: 'tags are missing or differ' });
+  if (remove.length > 0) {
+    const Tags = remove.map((Key) => ({ Key }));
+    steps.add('load balancer: untag', 'elb:RemoveTags', { input: { LoadBalancerNames, Tags }, reason: 'tags no longer hold' });
+  }
+}
+
+/** Another certificate is set without an outage; a listener that differs otherwise can only be made anew. */
+function planListeners(steps: Steps, desired: DesiredClassic, { loadBalancer }: ObservedClassic): void {
+  const { LoadBalancerName } = loadBalancer;
+  const existing = new Map(loadBalancer.ListenerDescriptions.map(({ Listener }) => [Listener.LoadBalancerPort, Listener]));
+  const wanted = new Set(desired.listeners.map(({ LoadBalancerPort }) => LoadBalancerPort));
+  const surplus = [...existing.keys()].filter((port) => !wanted.has(port));
+  const isNew = (listener: ClassicListener): boolean => {
+    const other = existing.get(listener.LoadBalancerPort);
+    return other === undefined || !sameListener(other, listener);
+  };
+  const fresh = desired.listeners.filter(isNew);
+  const replaced = fresh.map(({ LoadBalancerPort }) => LoadBalancerPort).filter((port) => existing.has(port));
+  const gone = [...surplus, ...replaced];
+  const deleted =
+    gone.length === 0
+      ? undefined
+      : steps.add('listeners: delete', 'elb:DeleteLoadBalancerListeners', {
+          input: { LoadBalancerName, LoadBalancerPorts: gone },
+          reason: `ports ${gone.join(', ')} are not wanted, or differ in what cannot be changed`,
+        });
+  if (fresh.length > 0) {
+    steps.add('listeners: create', 'elb:CreateLoadBalancerListeners', {
+      input: { LoadBalancerName, Listeners: fresh },
+      reason: `nothing listens as wanted on ports ${fresh.map(({ LoadBalancerPort }) => LoadBalancerPort).join(', ')}`,
+      needs: [deleted],
+    });
+  }
+  for (const listener of desired.listeners) {
+    const { LoadBalancerPort, SSLCertificateId } = listener;
+    const other = existing.get(LoadBalancerPort);
+    if (other === undefined || SSLCertificateId === undefined || isNew(listener) || other.SSLCertificateId === SSLCertificateId) continue;
+    steps.add(`listener ${LoadBalancerPort}: certificate`, 'elb:SetLoadBalancerListenerSSLCertificate', {
+      input: { LoadBalancerName, LoadBalancerPort, SSLCertificateId },
+      reason: `its certificate is ${other.SSLCertificateId ?? 'none'}`,
+    });
+  }
+}
+
+function sameListener(a: ClassicListener, b: ClassicListener): boolean {
+  return a.Protocol === b.Protocol && a.InstanceProtocol === b.InstanceProtocol && a.InstancePort === b.InstancePort;
+}
+
+/** Of two subnets in one zone only one can be attached; the last one cannot be detached. */
+function planSubnets(steps: Steps, { desired, zones }: PlanInput<DesiredClassic>, { loadBalancer }: ObservedClassic): void {
+  const { LoadBalancerName, Subnets: actual } = loadBalancer;
+  const missing = desired.subnets.filter((id) => !actual.includes(id));
+  const surplus = actual.filter((id) => !desired.subnets.includes(id));
+  const occupied = new Set(surplus.map((id) => zones.get(id)));
+  const now = missing.filter((id) => !occupied.has(zones.get(id)));
+  const attached =
+    now.length === 0
+      ? undefined
+      : steps.add('load balancer: attach subnets', 'elb:AttachLoadBalancerToSubnets', {
+          input: { LoadBalancerName, Subnets: now },
+          reason: 'subnets are missing',
+        });
+  const leaves = surplus.length < actual.length || now.length > 0 ? surplus : [];
+  if (leaves.length === 0) {
+    if (surplus.length > 0) steps.wait('a subnet in another zone, without which the present one cannot be exchanged');
+    return;
+  }
+  const detached = steps.add('load balancer: detach subnets', 'elb:DetachLoadBalancerFromSubnets', {
+    input: { LoadBalancerName, Subnets: leaves },
+    reason: 'subnets are not wanted',
+    needs: [attached],
+  });
+  const later = missing.filter((id) => !now.includes(id));
+  if (later.length > 0) {
+    const input = { LoadBalancerName, Subnets: later };
+    steps.add('load balancer: attach subnets of zones that were left', 'elb:AttachLoadBalancerToSubnets', {
+      input,
+      reason: 'subnets are missing',
+      needs: [detached],
+    });
+  }
+}
+
+function planSslPolicies(
+  steps: Steps,
+  desired: DesiredClassic,
+  current: ObservedClassic | undefined,
+  LoadBalancerName: string,
+  needs: string | undefined,
+): void {
+  const attached = new Map(
+    (current?.loadBalancer.ListenerDescriptions ?? []).map(({ Listener, PolicyNames }) => [Listener.LoadBalancerPort, PolicyNames]),
+  );
+  const types = new Map((current?.policies ?? []).map(({ PolicyName, PolicyTypeName }) => [PolicyName, PolicyTypeName]));
+  const recreated = steps.actions.some(({ operation }) => operation === 'elb:CreateLoadBalancerListeners')
+    ? 'listeners: create'
+    : undefined;
+  let made: string | undefined;
+  for (const { LoadBalancerPort, Protocol } of desired.listeners) {
+    if (Protocol !== 'SSL' && Protocol !== 'HTTPS') continue;
+    const present = attached.get(LoadBalancerPort) ?? [];
+    const hadOurs = present.some((name) => name.startsWith(sslPolicyPrefix));
+    const reference = desired.sslPolicy ?? (hadOurs ? awsDefaultPolicy : undefined);
+    if (reference === undefined) continue;
+    const name = `${sslPolicyPrefix}${reference}`;
+    const others = present.filter((policy) => types.get(policy) !== 'SSLNegotiationPolicyType');
+    const isSet = present.includes(name) && present.length === others.length + 1;
+    const isFresh = steps.actions.some(
+      ({ operation, input }) =>
+        operation === 'elb:CreateLoadBalancerListeners' && input.Listeners.some((one) => one.LoadBalancerPort === LoadBalancerPort),
+    );
+    if (isSet && !isFresh) continue;
+    if (made === undefined && !types.has(name)) made = createSslPolicy(steps, LoadBalancerName, name, reference, needs);
+    steps.add(`listener ${LoadBalancerPort}: SSL policy`, 'elb:SetLoadBalancerPoliciesOfListener', {
+      input: { LoadBalancerName, LoadBalancerPort, PolicyNames: [...(isFresh ? [] : others), name] },
+      reason: `the policy is to be ${reference}`,
+      needs: [needs, made, recreated],
+    });
+  }
+}
+
+function createSslPolicy(steps: Steps, LoadBalancerName: string, PolicyName: string, reference: string, needs: string | undefined): string {
+  return steps.add(`policy ${PolicyName}: create`, 'elb:CreateLoadBalancerPolicy', {
+    input: {
+      LoadBalancerName,
+      PolicyName,
+      PolicyTypeName: 'SSLNegotiationPolicyType',
+      PolicyAttributes: [{ AttributeName: 'Reference-Security-Policy', AttributeValue: reference }],
+    },
+    reason: `listeners shall use ${reference}`,
+    needs: [needs],
+  });
+}
+
+function planProxyPolicies(
+  steps: Steps,
+  desired: DesiredClassic,
+  current: ObservedClassic | undefined,
+  LoadBalancerName: string,
+  needs: string | undefined,
+): void {
+  const backends = new Map(
+    (current?.loadBalancer.BackendServerDescriptions ?? []).map(({ InstancePort, PolicyNames }) => [InstancePort, PolicyNames]),
+  );
+  const isKnown = (current?.policies ?? []).some(({ PolicyName }: PolicyDescription) => PolicyName === proxyPolicy);
+  const created = steps.actions.some(({ operation }) => operation === 'elb:CreateLoadBalancerListeners') ? 'listeners: create' : undefined;
+  let made: string | undefined;
+  const wanted = new Set(desired.proxyProtocolPorts);
+  for (const InstancePort of new Set([...wanted, ...backends.keys()])) {
+    const present = backends.get(InstancePort) ?? [];
+    const has = present.includes(proxyPolicy);
+    if (has === wanted.has(InstancePort)) continue;
+    if (!has && !isKnown && made === undefined) {
+      made = steps.add(`policy ${proxyPolicy}: create`, 'elb:CreateLoadBalancerPolicy', {
+        input: {
+          LoadBalancerName,
+          PolicyName: proxyPolicy,
+          PolicyTypeName: 'ProxyProtocolPolicyType',
+          PolicyAttributes: [{ AttributeName: 'ProxyProtocol', AttributeValue: 'true' }],
+        },
+        reason: 'instances shall be sent the PROXY protocol',
+        needs: [needs],
+      });
+    }
+    const others = present.filter((name) => name !== proxyPolicy);
+    steps.add(`instance port ${InstancePort}: PROXY protocol`, 'elb:SetLoadBalancerPoliciesForBackendServer', {
+      input: { LoadBalancerName, InstancePort, PolicyNames: has ? others : [...others, proxyPolicy] },
+      reason: has ? 'it is not asked for any more' : 'it is asked for',
+      needs: [needs, made, created],
+    });
+  }
+}
+
+/** Whether everything that is desired is so; AWS may answer more than was asked for. */
+function includes(actual: unknown, desired: unknown): boolean {
+  if (typeof desired !== 'object' || desired === null) return actual === desired;
+  if (typeof actual !== 'object' || actual === null) return false;
+  return Object.entries(desired).every(([key, value]) => includes((actual as Record<string, unknown>)[key], value));
+}

@@ -1,0 +1,18 @@
+import type { Desired } from './desired.ts';
+import type { Observed } from './observed.ts';
+
+/** Everything that a plan depends on. */
+export interface PlanInput<D extends Desired | undefined = Desired | undefined> {
+  readonly observed: Observed;
+  /** Undefined: nothing shall be left of the stack. */
+  readonly desired: D;
+  /** Its name in tags. */
+  readonly stack: string;
+  readonly cluster: string;
+  readonly vpcId: string;
+  /** Of subnets: their zones. */
+  readonly zones: ReadonlyMap<string, string>;
+  readonly retireSeconds: number;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}

@@ -1,0 +1,138 @@
+import type { HealthCheckSettings } from '../cloud/elbv2.ts';
+import { resources, tagKeys, tagList } from '../tags.ts';
+import { placeholder } from './action.ts';
+import type { DesiredHealthCheck, DesiredNlb, DesiredTargetGroup } from './desired.ts';
+import type { PlanInput } from './input.ts';
+import type { ObservedTargetGroup } from './observed.ts';
+import { attributeDifference, planTags, type Steps } from './steps.ts';
+import { planTargets } from './targets.ts';
+
+/** A target group that listeners can be pointed to. */
+export interface UsableTargetGroup {
+  /** Or a placeholder. */
+  readonly arn: string;
+  /** The action that creates it. */
+  readonly needs?: string;
+  readonly observed?: ObservedTargetGroup;
+}
+
+/** What AWS makes of attributes that are not set when a group is created. */
+const defaultAttributes = [{ Key: 'proxy_protocol_v2.enabled', Value: 'false' }];
+
+/**
+ * Target groups by their keys. One whose protocol, target type or family differs cannot be changed: a new one is made beside it. One that
+ * serves another load balancer cannot serve this one, but goes on being told of its targets until that is gone.
+ */
+export function planTargetGroups(
+  steps: Steps,
+  { desired, observed, vpcId }: PlanInput<DesiredNlb>,
+  loadBalancerArn: string | undefined,
+): ReadonlyMap<string, UsableTargetGroup> {
+  const usable = new Map<string, UsableTargetGroup>();
+  for (const group of desired.targetGroups) {
+    const candidates = observed.targetGroups.filter(({ tags }) => tags[tagKeys.resource] === resources.targetGroup(group.key));
+    const match = candidates
+      .filter((candidate) => isUsable(candidate, group, vpcId, loadBalancerArn))
+      .toSorted((a, b) => attached(b, loadBalancerArn) - attached(a, loadBalancerArn) || (arnOf(a) < arnOf(b) ? -1 : 1))[0];
+    const needs = match === undefined ? create(steps, group, vpcId) : update(steps, group, match);
+    const arn = match?.targetGroup.TargetGroupArn ?? placeholder(`target group ${group.key}`);
+    usable.set(group.key, { arn, ...(needs === undefined ? {} : { needs }), ...(match === undefined ? {} : { observed: match }) });
+    planTargets(steps, arn, group, match, needs);
+    for (const other of candidates) {
+      const serves = other !== match && other.targetGroup.LoadBalancerArns.length > 0 && other.targetGroup.TargetType === group.targetType;
+      if (serves) planTargets(steps, other.targetGroup.TargetGroupArn, group, other, undefined);
+    }
+  }
+  return usable;
+}
+
+const arnOf = ({ targetGroup }: ObservedTargetGroup): string => targetGroup.TargetGroupArn;
+
+function attached({ targetGroup }: ObservedTargetGroup, loadBalancerArn: string | undefined): number {
+  return loadBalancerArn !== undefined && targetGroup.LoadBalancerArns.includes(loadBalancerArn) ? 1 : 0;
+}
+
+function isUsable(
+  { targetGroup }: ObservedTargetGroup,
+  group: DesiredTargetGroup,
+  vpcId: string,
+  loadBalancerArn: string | undefined,
+): boolean {
+  const { LoadBalancerArns: servers } = targetGroup;
+  return (
+    targetGroup.Protocol === group.protocol &&
+    targetGroup.TargetType === group.targetType &&
+    targetGroup.IpAddressType === group.ipAddressType &&
+    targetGroup.VpcId === vpcId &&
+    servers.every((arn) => arn === loadBalancerArn)
+  );
+}
+
+function create(steps: Steps, group: DesiredTargetGroup, vpcId: string): string {
+  const created = `target group ${group.key}`;
+  const id = steps.add(`${created}: create`, 'elbv2:CreateTargetGroup', {
+    input: {
+      Name: group.name,
+      Protocol: group.protocol,
+      Port: group.port,
+      VpcId: vpcId,
+      TargetType: group.targetType,
+      IpAddressType: group.ipAddressType,
+      ...settings(group.healthCheck),
+      Tags: tagList(group.tags),
+    },
+    reason: `there is no ${group.protocol} target group for ${group.key} with targets of type ${group.targetType}`,
+    creates: created,
+  });
+  planAttributes(steps, group, placeholder(created), defaultAttributes, id);
+  return id;
+}
+
+function update(steps: Steps, group: DesiredTargetGroup, { targetGroup, tags, attributes }: ObservedTargetGroup): undefined {
+  const arn = targetGroup.TargetGroupArn;
+  const changed = changedSettings(targetGroup, settings(group.healthCheck));
+  if (Object.keys(changed).length > 0) {
+    steps.add(`target group ${group.key}: health check`, 'elbv2:ModifyTargetGroup', {
+      input: { TargetGroupArn: arn, ...changed },
+      reason: `${Object.keys(changed).join(', ')} of the health check differ`,
+    });
+  }
+  planAttributes(steps, group, arn, attributes, undefined);
+  planTags(steps, `target group ${group.key}`, arn, tags, group.tags);
+}
+
+function planAttributes(
+  steps: Steps,
+  group: DesiredTargetGroup,
+  arn: string,
+  actual: Parameters<typeof attributeDifference>[0],
+  needs: string | undefined,
+): void {
+  const Attributes = attributeDifference(actual, group.attributes);
+  if (Attributes.length === 0) return;
+  steps.add(`target group ${group.key}: attributes`, 'elbv2:ModifyTargetGroupAttributes', {
+    input: { TargetGroupArn: arn, Attributes },
+    reason: `${Attributes.map(({ Key }) => Key).join(', ')} differ`,
+    needs: [needs],
+  });
+}
+
+function settings(check: DesiredHealthCheck): HealthCheckSettings {
+  return {
+    HealthCheckProtocol: check.protocol,
+    HealthCheckPort: `${check.port}`,
+    HealthCheckIntervalSeconds: check.intervalSeconds,
+    HealthCheckTimeoutSeconds: check.timeoutSeconds,
+    HealthyThresholdCount: check.healthyThreshold,
+    UnhealthyThresholdCount: check.unhealthyThreshold,
+    ...(check.protocol === 'TCP' ? {} : { HealthCheckPath: check.path ?? '/', Matcher: { HttpCode: check.successCodes ?? '200-399' } }),
+  };
+}
+
+function changedSettings(actual: HealthCheckSettings, desired: HealthCheckSettings): HealthCheckSettings {
+  const differs = ([key, value]: [string, unknown]): boolean => {
+    const other = actual[key as keyof HealthCheckSettings];
+    return JSON.stringify(other) !== JSON.stringify(value);
+  };
+  return Object.fromEntries(Object.entries(desired).filter(differs));
+}

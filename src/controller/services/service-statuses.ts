@@ -1,0 +1,156 @@
+import type { ObjectReference } from '../../model/object-event.ts';
+import { conditionTypes } from '../../model/condition-types.ts';
+import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
+import { fix, says, type Reason } from '../../model/reasons.ts';
+import type { Ingress, Service } from '../../model/service.ts';
+import { formatAddress } from '../../net/address.ts';
+import type { Clock } from '../../system/clock.ts';
+import type { Log } from '../../system/log.ts';
+import type { Unmet } from '../conditions.ts';
+import { eventOf, referenceTo } from '../events/event-of.ts';
+import type { EventSink } from '../events/event-sink.ts';
+import type { EventName } from '../events/event-table.ts';
+import { Reminders } from '../reminders.ts';
+import type { Condition, Recorded, StatusWriter } from '../status-writer.ts';
+import { settle, standingOf, type Standing } from './standing.ts';
+
+/** What is known of one Service beside its object. */
+interface Known {
+  /** As on record. */
+  readonly addresses: readonly string[];
+  readonly standings: ReadonlyMap<string, Standing>;
+  /** The "no" that was told last. */
+  readonly unmet?: string;
+  /** Undefined: only its record is known. */
+  readonly reference?: ObjectReference;
+}
+
+export interface ServiceStatusesComponents {
+  readonly writer: StatusWriter;
+  readonly events: EventSink;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Writes the status of Services, and tells in Events and in the log what became of them: each change once, also over a restart. */
+export class ServiceStatuses {
+  readonly #components: ServiceStatusesComponents;
+  readonly #known = new Map<ServiceKey, Known>();
+  readonly #reminders: Reminders<ServiceKey>;
+
+  /** `lookAgain` is called for Services of which something may have to be said by now, although nothing changed. */
+  constructor(components: ServiceStatusesComponents, lookAgain: (key: ServiceKey) => void) {
+    this.#components = components;
+    this.#reminders = new Reminders(components.clock, lookAgain);
+  }
+
+  /** What another controller, or this one before, has written was told then. */
+  adopt({ addresses, conditions }: Recorded): void {
+    for (const [key, held] of addresses) {
+      const standings = (conditions?.get(key) ?? []).map((condition) => [condition.type, standingOf(condition)] as const);
+      const unmet = standings.find(([type, { on }]) => type === conditionTypes.addressAssigned && on.status === 'False')?.[1].on.reason;
+      const known = { addresses: held.map(formatAddress), standings: new Map(standings) };
+      this.#known.set(key, unmet === undefined ? known : { ...known, unmet });
+    }
+  }
+
+  /** `assigned` has the addresses that the Service holds; `conditions` are as things are at this moment. */
+  async write(key: ServiceKey, assigned: Service, unmet: Unmet, conditions: readonly Condition[]): Promise<void> {
+    const now = this.#components.clock.now();
+    const before = this.#known.get(key);
+    const reference = referenceTo(assigned);
+    const settled = conditions.map((wanted) => {
+      const standing = before?.standings.get(wanted.type);
+      const { generation } = assigned.metadata;
+      const observed = standing?.on.observedGeneration;
+      const anew = observed !== undefined && generation !== undefined && observed !== generation;
+      return wanted.type === conditionTypes.addressAssigned
+        ? { standing: { on: wanted, since: now }, tell: false }
+        : settle(standing, wanted, now, anew);
+    });
+    const status = { ingress: assigned.ingress, conditions: settled.map(({ standing }) => standing.on) };
+    await this.#components.writer.writeService(key, status, assigned.metadata);
+    const addresses = textsOf(assigned.ingress);
+    this.#known.set(key, {
+      addresses,
+      standings: new Map(settled.map(({ standing }) => [standing.on.type, standing])),
+      ...(unmet.reason === undefined ? {} : { unmet: unmet.reason.code }),
+      reference,
+    });
+    this.#tellAddresses(reference, before, addresses, unmet);
+    for (const { standing, tell, again } of settled) {
+      if (tell) this.#tellCondition(reference, standing.on);
+      if (again !== undefined) this.#reminders.set(key, again);
+    }
+  }
+
+  /** What the Service held is free for others. */
+  released(key: ServiceKey, addresses: readonly string[], why: string): void {
+    if (addresses.length === 0) return;
+    this.#components.log.info({ service: key, addresses, why }, 'address released');
+  }
+
+  /** The Service is not ours any more, or is gone, and its record with it. */
+  forget(key: ServiceKey, why: string): void {
+    const known = this.#known.get(key);
+    this.#known.delete(key);
+    if (known?.reference === undefined || known.addresses.length === 0) return;
+    this.#components.events.record(eventOf('addressReleased', known.reference, `${known.addresses.join(', ')}: ${why}`));
+  }
+
+  /** The Service is another controller's, with the addresses that it has. */
+  leave(key: ServiceKey): void {
+    this.#known.delete(key);
+  }
+
+  stop(): void {
+    this.#reminders.stop();
+  }
+
+  #tellAddresses(reference: ObjectReference, known: Known | undefined, addresses: readonly string[], { reason, details }: Unmet): void {
+    const { log, events } = this.#components;
+    const service = serviceKey(reference);
+    const before = known?.addresses ?? [];
+    const same = before.join() === addresses.join();
+    if (!same) events.record(changeOfAddresses(reference, before, addresses));
+    if (reason === undefined) {
+      if (!same || known?.unmet !== undefined) log.info({ service, addresses }, 'address assigned');
+      return;
+    }
+    if (same && known?.unmet === reason.code) return;
+    log.warn({ service, addresses, code: reason.code, reason: says(reason) }, 'address not assigned');
+    if (known?.unmet !== reason.code) events.record(eventOf('addressNotAssigned', reference, noteOfUnmet(reason, details), reason.code));
+  }
+
+  #tellCondition(reference: ObjectReference, { type, status, reason, message }: Condition): void {
+    const { log, events } = this.#components;
+    const [yes, no] = tellings[type] ?? [];
+    if (yes === undefined || no === undefined) return;
+    const isTrue = status === 'True';
+    events.record(isTrue ? eventOf(yes, reference, message) : eventOf(no, reference, message, reason));
+    const fields = { service: serviceKey(reference), condition: type, status, reason };
+    if (isTrue) log.info(fields, 'condition changed');
+    else log.warn(fields, 'condition changed');
+  }
+}
+
+const tellings: Readonly<Record<string, readonly [yes: EventName, no: EventName]>> = {
+  [conditionTypes.programmed]: ['programmed', 'notProgrammed'],
+  [conditionTypes.announced]: ['announced', 'notAnnounced'],
+};
+
+function changeOfAddresses(reference: ObjectReference, before: readonly string[], after: readonly string[]) {
+  if (before.length === 0) return eventOf('addressAssigned', reference, `The Service has ${after.join(', ')}`);
+  if (after.length === 0) return eventOf('addressReleased', reference, `${before.join(', ')}: the Service asks for something else`);
+  return eventOf('addressChanged', reference, `The Service has ${after.join(', ')} and had ${before.join(', ')}`);
+}
+
+function noteOfUnmet(reason: Reason, details: Unmet['details']): string {
+  const pools = details.length < 2 ? '' : ` (${details.map(({ of, code }) => `${of}: ${code}`).join(', ')})`;
+  const remedy = fix(reason);
+  return `${says(reason)}${pools}${remedy === '' ? '' : `; ${remedy}`}`;
+}
+
+function textsOf(ingress: readonly Ingress[]): string[] {
+  return ingress.flatMap(({ address, hostname }) => (address === undefined ? (hostname ?? []) : formatAddress(address)));
+}

@@ -1,0 +1,58 @@
+import type { Family } from '../../net/address.ts';
+import type { IPAddressPool } from '../../model/configuration.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import type { PoolUsage } from '../allocation/allocator.ts';
+import { whyPoolGivesNoMore } from '../allocation/pool-eligibility.ts';
+import type { ObjectStatus } from './object-status.ts';
+
+/** The largest int64, which stands for more addresses than it can say, as in MetalLB. */
+export const uncountable = 2n ** 63n - 1n;
+const uncountableBits = 62n;
+
+export interface PoolContext {
+  /** Why the pool gives nothing at all. */
+  readonly refused: Reason | undefined;
+  /** Of this pool. A family that it has not is absent. */
+  readonly usage: readonly PoolUsage[];
+  readonly conflicts: readonly string[];
+}
+
+export function poolStatus(pool: IPAddressPool, { refused, usage, conflicts }: PoolContext): ObjectStatus {
+  const of = (family: Family): PoolUsage | undefined => usage.find((one) => one.family === family);
+  const unready = refused ?? whyPoolGivesNoMore(pool) ?? whyFull(pool, usage);
+  return {
+    ...(refused === undefined ? {} : { refused }),
+    ...(unready === undefined ? {} : { unready }),
+    fields: {
+      assignedIPv4: of(4)?.assigned ?? 0,
+      assignedIPv6: of(6)?.assigned ?? 0,
+      availableIPv4: available(of(4)),
+      availableIPv6: hasUncountableBlock(pool) && refused === undefined ? uncountable : available(of(6)),
+      usage: usage.map(({ assigned, total }) => `${assigned}/${shortly(total)}`).join(', '),
+      conflicts,
+    },
+  };
+}
+
+/** A pool with room in one family is not full: most Services ask for one. */
+function whyFull({ metadata: { name } }: IPAddressPool, usage: readonly PoolUsage[]): Reason | undefined {
+  const full = usage.filter(({ free }) => free === 0n);
+  const [first] = full;
+  if (first === undefined || full.length < usage.length) return undefined;
+  return reason('PoolFull', { pool: name, family: `IPv${first.family}`, total: String(first.total) });
+}
+
+function available(usage: PoolUsage | undefined): bigint {
+  const free = usage?.free ?? 0n;
+  return free > uncountable ? uncountable : free;
+}
+
+function hasUncountableBlock({ addresses }: IPAddressPool): boolean {
+  return addresses.some(({ first, last }) => first.family === 6 && last.value - first.value + 1n >= 2n ** uncountableBits);
+}
+
+/** "256", "2^64": nobody reads twenty digits. */
+function shortly(count: bigint): string {
+  const bits = count.toString(2).length - 1;
+  return bits >= 32 && count === 2n ** BigInt(bits) ? `2^${bits}` : String(count);
+}

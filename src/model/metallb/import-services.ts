@@ -1,0 +1,68 @@
+import { serviceKey, type ServiceKey } from '../metadata.ts';
+import { isRecord } from '../parse/fields.ts';
+import { meaningOf, translateAnnotations } from './annotations.ts';
+import type { RawInput, Remark } from './import.ts';
+import { readObject } from './read.ts';
+
+/** A Service that asks MetalLB for something, and how to ask Herald for the same. */
+export interface ImportedService {
+  readonly service: ServiceKey;
+  readonly where?: string;
+  /** What to add, beside what is there for MetalLB. */
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly remarks: readonly Remark[];
+}
+
+export interface ServiceImport {
+  readonly services: readonly ImportedService[];
+  /** How many Services of type LoadBalancer there are of each class; "": without one. */
+  readonly classes: ReadonlyMap<string, number>;
+}
+
+const compat = { compat: 'metallb', namespace: '' } as const;
+
+/** What Services ask of MetalLB, in the words of Herald. Pure. */
+export function importServices(inputs: readonly RawInput[]): ServiceImport {
+  const services: ImportedService[] = [];
+  const classes = new Map<string, number>();
+  for (const { raw, where } of inputs) {
+    if (!isRecord(raw) || raw['kind'] !== 'Service' || raw['apiVersion'] !== 'v1') continue;
+    const { object, problems, warnings } = readObject(raw, compat);
+    if (object?.kind === 'Service' && object.type === 'LoadBalancer') {
+      const name = object.loadBalancerClass ?? '';
+      classes.set(name, (classes.get(name) ?? 0) + 1);
+    }
+    const metadata = isRecord(raw['metadata']) ? raw['metadata'] : {};
+    const written = isRecord(metadata['annotations']) ? metadata['annotations'] : {};
+    const asked = Object.keys(written).some((name) => meaningOf(name)?.row?.ours !== undefined);
+    const translated = translateAnnotations(written);
+    if (!asked || translated === undefined) continue;
+    const about = ({ path }: { readonly path: readonly (string | number)[] }): boolean => meaningOf(String(path.at(-1))) !== undefined;
+    const added = [...translated.from.keys()].map((name) => [name, String(translated.annotations[name])] as const);
+    const { name, namespace = 'default' } = metadata;
+    services.push({
+      service: serviceKey({ namespace: String(namespace), name: String(name) }),
+      ...(where === undefined ? {} : { where }),
+      annotations: Object.fromEntries(added),
+      remarks: [
+        ...problems.filter(about).map(({ field, message, fix }) => ({ level: 'refused' as const, field, message, fix })),
+        ...warnings.filter(about).map(({ field, message, fix }) => ({ level: 'note' as const, field, message, fix })),
+        ...sharing(translated.from),
+      ],
+    });
+  }
+  return { services, classes };
+}
+
+function sharing(from: ReadonlyMap<string, string>): Remark[] {
+  const name = from.get('herald.dev/allow-shared-ip');
+  if (name === undefined) return [];
+  return [
+    {
+      level: 'note',
+      field: `metadata.annotations["${name}"]`,
+      message: 'shares an address with Services of its own namespace only, unless each admits the namespace of the other',
+      fix: 'write herald.dev/allow-shared-ip-namespaces on both where they are in different namespaces',
+    },
+  ];
+}

@@ -1,0 +1,156 @@
+import { originText, type Origin } from '../metadata.ts';
+import { parseObject } from '../parse.ts';
+import { isRecord } from '../parse/fields.ts';
+import { fieldText } from '../parse/problem.ts';
+import { metallbGroup, metallbKinds } from './kinds.ts';
+import { translateObject, type Translation } from './translate.ts';
+
+export interface Remark {
+  readonly level: 'refused' | 'differs' | 'note';
+  /** "spec.bfdProfile". */
+  readonly field: string;
+  readonly message: string;
+  readonly fix: string;
+}
+
+/** What became of one object of MetalLB. */
+export interface Imported {
+  /** "IPAddressPool.metallb.io/metallb-system/main". */
+  readonly object: string;
+  /** Where it was read: file and line. Absent: from an API server. */
+  readonly where?: string;
+  readonly verdict: 'exact' | 'differs' | 'refused';
+  readonly remarks: readonly Remark[];
+  /** As Herald has it; absent where it is refused. */
+  readonly manifest?: Readonly<Record<string, unknown>>;
+}
+
+export interface RawInput {
+  readonly raw: unknown;
+  readonly where?: string;
+}
+
+/** Fields of metadata that an API server writes. */
+const ofTheServer = new Set([
+  'uid',
+  'resourceVersion',
+  'creationTimestamp',
+  'generation',
+  'deletionTimestamp',
+  'selfLink',
+  'ownerReferences',
+  'finalizers',
+]);
+
+/** Configuration of MetalLB that is no object of its group. */
+const configMaps: Readonly<Record<string, { readonly message: string; readonly fix: string }>> = {
+  bgpextras: { message: 'is configuration of FRR, which Herald does not have', fix: 'look what in it Herald has a field for' },
+  config: {
+    message: 'is the configuration of MetalLB before 0.13',
+    fix: 'make objects of it first: metallb/configmaptocrs of MetalLB 0.13 does',
+  },
+};
+
+/**
+ * Objects of MetalLB as manifests of Herald, each with what is not the same. `namespace`: MetalLB's; undefined: the only one that the
+ * objects are in, else its default. Objects of others are left out. Pure.
+ */
+export function importObjects(inputs: readonly RawInput[], namespace: string = namespaceOf(inputs)): Imported[] {
+  const seen = new Set<string>();
+  return inputs.flatMap(({ raw, where }) => {
+    const found = importOne(raw, namespace, seen);
+    return found === undefined ? [] : [where === undefined ? found : { ...found, where }];
+  });
+}
+
+function importOne(raw: unknown, namespace: string, seen: Set<string>): Imported | undefined {
+  const translation = translateObject(raw, namespace);
+  switch (translation.is) {
+    case 'report':
+      return undefined;
+    case 'foreign':
+      return configMap(raw, namespace);
+    case 'refused': {
+      const { field, message, fix } = translation;
+      return refused(objectText(raw, namespace), field, message, fix);
+    }
+    case 'translated':
+      return judged(translation, namespace, seen);
+  }
+}
+
+function judged({ raw, origin, findings }: Extract<Translation, { is: 'translated' }>, namespace: string, seen: Set<string>): Imported {
+  const object = originText(origin);
+  if (origin.namespace !== namespace) {
+    const fix = `say --namespace ${origin.namespace} if MetalLB runs there`;
+    return refused(
+      object,
+      'metadata.namespace',
+      `is ${origin.namespace}, and MetalLB reads only its own namespace, which is ${namespace}`,
+      fix,
+    );
+  }
+  const name = `${origin.kind}/${origin.name}`;
+  if (seen.has(name)) return refused(object, 'metadata.name', 'is there twice: the first one is taken', 'remove one of the two');
+  seen.add(name);
+  const { problems, warnings } = parseObject(raw);
+  const remarks: Remark[] = [
+    ...problems.map(({ field, message, fix }) => ({ level: 'refused' as const, field, message, fix })),
+    ...warnings.map(({ field, message, fix }) => ({ level: 'differs' as const, field, message, fix })),
+    ...findings.map(({ level, path, message, fix }) => ({ level, field: fieldText(path), message, fix })),
+    ...secretRemark(raw, origin),
+  ];
+  const verdict = (['refused', 'differs'] as const).find((level) => remarks.some((remark) => remark.level === level)) ?? 'exact';
+  if (verdict === 'refused') return { object, verdict, remarks };
+  return { object, verdict, remarks, manifest: asManifest(raw) };
+}
+
+/** The Secret stays where it is: whoever reads it needs the right to. */
+function secretRemark(raw: Readonly<Record<string, unknown>>, { kind, namespace }: Origin): Remark[] {
+  const spec = isRecord(raw['spec']) ? raw['spec'] : {};
+  if (kind !== 'BGPPeer' || !isRecord(spec['passwordSecret'])) return [];
+  return [
+    {
+      level: 'note',
+      field: 'spec.passwordSecret',
+      message: `is in namespace ${namespace}, where controller and agents of Herald need a Role to read it`,
+      fix: 'apply manifests/components/metallb, or copy the Secret to herald-system and name that namespace',
+    },
+  ];
+}
+
+function asManifest({ apiVersion, kind, metadata, spec }: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const kept = Object.entries(isRecord(metadata) ? metadata : {}).filter(([name]) => !ofTheServer.has(name));
+  return { apiVersion, kind, metadata: Object.fromEntries(kept), spec: spec ?? {} };
+}
+
+function configMap(raw: unknown, namespace: string): Imported | undefined {
+  if (!isRecord(raw) || raw['kind'] !== 'ConfigMap' || !isRecord(raw['metadata'])) return undefined;
+  const { name, namespace: written = namespace } = raw['metadata'];
+  const known = typeof name === 'string' && Object.hasOwn(configMaps, name) ? configMaps[name] : undefined;
+  const data = isRecord(raw['data']) ? Object.keys(raw['data']) : [];
+  if (known === undefined || written !== namespace || data.length === 0) return undefined;
+  return refused(`ConfigMap/${namespace}/${String(name)}`, 'data', known.message, known.fix);
+}
+
+function refused(object: string, field: string, message: string, fix: string): Imported {
+  return { object, verdict: 'refused', remarks: [{ level: 'refused', field, message, fix }] };
+}
+
+function objectText(raw: unknown, namespace: string): string {
+  const { kind, metadata } = isRecord(raw) ? raw : {};
+  const { name, namespace: written = namespace } = isRecord(metadata) ? metadata : {};
+  return `${String(kind).slice(0, 63)}.${metallbGroup}/${String(written)}/${String(name)}`;
+}
+
+function namespaceOf(inputs: readonly RawInput[]): string {
+  const namespaces = new Set<string>();
+  for (const { raw } of inputs) {
+    if (!isRecord(raw) || !isRecord(raw['metadata']) || !metallbKinds.some(({ kind }) => kind === raw['kind'])) continue;
+    const { namespace } = raw['metadata'];
+    if (String(raw['apiVersion']).startsWith(`${metallbGroup}/`) && typeof namespace === 'string' && namespace !== '')
+      namespaces.add(namespace);
+  }
+  const [only, ...others] = namespaces;
+  return only === undefined || others.length > 0 ? 'metallb-system' : only;
+}

@@ -1,0 +1,58 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expandList } from '../../model/parse.ts';
+import { SourceError, type SourceProblem } from '../source.ts';
+import { decodeDocuments } from './documents.ts';
+import { roleOf } from './layout.ts';
+import { readBounded } from './read-file.ts';
+import { FolderWatch } from './watch.ts';
+
+export interface RawObjects {
+  readonly objects: readonly { readonly raw: unknown; readonly where: string }[];
+  readonly problems: readonly SourceProblem[];
+}
+
+/** Every object of a file, or of the manifests below a directory, undecided what it is: for commands that look at others' objects. */
+export async function readRawObjects(path: string): Promise<RawObjects> {
+  const found = await stat(path).catch((error: unknown) => error as NodeJS.ErrnoException);
+  if (found instanceof Error) throw new SourceError('unreadable', `${path} cannot be read: ${found.code ?? ''}`, { cause: found });
+  const files = found.isDirectory() ? (await manifestsBelow(path)).map((file) => join(path, file)) : [path];
+  const all: RawObjects[] = [];
+  for (const file of files) {
+    const content = await readBounded(file);
+    if (content.kind === 'text') all.push(decodeObjects(file, content.text));
+    else
+      all.push({
+        objects: [],
+        problems: [{ severity: 'error', file, message: content.kind === 'gone' ? 'is no file' : content.message, fix: '' }],
+      });
+  }
+  return { objects: all.flatMap(({ objects }) => objects), problems: all.flatMap(({ problems }) => problems) };
+}
+
+/** `file`: what messages call the text. */
+export function decodeObjects(file: string, text: string): RawObjects {
+  const documents = decodeDocuments(text, file.endsWith('.json'));
+  return {
+    problems: documents.flatMap(({ errors }) =>
+      errors.map(({ line, column, message }): SourceProblem => ({ severity: 'error', file, line, column, message, fix: '' })),
+    ),
+    objects: documents
+      .filter(({ errors }) => errors.length === 0)
+      .flatMap((document) => expandList(document.raw).map(({ raw, path }) => ({ raw, where: `${file}:${document.locate(path).line}` }))),
+  };
+}
+
+async function manifestsBelow(directory: string): Promise<string[]> {
+  const files = new Set<string>();
+  let failed: unknown;
+  const watch = new FolderWatch(
+    directory,
+    (path) => void files.add(path),
+    (error) => void (failed = error),
+  );
+  await watch.start();
+  await watch.close();
+  if (failed !== undefined) throw new SourceError('unreadable', `${directory} cannot be read`, { cause: failed });
+  return [...files].filter((path) => roleOf(path)?.kind === 'manifest').sort();
+}

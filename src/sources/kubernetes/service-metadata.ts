@@ -1,0 +1,61 @@
+import { KubeError } from '../../kube/error.ts';
+import type { Requests } from '../../kube/fenced-client.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+
+/**
+ * What Herald keeps on a Service itself: a finalizer, by which it hears of a deletion before the Service is gone, and annotations. A write
+ * touches only what it names, whatever others write at the same time, and fails where another Service of that name has come. That the
+ * Service is gone is no error.
+ */
+export class KubernetesServiceMetadata {
+  readonly #client: Requests;
+  readonly #snapshot: Snapshot;
+  readonly #finalizer: string;
+
+  constructor(components: { readonly client: Requests; readonly snapshot: Snapshot }, finalizer: string) {
+    this.#client = components.client;
+    this.#snapshot = components.snapshot;
+    this.#finalizer = finalizer;
+  }
+
+  /** Resolves when it is there. */
+  async addFinalizer(service: ServiceKey): Promise<void> {
+    if (this.#has(service)) return;
+    await this.#patch(service, { finalizers: [this.#finalizer] });
+  }
+
+  async removeFinalizer(service: ServiceKey): Promise<void> {
+    if (!this.#has(service)) return;
+    // Strategic merge patch: the list of others stays as it is.
+    await this.#patch(service, { '$deleteFromPrimitiveList/finalizers': [this.#finalizer] });
+  }
+
+  /** Undefined removes one. What is so already is not written. */
+  async annotate(service: ServiceKey, annotations: Readonly<Record<string, string | undefined>>): Promise<void> {
+    const there = this.#snapshot.services.get(service)?.metadata.annotations ?? {};
+    const different = Object.entries(annotations).filter(([key, value]) => there[key] !== value);
+    if (different.length === 0) return;
+    await this.#patch(service, { annotations: Object.fromEntries(different.map(([key, value]) => [key, value ?? null])) });
+  }
+
+  #has(service: ServiceKey): boolean {
+    return this.#snapshot.services.get(service)?.metadata.finalizers?.includes(this.#finalizer) ?? false;
+  }
+
+  async #patch(service: ServiceKey, metadata: object): Promise<void> {
+    const uid = this.#snapshot.services.get(service)?.metadata.uid;
+    if (uid === undefined) return;
+    const [namespace = '', name = ''] = service.split('/', 2);
+    try {
+      await this.#client.write({
+        method: 'PATCH',
+        path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${encodeURIComponent(name)}`,
+        contentType: 'application/strategic-merge-patch+json',
+        body: { metadata: { uid, ...metadata } },
+      });
+    } catch (error) {
+      if (!(error instanceof KubeError && error.code === 'notFound')) throw error;
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import type { Cloud } from '../../../providers/aws/cloud.ts';
+import { isWrite, type Input, type Operation, type Output } from '../../../providers/aws/cloud/operations.ts';
+import { AwsError, type AwsErrorCode } from '../../../providers/aws/cloud/error.ts';
+import { acmHandlers } from './acm.ts';
+import { ec2Handlers } from './ec2.ts';
+import { elbHandlers } from './elb.ts';
+import { listenerHandlers } from './listeners.ts';
+import { loadBalancerHandlers } from './load-balancers.ts';
+import { targetGroupHandlers } from './target-groups.ts';
+import { World } from './world.ts';
+
+export type Handler<O extends Operation> = (world: World, input: Input<O>) => Output<O>;
+export type Handlers = { readonly [O in Operation]: Handler<O> };
+
+const handlers: Handlers = {
+  ...loadBalancerHandlers,
+  ...listenerHandlers,
+  ...targetGroupHandlers,
+  ...elbHandlers,
+  ...ec2Handlers,
+  ...acmHandlers,
+};
+
+/** What goes wrong with a call: an error without effect, an answer that is lost after the effect, or the end of the process. */
+export type Fault =
+  | { readonly kind: 'error'; readonly code: AwsErrorCode }
+  | { readonly kind: 'lost' }
+  | { readonly kind: 'crash'; readonly when: 'before' | 'after' };
+
+export class Crash extends Error {}
+
+export interface Call {
+  readonly operation: Operation;
+  readonly input: unknown;
+}
+
+/**
+ * AWS in this process, stricter than any emulator: what AWS would refuse is refused, what takes time takes time on a virtual clock.
+ * `fault` is asked at each call, which it gets with its number, and may make it fail.
+ */
+export class FakeCloud implements Cloud {
+  readonly world: World;
+  /** All calls, also those that failed. */
+  readonly calls: Call[] = [];
+  fault: (call: Call, number: number) => Fault | undefined = () => undefined;
+
+  constructor(world = new World()) {
+    this.world = world;
+  }
+
+  get writes(): Call[] {
+    return this.calls.filter(({ operation }) => isWrite(operation));
+  }
+
+  // oxlint-disable-next-line typescript/require-await -- errors reject
+  async call<O extends Operation>(operation: O, input: Input<O>): Promise<Output<O>> {
+    const call = { operation, input: structuredClone(input) as unknown };
+    const fault = this.fault(call, this.calls.push(call));
+    if (fault?.kind === 'error')
+      throw new AwsError({ code: fault.code, operation, awsCode: `Fake.${fault.code}`, requestId: 'fault', message: fault.code });
+    if (fault?.kind === 'crash' && fault.when === 'before') throw new Crash(operation);
+    const handler = handlers[operation] as Handler<O>;
+    const output = structuredClone(handler(this.world, structuredClone(input)));
+    if (fault?.kind === 'crash') throw new Crash(operation);
+    if (fault?.kind === 'lost') throw new AwsError({ code: 'unreachable', operation, awsCode: '', requestId: '', message: 'no answer' });
+    return output;
+  }
+}

@@ -1,0 +1,148 @@
+import type { Listener, NlbProtocol } from '../../../providers/aws/cloud/elbv2.ts';
+import type { Operation } from '../../../providers/aws/cloud/operations.ts';
+import type { Handlers } from './cloud.ts';
+import { loadBalancer } from './load-balancers.ts';
+import { attach, serversOf } from './target-groups.ts';
+import { refuse, type FakeListener, type World } from './world.ts';
+
+type Own =
+  | 'elbv2:DescribeListeners'
+  | 'elbv2:DescribeListenerAttributes'
+  | 'elbv2:DescribeListenerCertificates'
+  | 'elbv2:CreateListener'
+  | 'elbv2:ModifyListener'
+  | 'elbv2:ModifyListenerAttributes'
+  | 'elbv2:DeleteListener'
+  | 'elbv2:AddListenerCertificates'
+  | 'elbv2:RemoveListenerCertificates';
+
+/** Which protocols of target groups a listener may forward to. */
+const pairs: Readonly<Record<NlbProtocol, readonly NlbProtocol[]>> = {
+  TCP: ['TCP'],
+  TLS: ['TCP', 'TLS'],
+  UDP: ['UDP'],
+  TCP_UDP: ['TCP_UDP'],
+};
+
+function check(operation: Operation, world: World, listener: Listener): void {
+  const { Protocol, Certificates = [], SslPolicy, AlpnPolicy = [], DefaultActions, LoadBalancerArn } = listener;
+  if (Protocol === 'TLS') {
+    if (Certificates.length !== 1) refuse(operation, 'invalid', 'CertificateNotFound', 'TLS takes exactly one default certificate');
+    for (const { CertificateArn } of Certificates) {
+      const known = world.certificates.has(CertificateArn) || CertificateArn.includes(':iam:');
+      if (!known) refuse(operation, 'certificate', 'CertificateNotFound', CertificateArn);
+    }
+    if (SslPolicy !== undefined && !SslPolicy.startsWith('ELBSecurityPolicy-'))
+      refuse(operation, 'invalid', 'SSLPolicyNotFound', SslPolicy);
+  } else if (Certificates.length > 0 || SslPolicy !== undefined || AlpnPolicy.length > 0) {
+    refuse(operation, 'invalid', 'InvalidConfigurationRequest', `TLS settings with ${Protocol}`);
+  }
+  const [action] = DefaultActions;
+  const group = world.targetGroups.get(action?.TargetGroupArn ?? '');
+  if (group === undefined || DefaultActions.length !== 1) refuse(operation, 'notFound', 'TargetGroupNotFound');
+  if (!pairs[Protocol].includes(group.value.Protocol))
+    refuse(operation, 'invalid', 'IncompatibleProtocols', `${Protocol} to ${group.value.Protocol}`);
+  if (serversOf(world, group.value.TargetGroupArn).some((arn) => arn !== LoadBalancerArn)) {
+    refuse(operation, 'quota', 'TargetGroupAssociationLimit', 'it serves another load balancer');
+  }
+  const server = world.loadBalancers.get(LoadBalancerArn);
+  if (group.value.IpAddressType === 'ipv6' && server?.value.IpAddressType === 'ipv4')
+    refuse(operation, 'invalid', 'InvalidConfigurationRequest', 'IPv6 targets');
+}
+
+function listener(operation: Operation, world: World, arn: string): FakeListener {
+  return world.listeners.get(arn) ?? refuse(operation, 'notFound', 'ListenerNotFound', arn);
+}
+
+const ofLoadBalancer = (world: World, arn: string): FakeListener[] =>
+  [...world.listeners.values()].filter(({ value }) => value.LoadBalancerArn === arn);
+
+export const listenerHandlers: Pick<Handlers, Own> = {
+  'elbv2:DescribeListeners': (world, { LoadBalancerArn }) => {
+    loadBalancer('elbv2:DescribeListeners', world, LoadBalancerArn);
+    return { Listeners: ofLoadBalancer(world, LoadBalancerArn).map(({ value }) => value) };
+  },
+  'elbv2:DescribeListenerAttributes': (world, { ListenerArn }) => ({
+    Attributes: [...listener('elbv2:DescribeListenerAttributes', world, ListenerArn).attributes].map(([Key, Value]) => ({ Key, Value })),
+  }),
+  'elbv2:DescribeListenerCertificates': (world, { ListenerArn }) => {
+    const { value, extraCertificates } = listener('elbv2:DescribeListenerCertificates', world, ListenerArn);
+    const defaults = (value.Certificates ?? []).map(({ CertificateArn }) => ({ CertificateArn, IsDefault: true }));
+    return { Certificates: [...defaults, ...[...extraCertificates].map((CertificateArn) => ({ CertificateArn, IsDefault: false }))] };
+  },
+  'elbv2:CreateListener': (world, { Tags, ...input }) => {
+    const operation = 'elbv2:CreateListener';
+    loadBalancer(operation, world, input.LoadBalancerArn);
+    const others = ofLoadBalancer(world, input.LoadBalancerArn);
+    if (others.some(({ value }) => value.Port === input.Port)) refuse(operation, 'duplicate', 'DuplicateListener', `${input.Port}`);
+    if (others.length >= 50) refuse(operation, 'quota', 'TooManyListeners');
+    const value: Listener = { ...input, ListenerArn: world.arn('listener/net', `${input.Port}`) };
+    check(operation, world, value);
+    const made: FakeListener = {
+      value,
+      attributes: new Map(value.Protocol === 'TLS' ? [] : [['tcp.idle_timeout.seconds', '350']]),
+      extraCertificates: new Set(),
+    };
+    world.listeners.set(value.ListenerArn, made);
+    world.made(value.ListenerArn, Tags);
+    attach(world, value.DefaultActions[0]?.TargetGroupArn ?? '');
+    return { Listeners: [value] };
+  },
+  'elbv2:ModifyListener': (world, { ListenerArn, ...changes }) => {
+    const operation = 'elbv2:ModifyListener';
+    const found = listener(operation, world, ListenerArn);
+    const { Certificates, SslPolicy, AlpnPolicy, ...rest } = { ...found.value, ...changes };
+    const isTls = rest.Protocol === 'TLS';
+    // With another protocol what belongs to TLS goes, but nobody may ask for it.
+    if (!isTls && (changes.Certificates ?? changes.SslPolicy ?? changes.AlpnPolicy) !== undefined)
+      refuse(operation, 'invalid', 'InvalidConfigurationRequest');
+    const value = {
+      ...rest,
+      ...(isTls && Certificates !== undefined ? { Certificates } : {}),
+      ...(isTls && SslPolicy !== undefined ? { SslPolicy } : {}),
+      ...(isTls && AlpnPolicy !== undefined ? { AlpnPolicy } : {}),
+    };
+    check(operation, world, value);
+    if (!isTls) found.extraCertificates.clear();
+    if (isTls) found.attributes.clear();
+    world.listeners.set(ListenerArn, { ...found, value });
+    attach(world, value.DefaultActions[0]?.TargetGroupArn ?? '');
+    return {};
+  },
+  'elbv2:ModifyListenerAttributes': (world, { ListenerArn, Attributes }) => {
+    const { value, attributes } = listener('elbv2:ModifyListenerAttributes', world, ListenerArn);
+    for (const { Key, Value } of Attributes) {
+      if (value.Protocol === 'TLS' || Key !== 'tcp.idle_timeout.seconds')
+        refuse('elbv2:ModifyListenerAttributes', 'invalid', 'InvalidConfigurationRequest', Key);
+      attributes.set(Key, Value);
+    }
+    return {};
+  },
+  'elbv2:DeleteListener': (world, { ListenerArn }) => {
+    listener('elbv2:DeleteListener', world, ListenerArn);
+    world.listeners.delete(ListenerArn);
+    return {};
+  },
+  'elbv2:AddListenerCertificates': (world, { ListenerArn, Certificates }) => {
+    const operation = 'elbv2:AddListenerCertificates';
+    const { value, extraCertificates } = listener(operation, world, ListenerArn);
+    if (value.Protocol !== 'TLS') refuse(operation, 'invalid', 'OperationNotPermitted');
+    for (const { CertificateArn } of Certificates) {
+      if (!world.certificates.has(CertificateArn) && !CertificateArn.includes(':iam:'))
+        refuse(operation, 'certificate', 'CertificateNotFound');
+      if (extraCertificates.size >= 25) refuse(operation, 'quota', 'TooManyCertificates');
+      extraCertificates.add(CertificateArn);
+    }
+    return {};
+  },
+  'elbv2:RemoveListenerCertificates': (world, { ListenerArn, Certificates }) => {
+    const { value, extraCertificates } = listener('elbv2:RemoveListenerCertificates', world, ListenerArn);
+    for (const { CertificateArn } of Certificates) {
+      const isDefault = value.Certificates?.some((one) => one.CertificateArn === CertificateArn) === true;
+      if (isDefault && !extraCertificates.has(CertificateArn))
+        refuse('elbv2:RemoveListenerCertificates', 'invalid', 'OperationNotPermitted');
+      extraCertificates.delete(CertificateArn);
+    }
+    return {};
+  },
+};

@@ -1,0 +1,211 @@
+import type { HealthCheckSettings, TargetHealthDescription } from '../../../providers/aws/cloud/elbv2.ts';
+import type { Operation } from '../../../providers/aws/cloud/operations.ts';
+import { parseAddress } from '../../../src/net/address.ts';
+import { parsePrefix, prefixContains } from '../../../src/net/prefix.ts';
+import type { Handlers } from './cloud.ts';
+import { delays, refuse, type FakeTarget, type FakeTargetGroup, type World } from './world.ts';
+
+type Own =
+  | 'elbv2:DescribeTargetGroups'
+  | 'elbv2:DescribeTargetGroupAttributes'
+  | 'elbv2:DescribeTargetHealth'
+  | 'elbv2:CreateTargetGroup'
+  | 'elbv2:ModifyTargetGroup'
+  | 'elbv2:ModifyTargetGroupAttributes'
+  | 'elbv2:DeleteTargetGroup'
+  | 'elbv2:RegisterTargets'
+  | 'elbv2:DeregisterTargets';
+
+const attributeKeys = new Set([
+  'deregistration_delay.timeout_seconds',
+  'deregistration_delay.connection_termination.enabled',
+  'preserve_client_ip.enabled',
+  'proxy_protocol_v2.enabled',
+  'stickiness.enabled',
+  'stickiness.type',
+  'load_balancing.cross_zone.enabled',
+]);
+
+export function serversOf(world: World, targetGroupArn: string): string[] {
+  const listeners = [...world.listeners.values()].filter(({ value }) =>
+    value.DefaultActions.some((one) => one.TargetGroupArn === targetGroupArn),
+  );
+  return [...new Set(listeners.map(({ value }) => value.LoadBalancerArn))];
+}
+
+/** Health checks begin when a listener forwards to the group. */
+export function attach(world: World, targetGroupArn: string): void {
+  for (const target of world.targetGroups.get(targetGroupArn)?.targets.values() ?? []) target.checkedSince ??= world.now();
+}
+
+function targetGroup(operation: Operation, world: World, arn: string): FakeTargetGroup {
+  const found = world.targetGroups.get(arn);
+  if (found === undefined || !world.isVisible(arn)) refuse(operation, 'notFound', 'TargetGroupNotFound', arn);
+  return found;
+}
+
+function shown(world: World, { value }: FakeTargetGroup): FakeTargetGroup['value'] {
+  return { ...value, LoadBalancerArns: serversOf(world, value.TargetGroupArn) };
+}
+
+function checkHealthCheck(operation: Operation, check: HealthCheckSettings): void {
+  const invalid = (why: string): never => refuse(operation, 'invalid', 'ValidationError', why);
+  const { HealthCheckProtocol: protocol, HealthCheckIntervalSeconds: interval = 10, HealthCheckTimeoutSeconds: timeout = 6 } = check;
+  if (protocol === 'TCP' && (check.HealthCheckPath ?? check.Matcher) !== undefined) invalid('path and matcher are for HTTP');
+  if (interval < 5 || interval > 300) invalid('interval');
+  if (timeout < 2 || timeout > 120) invalid('timeout');
+  for (const count of [check.HealthyThresholdCount ?? 3, check.UnhealthyThresholdCount ?? 3])
+    if (count < 2 || count > 10) invalid('threshold');
+  if (!/^(?:traffic-port|\d{1,5})$/.test(check.HealthCheckPort ?? 'traffic-port')) invalid('port');
+}
+
+function health(
+  world: World,
+  { value }: FakeTargetGroup,
+  { target, checkedSince, drainingSince }: FakeTarget,
+): TargetHealthDescription['TargetHealth'] {
+  const now = world.now();
+  if (drainingSince !== undefined) return { State: 'draining', Reason: 'Target.DeregistrationInProgress' };
+  if (serversOf(world, value.TargetGroupArn).length === 0 || checkedSince === undefined)
+    return { State: 'unused', Reason: 'Target.NotInUse' };
+  if (now - checkedSince < delays.healthCheck) return { State: 'initial', Reason: 'Elb.RegistrationInProgress' };
+  return world.unhealthy.has(target.Id) ? { State: 'unhealthy', Reason: 'Target.FailedHealthChecks' } : { State: 'healthy' };
+}
+
+/** Targets that have been draining long enough are forgotten. */
+function sweep(world: World, { targets }: FakeTargetGroup): void {
+  for (const [key, { drainingSince }] of targets)
+    if (drainingSince !== undefined && world.now() - drainingSince >= delays.draining) targets.delete(key);
+}
+
+export const targetGroupHandlers: Pick<Handlers, Own> = {
+  'elbv2:DescribeTargetGroups': (world, { LoadBalancerArn, TargetGroupArns, Names }) => {
+    const all = [...world.targetGroups.values()]
+      .filter(({ value }) => world.isVisible(value.TargetGroupArn))
+      .map((group) => shown(world, group));
+    if (LoadBalancerArn !== undefined) return { TargetGroups: all.filter((group) => group.LoadBalancerArns.includes(LoadBalancerArn)) };
+    const wanted = TargetGroupArns ?? Names;
+    if (wanted === undefined) return { TargetGroups: all };
+    return {
+      TargetGroups: wanted.map((text) => {
+        const found = all.find((group) => (TargetGroupArns === undefined ? group.TargetGroupName : group.TargetGroupArn) === text);
+        return found ?? refuse('elbv2:DescribeTargetGroups', 'notFound', 'TargetGroupNotFound', text);
+      }),
+    };
+  },
+  'elbv2:DescribeTargetGroupAttributes': (world, { TargetGroupArn }) => ({
+    Attributes: [...targetGroup('elbv2:DescribeTargetGroupAttributes', world, TargetGroupArn).attributes].map(([Key, Value]) => ({
+      Key,
+      Value,
+    })),
+  }),
+  'elbv2:DescribeTargetHealth': (world, { TargetGroupArn }) => {
+    const group = targetGroup('elbv2:DescribeTargetHealth', world, TargetGroupArn);
+    sweep(world, group);
+    return {
+      TargetHealthDescriptions: [...group.targets.values()].map((one) => ({ Target: one.target, TargetHealth: health(world, group, one) })),
+    };
+  },
+  'elbv2:CreateTargetGroup': (world, { Tags, ...input }) => {
+    const operation = 'elbv2:CreateTargetGroup';
+    if (!/^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,30}[a-zA-Z0-9])?$/.test(input.Name)) refuse(operation, 'invalid', 'ValidationError', 'name');
+    checkHealthCheck(operation, input);
+    const same = [...world.targetGroups.values()].find(({ value }) => value.TargetGroupName === input.Name);
+    const text = JSON.stringify({ ...input, Tags });
+    if (same !== undefined) {
+      if (same.input !== text) refuse(operation, 'duplicate', 'DuplicateTargetGroupName', input.Name);
+      return { TargetGroups: [shown(world, same)] };
+    }
+    if (input.Port < 1 || input.Port > 65_535) refuse(operation, 'invalid', 'ValidationError', 'port');
+    const { Name, ...settings } = input;
+    const TargetGroupArn = world.arn('targetgroup', Name);
+    const made: FakeTargetGroup = {
+      value: { ...settings, TargetGroupName: Name, TargetGroupArn, LoadBalancerArns: [] },
+      input: text,
+      attributes: new Map([
+        ['proxy_protocol_v2.enabled', 'false'],
+        ['deregistration_delay.timeout_seconds', '300'],
+      ]),
+      targets: new Map(),
+    };
+    world.targetGroups.set(TargetGroupArn, made);
+    world.made(TargetGroupArn, Tags);
+    return { TargetGroups: [shown(world, made)] };
+  },
+  'elbv2:ModifyTargetGroup': (world, { TargetGroupArn, ...changes }) => {
+    const group = targetGroup('elbv2:ModifyTargetGroup', world, TargetGroupArn);
+    const { HealthCheckPath, Matcher, ...rest } = { ...group.value, ...changes };
+    if (rest.HealthCheckProtocol === 'TCP' && (changes.HealthCheckPath ?? changes.Matcher) !== undefined)
+      refuse('elbv2:ModifyTargetGroup', 'invalid', 'ValidationError');
+    const isTcp = rest.HealthCheckProtocol === 'TCP';
+    const value = {
+      ...rest,
+      ...(isTcp || HealthCheckPath === undefined ? {} : { HealthCheckPath }),
+      ...(isTcp || Matcher === undefined ? {} : { Matcher }),
+    };
+    checkHealthCheck('elbv2:ModifyTargetGroup', value);
+    world.targetGroups.set(TargetGroupArn, { ...group, value });
+    return {};
+  },
+  'elbv2:ModifyTargetGroupAttributes': (world, { TargetGroupArn, Attributes }) => {
+    const operation = 'elbv2:ModifyTargetGroupAttributes';
+    const { value, attributes } = targetGroup(operation, world, TargetGroupArn);
+    for (const { Key, Value } of Attributes) {
+      if (!attributeKeys.has(Key)) refuse(operation, 'invalid', 'InvalidConfigurationRequest', Key);
+      const fixed = Key === 'preserve_client_ip.enabled' && Value === 'false' && value.Protocol.includes('UDP');
+      if (fixed) refuse(operation, 'invalid', 'InvalidConfigurationRequest', 'UDP preserves the client IP');
+      attributes.set(Key, Value);
+    }
+    return {};
+  },
+  'elbv2:DeleteTargetGroup': (world, { TargetGroupArn }) => {
+    if (serversOf(world, TargetGroupArn).length > 0) refuse('elbv2:DeleteTargetGroup', 'inUse', 'ResourceInUse', TargetGroupArn);
+    world.targetGroups.delete(TargetGroupArn);
+    return {};
+  },
+  'elbv2:RegisterTargets': (world, { TargetGroupArn, Targets }) => {
+    const operation = 'elbv2:RegisterTargets';
+    const group = targetGroup(operation, world, TargetGroupArn);
+    sweep(world, group);
+    if (Targets.length === 0 || Targets.length > 200) refuse(operation, 'invalid', 'ValidationError', `${Targets.length} targets`);
+    for (const { Id, AvailabilityZone } of Targets) {
+      if (group.value.TargetType === 'instance') {
+        if (!world.instances.has(Id)) refuse(operation, 'invalid', 'InvalidTarget', Id);
+      } else if (AvailabilityZone !== 'all' && !isInVpc(world, group.value.VpcId, Id)) refuse(operation, 'invalid', 'InvalidTarget', Id);
+    }
+    for (const target of Targets) {
+      const key = `${target.Id} ${target.Port}`;
+      const isAttached = serversOf(world, TargetGroupArn).length > 0;
+      const before = group.targets.get(key);
+      if (before === undefined || before.drainingSince !== undefined) {
+        group.targets.set(key, { target, checkedSince: isAttached ? world.now() : undefined, drainingSince: undefined });
+      }
+    }
+    if (group.targets.size > 1000) refuse(operation, 'quota', 'TooManyTargets');
+    return {};
+  },
+  'elbv2:DeregisterTargets': (world, { TargetGroupArn, Targets }) => {
+    const operation = 'elbv2:DeregisterTargets';
+    const group = targetGroup(operation, world, TargetGroupArn);
+    for (const { Id, Port } of Targets) {
+      const target = group.targets.get(`${Id} ${Port}`);
+      if (target === undefined || target.drainingSince !== undefined) refuse(operation, 'invalid', 'InvalidTarget', Id);
+      target.drainingSince = world.now();
+      if (serversOf(world, TargetGroupArn).length === 0) group.targets.delete(`${Id} ${Port}`);
+    }
+    return {};
+  },
+};
+
+function isInVpc(world: World, vpcId: string, text: string): boolean {
+  const vpc = world.vpcs.get(vpcId);
+  const address = parseAddress(text);
+  const cidrs = [
+    ...(vpc?.CidrBlockAssociationSet ?? []).map(({ CidrBlock }) => CidrBlock),
+    ...(vpc?.Ipv6CidrBlockAssociationSet ?? []).map(({ Ipv6CidrBlock }) => Ipv6CidrBlock),
+  ];
+  return cidrs.some((cidr) => {
+    const prefix = parsePrefix(cidr);
+    return address.ok && prefix.ok && prefixContains(prefix.value, address.value);
+  });
+}

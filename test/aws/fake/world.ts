@@ -1,0 +1,207 @@
+import { AwsError, type AwsErrorCode } from '../../../providers/aws/cloud/error.ts';
+import type { Certificate } from '../../../providers/aws/cloud/acm.ts';
+import type { ClassicAttributes, ClassicLoadBalancer, PolicyDescription } from '../../../providers/aws/cloud/elb.ts';
+import type { Instance, IpPermission, RouteTable, SecurityGroup, Subnet, Vpc } from '../../../providers/aws/cloud/ec2.ts';
+import type { Listener, LoadBalancer, TargetDescription, TargetGroup } from '../../../providers/aws/cloud/elbv2.ts';
+import type { Operation } from '../../../providers/aws/cloud/operations.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+
+export type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+export interface FakeLoadBalancer {
+  readonly value: Mutable<LoadBalancer>;
+  readonly input: string;
+  readonly madeAt: number;
+  readonly attributes: Map<string, string>;
+}
+
+export interface FakeListener {
+  readonly value: Mutable<Listener>;
+  readonly attributes: Map<string, string>;
+  readonly extraCertificates: Set<string>;
+}
+
+export interface FakeTarget {
+  readonly target: TargetDescription;
+  /** Since when health checks have been asking it, while its group is attached. */
+  checkedSince: number | undefined;
+  drainingSince: number | undefined;
+}
+
+export interface FakeTargetGroup {
+  readonly value: Mutable<TargetGroup>;
+  readonly input: string;
+  readonly attributes: Map<string, string>;
+  readonly targets: Map<string, FakeTarget>;
+}
+
+export interface FakeClassic {
+  readonly value: Mutable<ClassicLoadBalancer>;
+  readonly input: string;
+  readonly policies: Map<string, PolicyDescription>;
+  attributes: ClassicAttributes;
+  readonly registeredAt: Map<string, number>;
+}
+
+/** Seconds that AWS takes, or less, so that waiting for them shows. */
+export const delays = { provisioning: 120, healthCheck: 30, draining: 60, interfaces: 45 } as const;
+
+export const vpcId = 'vpc-1';
+export const region = 'us-east-1';
+const account = '123456789012';
+
+/** All that the fake knows. Everything in it can be looked at and changed by a test. */
+export class World {
+  readonly clock = new VirtualClock();
+  readonly loadBalancers = new Map<string, FakeLoadBalancer>();
+  readonly listeners = new Map<string, FakeListener>();
+  readonly targetGroups = new Map<string, FakeTargetGroup>();
+  readonly classic = new Map<string, FakeClassic>();
+  readonly securityGroups = new Map<string, Mutable<SecurityGroup>>();
+  /** By ARN or id, and by "classic/NAME". */
+  readonly tags = new Map<string, Map<string, string>>();
+  readonly vpcs = new Map<string, Vpc>();
+  readonly subnets = new Map<string, Subnet>();
+  readonly routeTables: RouteTable[] = [];
+  readonly instances = new Map<string, Instance>();
+  readonly allocations = new Set<string>();
+  readonly certificates = new Map<string, Certificate>();
+  /** Targets (instances, addresses) that no health check reaches. */
+  readonly unhealthy = new Set<string>();
+  /** Network interfaces that AWS removes some time after their load balancer. */
+  readonly interfaces: { readonly groups: readonly string[]; readonly until: number }[] = [];
+  /** Since when something is there, for what is not shown at once. */
+  readonly madeAt = new Map<string, number>();
+  /** How long AWS hides what was made, and its tags. */
+  describeDelaySeconds = 0;
+  tagDelaySeconds = 0;
+  readonly quotas = { loadBalancers: 50, classic: 20, rules: 60 };
+  #sequence = 0;
+
+  now(): number {
+    return this.clock.now() / 1000;
+  }
+
+  id(prefix: string): string {
+    return `${prefix}${(++this.#sequence).toString(16).padStart(8, '0')}`;
+  }
+
+  arn(kind: string, name: string): string {
+    return `arn:aws:elasticloadbalancing:${region}:${account}:${kind}/${name}/${this.id('')}`;
+  }
+
+  /** Whether AWS shows it already. */
+  isVisible(id: string): boolean {
+    return this.now() - (this.madeAt.get(id) ?? -Infinity) >= this.describeDelaySeconds;
+  }
+
+  tagsOf(id: string): { Key: string; Value: string }[] {
+    if (this.now() - (this.madeAt.get(id) ?? -Infinity) < this.tagDelaySeconds) return [];
+    return [...(this.tags.get(id) ?? [])].map(([Key, Value]) => ({ Key, Value }));
+  }
+
+  setTags(id: string, tags: readonly { readonly Key: string; readonly Value: string }[]): void {
+    const map = this.tags.get(id) ?? new Map<string, string>();
+    for (const { Key, Value } of tags) map.set(Key, Value);
+    this.tags.set(id, map);
+  }
+
+  made(id: string, tags: readonly { readonly Key: string; readonly Value: string }[]): void {
+    this.madeAt.set(id, this.now());
+    this.setTags(id, tags);
+  }
+
+  groupInUse(groupId: string): boolean {
+    const now = this.now();
+    return (
+      [...this.loadBalancers.values()].some(({ value }) => value.SecurityGroups?.includes(groupId)) ||
+      [...this.classic.values()].some(({ value }) => value.SecurityGroups.includes(groupId)) ||
+      [...this.instances.values()].some(({ SecurityGroups }) => SecurityGroups.some(({ GroupId }) => GroupId === groupId)) ||
+      this.interfaces.some(({ groups, until }) => groups.includes(groupId) && now < until) ||
+      [...this.securityGroups.values()].some(({ IpPermissions }) => IpPermissions.some((one) => refersTo(one, groupId)))
+    );
+  }
+}
+
+function refersTo({ UserIdGroupPairs = [] }: IpPermission, groupId: string): boolean {
+  return UserIdGroupPairs.some(({ GroupId }) => GroupId === groupId);
+}
+
+let requests = 0;
+
+export function refuse(operation: Operation, code: AwsErrorCode, awsCode: string, message = awsCode): never {
+  throw new AwsError({ code, operation, awsCode, message, requestId: `request-${++requests}` });
+}
+
+/** What every test needs of an account: a VPC with public and private subnets in three zones, instances and certificates. */
+export function furnish(world: World, clusterName = 'test'): void {
+  world.vpcs.set(vpcId, {
+    VpcId: vpcId,
+    CidrBlockAssociationSet: [{ CidrBlock: '10.0.0.0/16' }],
+    Ipv6CidrBlockAssociationSet: [{ Ipv6CidrBlock: '2001:db8::/56' }],
+  });
+  const nodeGroup = 'sg-00000aaa';
+  world.securityGroups.set(nodeGroup, {
+    GroupId: nodeGroup,
+    GroupName: 'nodes',
+    Description: 'nodes',
+    VpcId: vpcId,
+    IpPermissions: [],
+    Tags: [],
+  });
+  world.setTags(nodeGroup, [
+    { Key: `kubernetes.io/cluster/${clusterName}`, Value: 'owned' },
+    { Key: 'Name', Value: 'nodes' },
+  ]);
+  for (const [index, zone] of ['us-east-1a', 'us-east-1b', 'us-east-1c'].entries()) {
+    for (const [kind, role, offset] of [
+      ['public', 'kubernetes.io/role/elb', 0],
+      ['private', 'kubernetes.io/role/internal-elb', 100],
+    ] as const) {
+      const id = `subnet-${kind}-${index}`;
+      world.subnets.set(id, {
+        SubnetId: id,
+        VpcId: vpcId,
+        AvailabilityZone: zone,
+        CidrBlock: `10.0.${offset + index}.0/24`,
+        Ipv6CidrBlockAssociationSet: [{ Ipv6CidrBlock: `2001:db8:0:${offset + index}::/64` }],
+        AvailableIpAddressCount: 200,
+        Tags: [
+          { Key: role, Value: '1' },
+          { Key: 'Name', Value: `${kind}-${zone}` },
+        ],
+      });
+    }
+    const instance = `i-0000000${index}`;
+    world.instances.set(instance, {
+      InstanceId: instance,
+      VpcId: vpcId,
+      State: { Name: 'running' },
+      Placement: { AvailabilityZone: zone },
+      SecurityGroups: [{ GroupId: nodeGroup }],
+    });
+  }
+  world.routeTables.push(
+    { RouteTableId: 'rtb-main', VpcId: vpcId, Associations: [{ Main: true }], Routes: [{ GatewayId: 'local' }] },
+    {
+      RouteTableId: 'rtb-public',
+      VpcId: vpcId,
+      Associations: [0, 1, 2].map((index) => ({ Main: false, SubnetId: `subnet-public-${index}` })),
+      Routes: [{ GatewayId: 'local' }, { GatewayId: 'igw-1', DestinationCidrBlock: '0.0.0.0/0' }],
+    },
+  );
+  for (const number of [1, 2, 3]) world.allocations.add(`eipalloc-${number}`);
+  for (const [name, domain] of [
+    ['12345678-1234-1234-1234-123456789012', 'www.example.com'],
+    ['22222222-2222-2222-2222-222222222222', '*.example.org'],
+  ] as const) {
+    const CertificateArn = `arn:aws:acm:us-east-1:${account}:certificate/${name}`;
+    world.certificates.set(CertificateArn, {
+      CertificateArn,
+      DomainName: domain,
+      SubjectAlternativeNames: [domain],
+      Status: 'ISSUED',
+      KeyAlgorithm: 'RSA_2048',
+    });
+  }
+}

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { limits } from '../../providers/aws/sdk/limits.ts';
+import { SdkCloud } from '../../providers/aws/sdk/sdk-cloud.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { silentLog, type Log } from '../../src/system/log.ts';
+import { credentials, region } from './account.ts';
+import { refusal, result, StubAws, type StubRequest } from './stub-aws.ts';
+
+function cloudAt(endpoint: string, log: Log = silentLog): SdkCloud {
+  // No chance: it pauses as long as it may.
+  const components = { clock: systemClock, random: () => 0, log, stopped: new AbortController().signal };
+  return new SdkCloud(components, { region, endpoint, credentials, version: '1.2.3' });
+}
+
+const arn = (name: string): string => `arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/${name}/1`;
+
+function targetGroups(names: readonly string[], next?: string): string {
+  const member = (name: string): string =>
+    `<member><TargetGroupArn>${arn(name)}</TargetGroupArn><TargetGroupName>${name}</TargetGroupName><Protocol>TCP</Protocol><Port>80</Port><VpcId>vpc-1</VpcId><TargetType>ip</TargetType></member>`;
+  return `<TargetGroups>${names.map(member).join('')}</TargetGroups>${next === undefined ? '' : `<NextMarker>${next}</NextMarker>`}`;
+}
+
+/** The values of a list in the query protocol, "ResourceArns.member.1" and so on. */
+function listed({ parameters }: StubRequest, name: string): string[] {
+  return [...parameters].filter(([key]) => key.startsWith(`${name}.member.`)).map(([, value]) => value);
+}
+
+describe('requests to AWS', () => {
+  test('an answer in pages is read to its end', async () => {
+    const pages: Record<string, string> = { '': targetGroups(['a', 'b'], '2'), '2': targetGroups(['c'], '3'), '3': targetGroups(['d']) };
+    await using aws = await StubAws.start(({ parameters }) => result('DescribeTargetGroups', pages[parameters.get('Marker') ?? ''] ?? ''));
+    const { TargetGroups } = await cloudAt(aws.endpoint).call('elbv2:DescribeTargetGroups', {});
+    expect(TargetGroups.map(({ TargetGroupName }) => TargetGroupName)).toEqual(['a', 'b', 'c', 'd']);
+    expect(aws.requests.map(({ parameters }) => parameters.get('PageSize'))).toEqual(['400', '400', '400']);
+  });
+
+  test('an answer without end is given up', async () => {
+    await using aws = await StubAws.start(() => ({
+      contentType: 'application/x-amz-json-1.1',
+      body: JSON.stringify({ CertificateSummaryList: [], NextToken: 'more' }),
+    }));
+    // So fast that nobody waits for a turn.
+    const clock = { ...systemClock, now: () => performance.now() * 1000 };
+    const components = { clock, random: () => 0, log: silentLog, stopped: new AbortController().signal };
+    const cloud = new SdkCloud(components, { region, endpoint: aws.endpoint, credentials, version: '1.2.3' });
+    await expect(cloud.call('acm:ListCertificates', {})).rejects.toMatchObject({
+      code: 'other',
+      cause: { code: 'too-many-pages' },
+    });
+    expect(aws.requests).toHaveLength(limits.pages);
+  });
+
+  test('tags are asked for 20 resources at a time', async () => {
+    await using aws = await StubAws.start((request) => {
+      const member = (one: string): string => `<member><ResourceArn>${one}</ResourceArn><Tags/></member>`;
+      return result('DescribeTags', `<TagDescriptions>${listed(request, 'ResourceArns').map(member).join('')}</TagDescriptions>`);
+    });
+    const ResourceArns = Array.from({ length: 45 }, (_, index) => arn(String(index)));
+    const { TagDescriptions } = await cloudAt(aws.endpoint).call('elbv2:DescribeTags', { ResourceArns });
+    expect(TagDescriptions.map(({ ResourceArn }) => ResourceArn)).toEqual(ResourceArns);
+    expect(aws.requests.map((request) => listed(request, 'ResourceArns').length)).toEqual([20, 20, 5]);
+  });
+
+  test('one that AWS throttles is sent again, with a new signature', async () => {
+    let sent = 0;
+    await using aws = await StubAws.start(() => (++sent < 3 ? refusal('Throttling') : result('DescribeTargetGroups', targetGroups(['a']))));
+    const { TargetGroups } = await cloudAt(aws.endpoint).call('elbv2:DescribeTargetGroups', {});
+    expect(TargetGroups).toHaveLength(1);
+    expect(new Set(aws.requests.map(({ headers }) => headers['amz-sdk-invocation-id'])).size).toBe(3);
+  });
+
+  test('the SDK repeats nothing by itself: a write without an answer is sent once', async () => {
+    await using aws = await StubAws.start(() => 'hang up');
+    await expect(cloudAt(aws.endpoint).call('elbv2:DeleteTargetGroup', { TargetGroupArn: arn('a') })).rejects.toMatchObject({
+      code: 'unreachable',
+      awsCode: '',
+    });
+    expect(aws.requests).toHaveLength(1);
+  });
+
+  test('an error has the code of AWS and the number by which AWS knows the request', async () => {
+    await using aws = await StubAws.start(() => refusal('TooManyTargetGroups'));
+    const input = {
+      Name: 'a',
+      Protocol: 'TCP',
+      Port: 80,
+      VpcId: 'vpc-1',
+      TargetType: 'ip',
+      IpAddressType: 'ipv4',
+      Tags: [],
+    } as const;
+    await expect(cloudAt(aws.endpoint).call('elbv2:CreateTargetGroup', input)).rejects.toMatchObject({
+      code: 'quota',
+      awsCode: 'TooManyTargetGroups',
+      requestId: 'r-1',
+      message: expect.stringContaining('as the test says'),
+    });
+  });
+
+  test('an answer that lacks what AWS promises is an error that names it', async () => {
+    await using aws = await StubAws.start(() => result('DescribeTargetGroups', '<TargetGroups><member/></TargetGroups>'));
+    await expect(cloudAt(aws.endpoint).call('elbv2:DescribeTargetGroups', {})).rejects.toMatchObject({
+      code: 'other',
+      message: expect.stringContaining('the answer has no TargetGroupArn'),
+    });
+  });
+
+  test('Herald says who it is, and the log never shows what it signs with', async () => {
+    await using aws = await StubAws.start(() => result('DescribeTargetGroups', targetGroups([])));
+    const lines: unknown[] = [];
+    const write = (fields: object, message: string): void => void lines.push(fields, message);
+    const cloud = cloudAt(aws.endpoint, { debug: write, info: write, warn: write, error: write });
+    await cloud.call('elbv2:DescribeTargetGroups', { LoadBalancerArn: 'arn:lb' });
+    expect(aws.requests[0]?.headers['user-agent']).toContain('herald/1.2.3');
+    expect(lines).toMatchObject([{ operation: 'elbv2:DescribeTargetGroups', LoadBalancerArn: 'arn:lb' }, 'AWS answered']);
+    expect(JSON.stringify(lines)).not.toContain(credentials.secretAccessKey);
+  });
+});

@@ -1,0 +1,330 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { heraldApiVersion, kinds, pluralOf } from '../../src/model/kinds.ts';
+import { nodeStateManifest } from '../../src/model/manifest.ts';
+import type { NodeState } from '../../src/model/node-state.ts';
+import { parseObject } from '../../src/model/parse.ts';
+import { reason } from '../../src/model/reasons.ts';
+import type { Kind } from '../../src/model/schema/kind.ts';
+import { prefix } from '../../src/net/prefix.ts';
+import { brokenRules, exampleOf, outOfBounds } from '../kinds/bent-objects.ts';
+import { until } from '../lab/until.ts';
+import { KubernetesCluster } from './cluster.ts';
+import { apply, definition, shipped } from './manifests.ts';
+import type { ApiResponse } from './request.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const root = join(import.meta.dirname, '../..');
+const all: readonly Kind[] = kinds;
+const group = `/apis/${heraldApiVersion}`;
+const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+let cluster: KubernetesCluster;
+
+beforeAll(async () => {
+  cluster = await KubernetesCluster.start();
+  for (const { kind } of all) await apply(cluster, definition(kind));
+  for (const { plural } of all)
+    await until(`${plural} are served`, async () => (await cluster.attempt({ path: `${group}/${plural}` })).status === 200, 30_000);
+});
+
+afterAll(async () => {
+  await cluster?.stop();
+});
+
+/** What the API server would store, or why it would not. */
+function attempt(object: Json): Promise<ApiResponse> {
+  const path = `${group}/${pluralOf(String(object['kind']))}?dryRun=All&fieldValidation=Strict`;
+  return cluster.attempt({ method: 'POST', path, body: object });
+}
+
+/** Everything that Herald reads of an object, but for what the API server alone gives it. */
+function readingOf(raw: unknown): unknown {
+  const { object, problems } = parseObject(raw);
+  expect(problems).toEqual([]);
+  return { ...object, metadata: object?.metadata.name };
+}
+
+describe('the CRDs', () => {
+  test('are all in the kustomization', () => {
+    const { resources } = parse(readFileSync(join(root, 'manifests/crds/kustomization.yaml'), 'utf8')) as { resources: string[] };
+    expect(resources.flatMap((file) => shipped(`crds/${file}`)).map(({ metadata }) => metadata.name)).toEqual(
+      all.map(({ plural }) => `${plural}.herald.dev`),
+    );
+  });
+
+  test.each(all)('of $kind is established, with a structural schema', async ({ plural }) => {
+    const { status } = (await cluster.request({ path: `${crds}/${plural}.herald.dev` })) as {
+      status: { conditions: { type: string; status: string }[] };
+    };
+    const conditions = Object.fromEntries(status.conditions.map(({ type, status }) => [type, status]));
+    expect(conditions).toMatchObject({ Established: 'True', NamesAccepted: 'True' });
+    expect(conditions).not.toHaveProperty('NonStructuralSchema');
+  });
+
+  test('give each kind its short names, its category and a status of its own', async () => {
+    const { resources } = (await cluster.request({ path: group })) as { resources: Json[] };
+    for (const { kind, plural, shortNames } of all) {
+      expect(resources).toContainEqual(
+        expect.objectContaining({ name: plural, kind, shortNames, categories: ['herald'], namespaced: false }),
+      );
+      expect(resources).toContainEqual(expect.objectContaining({ name: `${plural}/status` }));
+    }
+  });
+});
+
+const written = globSync('examples/**/*.yaml', { cwd: root })
+  .toSorted()
+  .flatMap((file) =>
+    parseAllDocuments(readFileSync(join(root, file), 'utf8')).map((document) => ({ file, object: document.toJS() as Json })),
+  )
+  .filter(({ object }) => object?.['apiVersion'] === heraldApiVersion)
+  .map(({ file, object }) => ({ what: `${file}: ${String(object['kind'])} ${(object['metadata'] as { name: string }).name}`, object }));
+
+describe('what is valid', () => {
+  const valid = [...all.map((kind) => ({ what: `the example of ${kind.kind}`, object: exampleOf(kind) as Json })), ...written];
+
+  test('is in the examples', () => {
+    expect(written.length).toBeGreaterThan(5);
+  });
+
+  test.each(valid)('is taken, and reads the same with the defaults that are stored: $what', async ({ object }) => {
+    const answer = await attempt(object);
+    expect(answer).toMatchObject({ status: 201 });
+    expect(readingOf(answer.body)).toEqual(readingOf(object));
+  });
+
+  test.each([
+    ['IPAddressPool', { autoAssign: true, avoidBuggyIPs: false, draining: false, keepReleasedSeconds: 0 }],
+    ['BGPPeer', { peerPort: 179, enableGracefulRestart: false, passive: false }],
+    ['BGPAdvertisement', { aggregationLength: 32, aggregationLengthV6: 128, localPref: 0 }],
+    [
+      'BFDProfile',
+      { receiveInterval: 300, transmitInterval: 300, detectMultiplier: 3, echoInterval: 50, echoMode: false, minimumTtl: 254 },
+    ],
+  ])('%s is stored with its defaults', async (name, spec) => {
+    const kind = all.find(({ kind }) => kind === name);
+    const { body } = await attempt(exampleOf(kind as Kind));
+    expect(body).toMatchObject({ spec });
+  });
+
+  test('a BGPAdvertisement and a HeraldConfig need no spec', async () => {
+    const advertisement = await attempt({ apiVersion: heraldApiVersion, kind: 'BGPAdvertisement', metadata: { name: 'all' } });
+    expect(advertisement).toMatchObject({ status: 201, body: { spec: { aggregationLength: 32 } } });
+    const config = await attempt({ apiVersion: heraldApiVersion, kind: 'HeraldConfig', metadata: { name: 'default' } });
+    expect(config.status).toBe(201);
+  });
+
+  test('no default of HeraldConfig is stored: the next version may have another', async () => {
+    const { body } = await attempt({
+      apiVersion: heraldApiVersion,
+      kind: 'HeraldConfig',
+      metadata: { name: 'default' },
+      spec: { conntrack: {} },
+    });
+    expect((body as { spec: Json }).spec).toEqual({ conntrack: {} });
+  });
+});
+
+/** The reasons of a 422, each with its field. */
+const causesOf = (body: unknown): readonly { readonly field: string; readonly message: string }[] =>
+  (body as { details?: { causes?: { field: string; message: string }[] } }).details?.causes ?? [];
+
+describe('what breaks a rule', () => {
+  test.each(brokenRules())('is refused with our message: $kind, $field $what', async ({ object, message }) => {
+    const { status, body } = await attempt(object);
+    expect(status).toBe(422);
+    expect(causesOf(body).map((cause) => cause.message)).toContainEqual(expect.stringContaining(message));
+  });
+
+  test.each(outOfBounds())('is refused: $kind, $field $what', async ({ object, field }) => {
+    const { status, body } = await attempt(object);
+    expect(status).toBe(422);
+    expect(causesOf(body).filter((cause) => cause.field.startsWith(field))).not.toEqual([]);
+  });
+
+  test('no password is in the answer', async () => {
+    const [peer] = all.filter(({ kind }) => kind === 'BGPPeer').map((kind) => exampleOf(kind) as { spec: Json });
+    for (const password of ['swordfish'.repeat(20), `€${'swordfish'.repeat(8)}€€€`, ['swordfish']]) {
+      const { status, body } = await attempt({ ...peer, spec: { ...peer?.spec, password } });
+      expect(status).toBe(422);
+      expect(JSON.stringify(body)).not.toContain('swordfish');
+    }
+  });
+
+  test('a field that does not exist is refused by name', async () => {
+    const [pool] = all.map((kind) => exampleOf(kind) as { spec: Json });
+    const { status, body } = await attempt({ ...pool, spec: { ...pool?.spec, autoAsign: false } });
+    expect(status).toBe(400);
+    expect(JSON.stringify(body)).toContain('unknown field \\"spec.autoAsign\\"');
+  });
+});
+
+describe('kubectl get', () => {
+  interface Table {
+    readonly columnDefinitions: readonly { readonly name: string; readonly type: string; readonly priority: number }[];
+    readonly rows: readonly { readonly cells: readonly unknown[] }[];
+  }
+
+  /** By the name of the column. */
+  async function shown(plural: string, name: string): Promise<Json> {
+    const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+    const { columnDefinitions, rows } = (await cluster.request({ path: `${group}/${plural}/${name}`, accept })) as Table;
+    return Object.fromEntries(columnDefinitions.map(({ name }, index) => [name, rows[0]?.cells[index]]));
+  }
+
+  async function make(object: Json, status: Json): Promise<void> {
+    await apply(cluster, object);
+    const { kind, metadata } = object as { kind: string; metadata: { name: string } };
+    await cluster.request({
+      method: 'PATCH',
+      path: `${group}/${pluralOf(kind)}/${metadata.name}/status`,
+      body: { status },
+      contentType: 'application/merge-patch+json',
+    });
+  }
+
+  const condition = (type: string, status: string, why: string): Json => ({
+    type,
+    status,
+    reason: why,
+    message: '',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+    observedGeneration: 1,
+  });
+  const conditions = [condition('Accepted', 'False', 'PoolOverlaps'), condition('Ready', 'True', 'Ready')];
+
+  test.each(all)('$plural has the columns that are documented', async ({ plural, columns, kind }) => {
+    if (kind !== 'NodeState') await apply(cluster, exampleOf(all.find((one) => one.kind === kind) as Kind));
+    const { columnDefinitions } = (await cluster.request({
+      path: `${group}/${plural}`,
+      accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
+    })) as Table;
+    expect(columnDefinitions.map(({ name, priority }) => [name, priority])).toEqual([
+      ['Name', 0],
+      ...columns.map(({ name, wide }) => [name, wide === true ? 1 : 0]),
+    ]);
+  });
+
+  test('a pool shows how full it is and what is wrong with it', async () => {
+    const pool = { apiVersion: heraldApiVersion, kind: 'IPAddressPool', metadata: { name: 'used' }, spec: { addresses: ['192.0.2.0/24'] } };
+    await make(pool, { usage: '12/256', conflicts: ['other'], assignedIPv4: 12, availableIPv4: 244, conditions });
+    expect(await shown('ipaddresspools', 'used')).toMatchObject({
+      Usage: '12/256',
+      'Auto Assign': true,
+      Draining: false,
+      Conflicts: '["other"]',
+      Accepted: 'False',
+      Ready: 'True',
+      Reason: 'PoolOverlaps',
+    });
+  });
+
+  test('a peer shows how many of its sessions are up', async () => {
+    const spec = { myASN: 64_512, peerASN: 64_513, peerAddress: '192.0.2.1' };
+    const peer = { apiVersion: heraldApiVersion, kind: 'BGPPeer', metadata: { name: 'tor' }, spec };
+    await make(peer, { sessions: '3/4', sessionsEstablished: 3, sessionsExpected: 4, conditions });
+    expect(await shown('bgppeers', 'tor')).toMatchObject({ Address: '192.0.2.1', ASN: 64_513, Sessions: '3/4', Ready: 'True' });
+  });
+
+  test('the largest number of free addresses that there is can be stored', async () => {
+    const body = '{"status":{"availableIPv6":9223372036854775807}}';
+    const patch = {
+      method: 'PATCH',
+      path: `${group}/ipaddresspools/used/status`,
+      body,
+      contentType: 'application/merge-patch+json',
+    } as const;
+    const { status } = await cluster.attempt({ ...patch, raw: true });
+    expect(status).toBe(200);
+  });
+});
+
+describe('server-side apply', () => {
+  const byManager = (manager: string, object: Json, part = ''): Promise<ApiResponse> => {
+    const { kind, metadata } = object as { kind: string; metadata: { name: string } };
+    const path = `${group}/${pluralOf(kind)}/${metadata.name}${part}?fieldManager=${manager}`;
+    return cluster.attempt({ method: 'PATCH', path, body: object, contentType: 'application/apply-patch+yaml' });
+  };
+
+  test('two teams each own a reservation of one pool', async () => {
+    const pool = (spec: Json): Json => ({ apiVersion: heraldApiVersion, kind: 'IPAddressPool', metadata: { name: 'teams' }, spec });
+    const reservation = (name: string, address: string): Json => ({ namespace: 'shop', name, address });
+    await byManager('network', pool({ addresses: ['192.0.2.0/24'], reservations: [reservation('web', '192.0.2.1')] }));
+    const second = await byManager('shop', pool({ addresses: ['192.0.2.0/24'], reservations: [reservation('api', '192.0.2.2')] }));
+    expect(second).toMatchObject({ status: 200, body: { spec: { reservations: [{ name: 'web' }, { name: 'api' }] } } });
+  });
+
+  test('a NodeState of an agent of a later version is taken whole, with what this CRD does not know', async () => {
+    const state = {
+      apiVersion: heraldApiVersion,
+      kind: 'NodeState',
+      metadata: { name: 'later' },
+      status: {
+        updated: '2026-01-01T00:00:00Z',
+        weather: { wind: 3 },
+        sessions: [{ peer: 'tor', state: 'Restarting', uptime: 7 }],
+        differing: [{ service: 'shop/web', aspect: 'Mirrored', reason: { code: 'Eclipsed', details: { moon: 1, dark: true }, seen: 'x' } }],
+        directReturn: { receives: ['wormhole'], depth: 3 },
+      },
+    };
+    const { status: _, ...object } = state;
+    expect((await byManager('agent', object)).status).toBe(201);
+    const answer = await byManager('agent', state, '/status');
+    expect(answer).toMatchObject({ status: 200, body: state });
+    // And ours makes of it what it can.
+    expect(parseObject(answer.body)).toMatchObject({ problems: [], object: { sessions: [], differing: [], truncated: true } });
+  });
+
+  test('a NodeState with everything that an agent says is taken, and reads as it was', async () => {
+    const report: NodeState = {
+      kind: 'NodeState',
+      metadata: {
+        namespace: '',
+        name: 'node1',
+        uid: '',
+        resourceVersion: '',
+        labels: {},
+        annotations: {},
+        creationTimestamp: '',
+        deleting: false,
+      },
+      updated: '2026-01-01T00:00:00Z',
+      consumed: { Service: '123456789012345678901234567890', Node: '7' },
+      sessions: [
+        {
+          peer: 'tor',
+          address: 'unnumbered on eth1',
+          interface: 'eth1',
+          state: 'Idle',
+          since: '',
+          localASN: 4_294_967_295,
+          peerASN: 0,
+          prefixesSent: 0,
+          lastError: 'x'.repeat(2000),
+        },
+      ],
+      differing: [
+        { service: 'shop/web', aspect: 'HealthCheck', reason: reason('SessionDown', { peer: 'tor', state: 'Idle', lastError: '' }) },
+      ],
+      truncated: true,
+      problem: reason('AgentStopped', { node: 'node1' }),
+      host: [reason('HealthzNotServed', { address: '0.0.0.0:10256', why: 'the port is in use' })],
+      directReturn: {
+        receives: ['link', 'vxlan'],
+        passes: ['l2', 'vxlan'],
+        networks: [prefix('10.0.0.0/24'), prefix('fd00::/64')],
+        linkAddresses: ['02:00:00:00:00:01'],
+        interfaces: ['eth0'],
+        mtu: 1500,
+      },
+    };
+    const { status: all, ...object } = JSON.parse(JSON.stringify(nodeStateManifest(report))) as Json;
+    await byManager('agent', object);
+    const answer = await byManager('agent', { ...object, status: all }, '/status');
+    expect(answer).toMatchObject({ status: 200 });
+    expect(readingOf(answer.body)).toEqual({ ...report, metadata: 'node1' });
+  });
+});

@@ -1,0 +1,124 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { KubeClient } from '../../src/kube/client.ts';
+import { readKubeconfig } from '../../src/kube/kubeconfig.ts';
+import { parseObject } from '../../src/model/parse.ts';
+import { Store } from '../../src/model/store.ts';
+import { KubernetesServiceMetadata } from '../../src/sources/kubernetes/service-metadata.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { KubernetesCluster } from './cluster.ts';
+
+const path = '/api/v1/namespaces/default/services';
+const ours = 'herald.dev/test';
+const theirs = 'example.net/theirs';
+
+let cluster: KubernetesCluster;
+let client: KubeClient;
+let folder: string;
+let store: Store;
+let metadata: KubernetesServiceMetadata;
+
+beforeAll(async () => {
+  cluster = await KubernetesCluster.start();
+  folder = await mkdtemp(join(tmpdir(), 'herald-metadata-'));
+  const file = join(folder, 'kubeconfig');
+  await writeFile(file, cluster.kubeconfig(), { mode: 0o600 });
+  client = new KubeClient(await readKubeconfig(file), { clock: systemClock });
+});
+afterAll(async () => {
+  client?.close();
+  await cluster?.stop();
+  await rm(folder, { recursive: true });
+});
+
+interface Service {
+  readonly metadata: {
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly finalizers?: readonly string[];
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+}
+
+const read = async (): Promise<Service> => (await cluster.request({ path: `${path}/web` })) as Service;
+
+/** The watch catches up. */
+async function see(): Promise<void> {
+  const { object } = parseObject({ ...(await read()), apiVersion: 'v1', kind: 'Service' });
+  if (object === undefined) throw new Error('the Service cannot be read');
+  store.upsert(object);
+}
+
+beforeEach(async () => {
+  const body = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web', namespace: 'default', finalizers: [theirs], annotations: { 'example.net/a': '1', 'herald.dev/old': 'x' } },
+    spec: { ports: [{ port: 80 }] },
+  };
+  await remove();
+  await cluster.request({ method: 'POST', path, body });
+  store = new Store();
+  await see();
+  metadata = new KubernetesServiceMetadata({ client, snapshot: store }, ours);
+});
+
+async function remove(): Promise<void> {
+  const contentType = 'application/merge-patch+json';
+  await cluster.attempt({ method: 'PATCH', path: `${path}/web`, contentType, body: { metadata: { finalizers: null } } });
+  await cluster.attempt({ method: 'DELETE', path: `${path}/web` });
+}
+
+test('a finalizer comes and goes, and those of others stay', async () => {
+  await metadata.addFinalizer('default/web');
+  expect((await read()).metadata.finalizers?.toSorted()).toEqual([theirs, ours].toSorted());
+  await see();
+  await metadata.removeFinalizer('default/web');
+  expect((await read()).metadata.finalizers).toEqual([theirs]);
+});
+
+test('what is so already is not written', async () => {
+  await metadata.addFinalizer('default/web');
+  await see();
+  const { resourceVersion } = (await read()).metadata;
+  await metadata.addFinalizer('default/web');
+  await metadata.annotate('default/web', { 'example.net/a': '1', 'herald.dev/none': undefined });
+  expect((await read()).metadata.resourceVersion).toBe(resourceVersion);
+});
+
+test('a finalizer that is there already is not there twice, also before the watch has shown it', async () => {
+  await metadata.addFinalizer('default/web');
+  await metadata.addFinalizer('default/web');
+  expect((await read()).metadata.finalizers).toHaveLength(2);
+});
+
+test('annotations are set and removed, and those of others stay', async () => {
+  await metadata.annotate('default/web', { 'herald.dev/new': 'arn:aws:x', 'herald.dev/old': undefined });
+  expect((await read()).metadata.annotations).toEqual({ 'example.net/a': '1', 'herald.dev/new': 'arn:aws:x' });
+});
+
+test('another Service of the same name is left alone', async () => {
+  await remove();
+  await cluster.request({
+    method: 'POST',
+    path,
+    body: { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', namespace: 'default' }, spec: { ports: [{ port: 80 }] } },
+  });
+  await expect(metadata.addFinalizer('default/web')).rejects.toMatchObject({ status: 422 });
+  expect((await read()).metadata.finalizers).toBeUndefined();
+});
+
+test('the last finalizer of a Service that is being deleted lets it go; that it is gone is no error', async () => {
+  await metadata.addFinalizer('default/web');
+  await see();
+  const contentType = 'application/merge-patch+json';
+  await cluster.request({ method: 'PATCH', path: `${path}/web`, contentType, body: { metadata: { finalizers: [ours] } } });
+  await cluster.request({ method: 'DELETE', path: `${path}/web` });
+  expect((await read()).metadata.finalizers).toEqual([ours]);
+  await metadata.removeFinalizer('default/web');
+  expect((await cluster.attempt({ path: `${path}/web` })).status).toBe(404);
+  await metadata.removeFinalizer('default/web');
+  await metadata.annotate('default/web', { 'herald.dev/new': 'late' });
+});

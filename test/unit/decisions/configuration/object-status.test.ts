@@ -1,0 +1,203 @@
+import { describe, expect, test } from 'vitest';
+import { createAllocator } from '../../../../src/decisions/allocation/allocator.ts';
+import { effectivePools } from '../../../../src/decisions/allocation/pools.ts';
+import { advertisementStatus } from '../../../../src/decisions/configuration/advertisement-status.ts';
+import type { ObjectStatus } from '../../../../src/decisions/configuration/object-status.ts';
+import { peersOnNode, peerStatus } from '../../../../src/decisions/configuration/peer-status.ts';
+import { conflictsOf } from '../../../../src/decisions/configuration/pool-conflicts.ts';
+import { poolStatus, uncountable } from '../../../../src/decisions/configuration/pool-status.ts';
+import type { IPAddressPool } from '../../../../src/model/configuration.ts';
+import type { Snapshot } from '../../../../src/model/snapshot.ts';
+import { address } from '../../../../src/net/address.ts';
+import { advertisement, cluster, matching, pool, type ClusterLiteral } from '../fixtures.ts';
+
+const codes = ({ refused, unready }: ObjectStatus): string => `${refused?.code ?? 'accepted'}, ${unready?.code ?? 'ready'}`;
+
+describe('a pool', () => {
+  /** Of the last pool, while the addresses are held. */
+  function statusOf(pools: readonly IPAddressPool[], ...held: readonly string[]): ObjectStatus {
+    const { pools: giving, refused } = effectivePools(new Map(pools.map((one) => [one.metadata.name, one])));
+    const allocator = createAllocator(giving, [...refused.values()]);
+    for (const [index, text] of held.entries()) {
+      const at = address(text);
+      allocator.adopt(
+        {
+          service: `shop/s${index}`,
+          namespace: 'shop',
+          namespaceLabels: {},
+          labels: {},
+          families: [at.family],
+          policy: 'SingleStack',
+          requestedAddresses: [],
+          sharingNamespaces: [],
+          keepsAddresses: false,
+          ports: [],
+          externalTrafficPolicy: 'Cluster',
+          selectorText: '',
+        },
+        [at],
+      );
+    }
+    const last = pools.at(-1);
+    if (last === undefined) throw new RangeError('no pool');
+    const { name } = last.metadata;
+    return poolStatus(last, {
+      refused: refused.get(name)?.reason,
+      usage: allocator.usage().filter((one) => one.pool === name),
+      conflicts: conflictsOf(pools).get(name) ?? [],
+    });
+  }
+
+  test('says how much of it is given, by family', () => {
+    const both = pool({ name: 'p', addresses: ['192.0.2.0/24', '2001:db8::/120'] });
+    expect(statusOf([both], '192.0.2.7', '192.0.2.8', '2001:db8::1')).toEqual({
+      fields: { assignedIPv4: 2, assignedIPv6: 1, availableIPv4: 254n, availableIPv6: 255n, usage: '2/256, 1/256', conflicts: [] },
+    });
+  });
+
+  test('counts a shared address once, and neither what is reserved nor what it avoids as free', () => {
+    const avoiding = pool({ name: 'p', addresses: ['192.0.2.0/24'], avoidBuggyIPs: true, reserved: { '192.0.2.9': 'shop/later' } });
+    expect(statusOf([avoiding], '192.0.2.7', '192.0.2.7').fields).toMatchObject({ assignedIPv4: 1, availableIPv4: 252n, usage: '1/254' });
+  });
+
+  test.each([
+    ['2001:db8::/66', uncountable],
+    ['2001:db8::/67', 2n ** 61n - 1n],
+    ['2001:db8::/48', uncountable],
+  ])('with %s has %s free addresses', (range, free) => {
+    expect(statusOf([pool({ name: 'p', addresses: [range] })], '2001:db8::1').fields).toMatchObject({ availableIPv6: free });
+  });
+
+  test('writes sizes that nobody can read as powers of two', () => {
+    expect(statusOf([pool({ name: 'p', addresses: ['2001:db8::/64'] })]).fields).toMatchObject({ usage: '0/2^64' });
+  });
+
+  test('is ready while it can give', () => {
+    const two = { name: 'p', addresses: ['192.0.2.0/31', '2001:db8::/127'] };
+    expect(codes(statusOf([pool(two)], '192.0.2.0', '192.0.2.1'))).toBe('accepted, ready');
+    expect(codes(statusOf([pool(two)], '192.0.2.0', '192.0.2.1', '2001:db8::', '2001:db8::1'))).toBe('accepted, PoolFull');
+    expect(codes(statusOf([pool({ ...two, draining: true })]))).toBe('accepted, PoolDraining');
+  });
+
+  test('that overlaps an older one is refused alone, and both say with whom', () => {
+    const older = pool({ name: 'a', addresses: ['192.0.2.0/24', '2001:db8::/64'] });
+    const later = pool({ name: 'b', addresses: ['198.51.100.0/24', '192.0.2.128/25'] });
+    const status = statusOf([older, later], '192.0.2.200');
+    expect(codes(status)).toBe('PoolOverlaps, PoolOverlaps');
+    expect(status.fields).toMatchObject({ assignedIPv4: 0, availableIPv4: 0n, usage: '0/0', conflicts: ['a'] });
+    expect(statusOf([later, older], '192.0.2.200')).toMatchObject({ fields: { assignedIPv4: 1, conflicts: ['b'] } });
+    expect(codes(statusOf([later, older]))).toBe('accepted, ready');
+  });
+
+  test('conflicts of many are found in one pass', () => {
+    const pools = [
+      pool({ name: 'wide', addresses: ['10.0.0.0/8'] }),
+      pool({ name: 'x', addresses: ['10.1.0.0/16'] }),
+      pool({ name: 'y', addresses: ['10.2.0.0/16', '10.1.5.0-10.1.5.9'] }),
+      pool({ name: 'z', addresses: ['11.0.0.0/8'] }),
+      pool({ name: 'six', addresses: ['::a00:0-::aff:ffff'] }),
+    ];
+    expect(conflictsOf(pools)).toEqual(
+      new Map([
+        ['wide', ['x', 'y']],
+        ['x', ['wide', 'y']],
+        ['y', ['wide', 'x']],
+      ]),
+    );
+  });
+});
+
+describe('a peer', () => {
+  const now = Date.UTC(2026, 0, 1);
+
+  function statusOf(literal: ClusterLiteral, snapshot: Snapshot = cluster(literal)): ObjectStatus {
+    const found = snapshot.peers.get('tor');
+    if (found === undefined) throw new RangeError('no peer');
+    const on = [...snapshot.nodes.keys()].flatMap((node) => peersOnNode(snapshot, node, now).get('tor') ?? []);
+    const refused = on.find((one) => one.refused !== undefined)?.refused;
+    return peerStatus(found, {
+      nodes: on.length,
+      expected: on.filter(({ expected }) => expected).length,
+      established: on.filter(({ established }) => established).length,
+      ...(refused === undefined ? {} : { refused }),
+    });
+  }
+
+  const nodes = [{ name: 'n1', labels: { rack: 'a' } }, { name: 'n2' }, { name: 'n3' }];
+  const tor = { name: 'tor', peerAddress: '10.0.0.254' };
+  const up = { tor: '10.0.0.254' };
+
+  test('says how many of its sessions are up, of the nodes that it selects', () => {
+    const status = statusOf({ nodes, peers: [tor], running: { n1: up, n2: up } });
+    expect(status.fields).toEqual({ sessions: '2/3', sessionsEstablished: 2, sessionsExpected: 3 });
+    expect(codes(status)).toBe('accepted, SessionsMissing');
+    expect(codes(statusOf({ nodes, peers: [tor], running: { n1: up, n2: up, n3: up } }))).toBe('accepted, ready');
+    expect(codes(statusOf({ nodes, peers: [{ ...tor, nodeSelectors: [matching({ rack: 'a' })] }], running: { n1: up } }))).toBe(
+      'accepted, ready',
+    );
+  });
+
+  test('whose report is old, or whose agent was stopped, has no session', () => {
+    const snapshot = cluster({ nodes: nodes.slice(0, 1), peers: [tor], running: { n1: up } });
+    expect(peersOnNode(snapshot, 'n1', now).get('tor')).toMatchObject({ established: true });
+    expect(peersOnNode(snapshot, 'n1', now + 91_000).get('tor')).toEqual({ expected: true, established: false });
+  });
+
+  test('that selects no node, or is shut down, is not ready', () => {
+    expect(codes(statusOf({ nodes, peers: [{ ...tor, nodeSelectors: [matching({ rack: 'z' })] }] }))).toBe('accepted, PeerSelectsNoNode');
+    const down = statusOf({ nodes, peers: [{ ...tor, adminDown: true }], running: { n1: up } });
+    expect(codes(down)).toBe('accepted, PeerAdminDown');
+    expect(down.fields).toMatchObject({ sessions: '0/0' });
+  });
+
+  test('for a router that another one has is refused, and only the later one', () => {
+    const first = { name: 'another', peerAddress: '10.0.0.254' };
+    expect(codes(statusOf({ nodes, peers: [tor, first] }))).toBe('DuplicatePeer, DuplicatePeer');
+    expect(codes(statusOf({ nodes, peers: [tor, { ...first, name: 'zebra' }], running: { n1: up, n2: up, n3: up } }))).toBe(
+      'accepted, ready',
+    );
+  });
+
+  test('whose Secret is missing is refused', () => {
+    const passwordSecret = { namespace: 'herald-system', name: 'tor' };
+    expect(codes(statusOf({ nodes, peers: [{ ...tor, passwordSecret }] }))).toBe('PeerPasswordMissing, PeerPasswordMissing');
+    const secrets = [{ name: 'herald-system/tor', password: 'swordfish' }];
+    expect(codes(statusOf({ nodes, peers: [{ ...tor, passwordSecret }], secrets, running: { n1: up, n2: up, n3: up } }))).toBe(
+      'accepted, ready',
+    );
+  });
+});
+
+describe('an advertisement', () => {
+  const whole: ClusterLiteral = {
+    pools: [{ name: 'p', addresses: ['192.0.2.0/24'], labels: { tier: 'web' } }],
+    peers: [{ name: 'tor', nodeSelectors: [matching({ rack: 'a' })] }],
+    nodes: [
+      { name: 'n1', labels: { rack: 'a' } },
+      { name: 'n2', labels: { rack: 'b' } },
+    ],
+    communities: { internal: '64512:1' },
+  };
+
+  test.each([
+    ['names nothing', {}, 'accepted, ready'],
+    ['names what there is', { ipAddressPools: ['p'], peers: ['tor'], communities: ['internal', 'no-export'] }, 'accepted, ready'],
+    ['names a community that nobody defines', { communities: ['internal', 'nope'] }, 'UnknownCommunity, UnknownCommunity'],
+    ['names one pool of two that is not there', { ipAddressPools: ['p', 'nope'] }, 'UnknownPool, ready'],
+    ['names only a pool that is not there', { ipAddressPools: ['nope'] }, 'UnknownPool, AdvertisesNothing'],
+    ['names only a peer that is not there', { peers: ['nope'] }, 'UnknownPeer, AdvertisesNothing'],
+    ['selects no pool', { ipAddressPoolSelectors: [matching({ tier: 'db' })] }, 'accepted, AdvertisesNothing'],
+    ['selects a pool by its label', { ipAddressPoolSelectors: [matching({ tier: 'web' })] }, 'accepted, ready'],
+    ['selects no node', { nodeSelectors: [matching({ rack: 'z' })] }, 'accepted, AdvertisesNothing'],
+    ['selects a node without peers', { nodeSelectors: [matching({ rack: 'b' })] }, 'accepted, AdvertisesNothing'],
+    ['is about ClusterIPs, which are in no pool', { addressTypes: ['ClusterIP'], ipAddressPools: [] }, 'accepted, ready'],
+  ] as const)('that %s', (_, change, expected) => {
+    expect(codes(advertisementStatus(advertisement({ name: 'all', ...change }), cluster(whole)))).toBe(expected);
+  });
+
+  test('without any pool is about nothing, unless it is about other addresses', () => {
+    const none = cluster({ ...whole, pools: [] });
+    expect(codes(advertisementStatus(advertisement({ name: 'all' }), none))).toBe('accepted, AdvertisesNothing');
+    expect(codes(advertisementStatus(advertisement({ name: 'all', addressTypes: ['ClusterIP'] }), none))).toBe('accepted, ready');
+  });
+});

@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { eventsPage } from '../../../scripts/events-page.ts';
+import { eventTable } from '../../../src/controller/events/event-table.ts';
+import { limits } from '../../../src/controller/limits.ts';
+import { limits as kubeLimits } from '../../../src/kube/limits.ts';
+
+const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/events.md'), 'utf8');
+
+test('docs/reference/events.md is what node scripts/write-events.ts writes', () => {
+  expect(page).toBe(eventsPage());
+});
+
+test('its figures are those of the code', () => {
+  expect(page).toContain(`lasted ${limits.conditionHoldMilliseconds / 1000} s`);
+  expect(page).toContain(`(${kubeLimits.eventBurst}, then one in five minutes)`);
+  expect(kubeLimits.eventTokenMilliseconds).toBe(5 * 60_000);
+});
+
+test('reasons and actions are codes that the API takes', () => {
+  for (const kind of Object.values(eventTable)) {
+    expect(kind.action).toMatch(/^[A-Z][A-Za-z]+$/);
+    if ('reason' in kind) expect(kind.reason).toMatch(/^[A-Z][A-Za-z]+$/);
+  }
+});
