@@ -7,7 +7,6 @@ export const limits = {
   listenersPerClassic: 100,
   instancesPerClassic: 1000,
   rulesPerSecurityGroup: 60,
-  securityGroupsPerLoadBalancer: 5,
   /** Targets or instances in one call. */
   registrationBatch: 200,
   /** How long something that was just made may be missing from what AWS lists. */
