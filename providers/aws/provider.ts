@@ -96,7 +96,7 @@ export class AwsProvider implements Provider {
   }
 
   expire(now: number): readonly ServiceKey[] {
-    if (this.#snapshot !== undefined) this.#link.sweepSometimes(this.#snapshot, now);
+    if (this.#snapshot !== undefined) this.#link.tidy(this.#snapshot, now);
     const due = [...this.#due].filter(([, at]) => at <= now).map(([key]) => key);
     for (const key of due) this.#due.delete(key);
     return due;
