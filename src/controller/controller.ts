@@ -15,9 +15,9 @@ import { Contests } from './contests.ts';
 import { noEvents, type EventSink } from './events/event-sink.ts';
 import { limits } from './limits.ts';
 import { acceptedCondition, agentsBehind, serviceConditions } from './conditions.ts';
-import type { Provider, Reconciliation, ReservedAddresses } from './provider.ts';
+import type { Provider, Reconciliation, RecordedAddresses } from './provider.ts';
 import { ServiceStatuses } from './services/service-statuses.ts';
-import type { StatusWriter } from './status-writer.ts';
+import type { Recorded, StatusWriter } from './status-writer.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** A Service that a provider serves, as it was when the provider did so last. */
@@ -53,7 +53,7 @@ export class Controller {
   /** Services that we have written about, or another of us before. */
   readonly #written = new Set<ServiceKey>();
   readonly #contests = new Contests();
-  #reserved: ReservedAddresses = new Map();
+  #reserved: RecordedAddresses = new Map();
   /** Services whose record could not be read at start, with its file. */
   #unreadable: ReadonlyMap<ServiceKey, string> = new Map();
   readonly #unsubscribe: (() => void)[] = [];
@@ -77,14 +77,12 @@ export class Controller {
     for (const [key, addresses] of this.#reserved) {
       log.warn({ service: key, addresses: addresses.map(formatAddress) }, 'the Service cannot be read: its addresses stay reserved');
     }
-    // Until it is off the record, an address is nobody else's, whether its Service is there and ours or not.
-    const leftBehind = [...recorded.addresses].filter(([key]) => this.#ownerOf(key) === undefined);
-    for (const provider of providers) provider.adopt(snapshot, new Map([...this.#reserved, ...leftBehind]));
+    for (const provider of providers) provider.adopt(snapshot, recorded.addresses, recorded.uids ?? new Map());
     this.#unsubscribe.push(
       source.onChange((changes) => this.#changed(changes)),
       source.onProblem(() => this.#releaseMended()),
     );
-    this.#takeOver(recorded.addresses);
+    this.#takeOver(recorded);
     const keys = inOrderOfService(snapshot, recorded.waitingSince ?? new Map());
     for (const key of new Set([...keys, ...recorded.addresses.keys(), ...recorded.unreadable.keys()])) this.#queue.add(key);
     this.#queue.start();
@@ -138,7 +136,7 @@ export class Controller {
       if (!this.#reserved.has(key) && !unclear) await this.#forget(key, undefined, 'the Service is gone');
       return;
     }
-    const before = this.#owned.get(key);
+    const before = this.#servedBefore(key, service);
     const provider = this.#components.providers.find((provider) => provider.claim(service, snapshot).mine);
     if (provider === undefined) return this.#leave(key, service, before);
     if (before !== undefined && before.provider !== provider)
@@ -215,13 +213,29 @@ export class Controller {
   }
 
   async #forget(key: ServiceKey, service: Service | undefined, why: string): Promise<void> {
+    const owner = this.#owned.get(key)?.provider;
+    const providers = owner === undefined ? this.#components.providers : [owner];
+    this.#depart(key, providers);
     // As long as it is on record that the Service has the address, nobody else is given it.
     await this.#components.writer.removeService(key, service?.metadata);
-    const owner = this.#owned.get(key)?.provider;
-    for (const provider of owner === undefined ? this.#components.providers : [owner]) await this.#release(key, provider, why);
+    for (const provider of providers) await this.#release(key, provider, why);
     this.#disown(key);
     this.#statuses.forget(key, why);
     if (this.#unreadable.has(key)) this.#withhold(new Map([...this.#unreadable].filter(([other]) => other !== key)));
+  }
+
+  /** How the Service was served last; undefined where that was another one of its name, which is gone. */
+  #servedBefore(key: ServiceKey, { metadata }: Service): Owned | undefined {
+    const before = this.#owned.get(key);
+    if (before === undefined || before.service.metadata.uid === metadata.uid) return before;
+    this.#disown(key);
+    return undefined;
+  }
+
+  /** Whatever becomes of its record, and whoever comes under its name: the one that was served is no more. */
+  #depart(key: ServiceKey, providers: readonly Provider[]): void {
+    this.#owned.delete(key);
+    for (const provider of providers) provider.leave(key);
   }
 
   async #release(key: ServiceKey, provider: Provider, why: string): Promise<void> {
@@ -232,12 +246,18 @@ export class Controller {
   }
 
   /** What is on record is held from the beginning, also where HeraldConfig says by now that the Service is not ours. */
-  #takeOver(recorded: ReservedAddresses): void {
-    for (const key of recorded.keys()) {
+  #takeOver({ addresses, uids }: Recorded): void {
+    for (const [key, held] of addresses) {
       this.#written.add(key);
       const service = this.#components.source.snapshot.services.get(key);
       const provider = this.#ownerOf(key);
-      if (service !== undefined && provider !== undefined) this.#owned.set(key, { provider, service, ingress: service.ingress });
+      if (service === undefined || provider === undefined) continue;
+      const uid = uids?.get(key) ?? service.metadata.uid;
+      // The snapshot may be older than the record.
+      const known = addressesIn(service.ingress);
+      const current = known.length === held.length && known.every((address, index) => same(address, held[index]));
+      const ingress = current ? service.ingress : held.map((address) => ({ address, ipMode: 'VIP' as const }));
+      this.#owned.set(key, { provider, service: { ...service, metadata: { ...service.metadata, uid } }, ingress });
     }
   }
 
@@ -325,7 +345,7 @@ export class Controller {
 }
 
 /** Recorded Services that the source cannot show, while something in it is broken. */
-function withoutManifest(recorded: ReservedAddresses, source: Source): ReservedAddresses {
+function withoutManifest(recorded: RecordedAddresses, source: Source): RecordedAddresses {
   if (!hasErrors(source, [])) return new Map();
   return new Map([...recorded].filter(([key]) => !source.snapshot.services.has(key)));
 }

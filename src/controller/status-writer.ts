@@ -13,6 +13,8 @@ export interface ServiceStatus {
 /** What is on record, also of Services that no longer exist. */
 export interface Recorded {
   readonly addresses: ReadonlyMap<ServiceKey, readonly Address[]>;
+  /** Of which Service each record is, where it is known: not that of another one that has its name by now. */
+  readonly uids?: ReadonlyMap<ServiceKey, string>;
   /** Services whose record cannot be read, with the name of the file. They are not among the others. */
   readonly unreadable: ReadonlyMap<ServiceKey, string>;
   /** Since when Services lack what they ask for, RFC 3339 in UTC; absent where the records do not tell. */

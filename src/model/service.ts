@@ -44,6 +44,14 @@ export interface Service {
   readonly resetOnRemoval?: boolean;
   /** Annotation herald.dev/icmp-echo. Absent: as HeraldConfig says. */
   readonly icmpEcho?: boolean;
+  /** Annotation herald.dev/hostname: stands beside its addresses in the status. */
+  readonly hostname?: string;
+  /** Annotation herald.dev/drain: it keeps its addresses, and nobody announces them. */
+  readonly drain?: boolean;
+  /** Annotation herald.dev/advertise-cluster-ip. Absent: as HeraldConfig says. */
+  readonly advertiseClusterIP?: boolean;
+  /** Annotation herald.dev/advertise-external-ips. Absent: as HeraldConfig says. */
+  readonly advertiseExternalIPs?: boolean;
   /** The request itself cannot be understood: no address is given until it is corrected. Nothing else is affected. */
   readonly invalidRequest?: { readonly field: string; readonly problem: string };
   /** Only a restriction where not empty; 0.0.0.0/0 and ::/0 have been resolved to "no restriction". */

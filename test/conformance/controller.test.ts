@@ -56,7 +56,7 @@ function service(name: string, spec: object = {}): object {
 }
 
 interface Status {
-  readonly loadBalancer: { readonly ingress?: readonly { readonly ip: string }[] };
+  readonly loadBalancer: { readonly ingress?: readonly { readonly ip: string; readonly hostname?: string }[] };
   readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[];
 }
 
@@ -97,6 +97,19 @@ test('an address stays, whatever is restarted', async () => {
   await untilAssigned('third');
   expect(await addressesOf('stays')).toEqual(addresses);
   expect(await addressesOf('next')).toEqual(others);
+});
+
+test('a hostname stands beside each address, and one that the API server would refuse costs no address', async () => {
+  const named = (name: string, hostname: string): object => {
+    const whole = service(name) as { metadata: object };
+    return { ...whole, metadata: { ...whole.metadata, annotations: { 'herald.dev/hostname': hostname } } };
+  };
+  const hostnames = async (name: string) => ((await statusOf(name)).loadBalancer.ingress ?? []).map(({ hostname }) => hostname);
+  await apply(cluster, named('named', 'web.example.com'), named('misnamed', '192.0.2.1'));
+  await untilAssigned('named');
+  await untilAssigned('misnamed');
+  expect(await hostnames('named')).toEqual(['web.example.com', 'web.example.com']);
+  expect(await hostnames('misnamed')).toEqual([undefined, undefined]);
 });
 
 test('an address that was freed while no controller ran is given again, and one that is held is not', async () => {

@@ -1,4 +1,4 @@
-import { compareAddresses, formatAddress, type Address } from '../../net/address.ts';
+import { compareAddresses, formatAddress, sameAddress, type Address } from '../../net/address.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
 import type { AllocationRequest } from './request.ts';
 import { admits, sharingGroup, whyNotShared } from './sharing.ts';
@@ -6,7 +6,7 @@ import { admits, sharingGroup, whyNotShared } from './sharing.ts';
 /** What one Service holds, and the request under which it holds it. */
 export interface Holding {
   readonly request: AllocationRequest;
-  /** Never empty. */
+  /** Empty only where something is leaving. */
   readonly addresses: readonly Address[];
   /** What it let go, but is on record as its own until that is written anew: it is free for nobody else yet. */
   readonly leaving?: readonly Address[];
@@ -65,11 +65,12 @@ export function createHoldings(): Holdings {
     conflict(request, address) {
       const others = byAddress.get(formatAddress(address));
       if (others === undefined) return undefined;
+      const there = byService.get(request.service)?.addresses.some((own) => sameAddress(own, address)) === true;
       for (const by of [...others].sort()) {
         const other = byService.get(by);
         if (by === request.service || other === undefined) continue;
         // Who is there already is told of the change when it is decided upon.
-        const latest = others.has(request.service) ? other.request : (expected.get(by) ?? other.request);
+        const latest = there ? other.request : (expected.get(by) ?? other.request);
         const why = whyNotShared(request, other.request) ?? whyNotShared(request, latest);
         if (why !== undefined) return { by, why };
       }

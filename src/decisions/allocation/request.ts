@@ -14,6 +14,8 @@ export interface PortUse {
 /** Everything that an allocation depends on, apart from the pools and who holds what. */
 export interface AllocationRequest {
   readonly service: ServiceKey;
+  /** Of the Service: another one of its name is another one. Undefined: not known. */
+  readonly uid?: string;
   readonly namespace: string;
   readonly namespaceLabels: Labels;
   readonly labels: Labels;
@@ -37,6 +39,7 @@ export function allocationRequest(service: Service, snapshot: Snapshot): Allocat
   const { namespace, labels } = service.metadata;
   return {
     service: serviceKey(service.metadata),
+    uid: service.metadata.uid,
     namespace,
     namespaceLabels: namespaceLabels(snapshot, namespace),
     labels,

@@ -18,7 +18,7 @@ export interface ServiceRecord {
 /** A Service of which only the status is there: what Herald itself recorded. An empty list is a record too: no address. */
 export function readServiceRecord(raw: Readonly<Record<string, unknown>>): ServiceRecord {
   const findings: Findings = { problems: [], warnings: [], unusable: false };
-  const status = new Fields(raw, findings, { strict: false }).object('status');
+  const status = new Fields(raw, findings, { unknown: 'ignored' }).object('status');
   const ingress = readIngress(status.object('loadBalancer'));
   const written = status.raw('conditions');
   const conditions = Array.isArray(written) ? written.filter(isRecord) : [];

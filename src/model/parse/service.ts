@@ -7,6 +7,7 @@ import { isLabelName, readMetadata } from './metadata.ts';
 import type { Fields } from './fields.ts';
 import type { ParseOptions, Read } from './result.ts';
 import { readIngress } from './ingress.ts';
+import { readAnnouncement } from './service-announcement.ts';
 import { readBalancing } from './service-balancing.ts';
 import { readClusterAddresses } from './service-addresses.ts';
 import { readServicePorts } from './service-ports.ts';
@@ -46,6 +47,7 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
   const directReturn = readSwitch(fields, metadata.annotations, annotations.directReturn);
   const resetOnRemoval = readSwitch(fields, metadata.annotations, annotations.resetOnRemoval);
   const icmpEcho = readSwitch(fields, metadata.annotations, annotations.icmpEcho);
+  const announcement = readAnnouncement(fields, metadata.annotations);
   const proxy = metadata.labels[labels.serviceProxyName];
   return {
     object: {
@@ -65,6 +67,7 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
       ...(affinitySeconds === undefined ? {} : { affinitySeconds }),
       ...request,
       ...balancing,
+      ...announcement,
       ...(directReturn === undefined ? {} : { directReturn }),
       ...(icmpEcho === undefined ? {} : { icmpEcho }),
       ...(resetOnRemoval === undefined ? {} : { resetOnRemoval }),

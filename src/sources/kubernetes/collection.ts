@@ -49,7 +49,7 @@ export class Collection implements ReflectorSink {
     { kind, apiVersion, label = kind }: CollectionKind,
     destination: Destination,
     events: CollectionEvents,
-    parse: (raw: RawObject) => ParseResult = (raw) => parseObject(raw),
+    parse: (raw: RawObject) => ParseResult = (raw) => parseObject(raw, { unknownFields: 'warned of' }),
   ) {
     this.#kind = kind;
     this.#apiVersion = apiVersion;

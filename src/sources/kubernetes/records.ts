@@ -164,11 +164,13 @@ export class KubernetesRecords {
 
   #take(services: readonly RawObject[]): RecordedAddresses {
     const addresses = new Map<ServiceKey, readonly Address[]>();
+    const uids = new Map<ServiceKey, string>();
     const unreadable = new Map<ServiceKey, string>();
     const waitingSince = new Map<ServiceKey, string>();
     const conditions = new Map<ServiceKey, readonly Condition[]>();
     for (const service of services) {
       const key = rawKey(service) as ServiceKey;
+      uids.set(key, String(service.metadata['uid']));
       const record = readServiceRecord(service);
       if (record.problems.length > 0) unreadable.set(key, `status of Service ${key}`);
       else
@@ -180,7 +182,7 @@ export class KubernetesRecords {
       if (record.waitingSince !== undefined) waitingSince.set(key, record.waitingSince);
       this.#known.set(key, { ingress: record.ingress ?? [], conditions: ourConditions(service) });
     }
-    return { addresses, unreadable, waitingSince, conditions };
+    return { addresses, uids, unreadable, waitingSince, conditions };
   }
 
   /** Rejects with `conflict` where the Service is not as it was decided upon: what follows from that is for the caller to decide anew. */

@@ -75,6 +75,29 @@ describe('a pass', () => {
     expect(bed.takeLog()).toEqual(['-192.0.2.1 TCP 80']);
   });
 
+  test('a Service that is drained is withdrawn, keeps its rules, and is announced again afterwards', async () => {
+    const objects = web('a', ['192.0.2.1']);
+    const bed = await started(...objects, config({ drainSeconds: 0 }));
+    const drained = objects.find(({ kind }) => kind === 'Service');
+    bed.source.put(changed(drained, { drain: true }));
+    await bed.settle();
+    expect(bed.takeLog()).toEqual(['withdraw 192.0.2.1/32 to tor1', '+192.0.2.1 TCP 80']);
+    bed.source.put(...objects);
+    await bed.settle();
+    expect(bed.takeLog()).toEqual(['+192.0.2.1 TCP 80', 'announce 192.0.2.1/32 to tor1']);
+  });
+
+  test('HeraldConfig takes ClusterIPs off the air, but for those of Services that ask for it', async () => {
+    const objects = [
+      ...web('a', ['192.0.2.1'], { clusterIPs: ['10.96.0.1'] }),
+      ...web('b', ['192.0.2.2'], { clusterIPs: ['10.96.0.2'], advertiseClusterIP: true }),
+    ];
+    const bed = await started(...objects, advertisement({ name: 'all', addressTypes: ['ClusterIP'] }), config());
+    bed.source.put(config({ advertiseClusterIPs: false }));
+    await bed.settle();
+    expect(bed.takeLog().filter((line) => /announce|withdraw/.test(line))).toEqual(['withdraw 10.96.0.1/32 to tor1']);
+  });
+
   test('takes what changes while the kernel works in the next one, and each Service once', async () => {
     const bed = await started();
     const kernel = gate();

@@ -659,6 +659,49 @@ describe('quota', () => {
   });
 });
 
+describe('a Service that is gone while its record is not', () => {
+  const key = { sharingKey: 'k' };
+  const left = (): Allocator => {
+    const allocator = withPools(small);
+    ask(allocator, { name: 'a', ...key });
+    ask(allocator, { name: 'b', ...key, ports: ['443'] });
+    allocator.leave('default/a');
+    return allocator;
+  };
+
+  test('leaves what it held to nobody else until the record is gone', () => {
+    const allocator = withPools({ name: 'one', addresses: ['192.0.2.1-192.0.2.1'] });
+    ask(allocator, 'a');
+    allocator.leave('default/a');
+    expect(allocator.assignmentOf('default/a')).toBeUndefined();
+    expect([...allocator.assignments()]).toEqual([]);
+    expect(ask(allocator, 'b')).toBe('(PoolFull)');
+    expect(allocator.release('default/a', 0).map(formatAddress)).toEqual(['192.0.2.1']);
+    expect(ask(allocator, 'b')).toBe('192.0.2.1');
+  });
+
+  test('has a successor that gets what is on record, if it may', () => {
+    expect(ask(left(), { name: 'a', ...key })).toBe('192.0.2.1');
+    expect(ask(left(), 'a')).toBe('192.0.2.2');
+    expect(ask(left(), { name: 'a', requestedPool: 'none' })).toBe('(PoolNotFound)');
+  });
+
+  test('has no claim against one that is about to share no more', () => {
+    const allocator = left();
+    allocator.expect(request({ name: 'b', ports: ['443'] }));
+    expect(ask(allocator, { name: 'a', ...key })).toBe('192.0.2.2');
+  });
+
+  test('and whose successor takes something else, or nothing, frees it when that is written down', () => {
+    const allocator = left();
+    allocator.release('default/b', 0);
+    expect(show(allocator.stage(request({ name: 'a', requested: ['192.0.2.9'] })))).toBe('(AddressNotInPools)');
+    expect(ask(allocator, { name: 'c', requested: ['192.0.2.1'] })).toBe('(AddressTaken)');
+    expect(allocator.confirm('default/a').map(formatAddress)).toEqual(['192.0.2.1']);
+    expect(ask(allocator, { name: 'c', requested: ['192.0.2.1'] })).toBe('192.0.2.1');
+  });
+});
+
 describe('who is retried when an address is freed', () => {
   const waiting = (name: string, since: number, rest: Omit<ServiceLiteral, 'name'> = {}) => ({
     request: request({ name, ...rest }),
