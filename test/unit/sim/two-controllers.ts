@@ -106,7 +106,7 @@ class Process {
       get: (path, query, signal) => this.#client(this.#world.services).get(path, query, signal),
       write: (write, signal) => {
         this.begun++;
-        return this.#client(this.#world.services).write(write, signal);
+        return this.#client(this.#noted).write(write, signal);
       },
     };
     const client = new FencedClient(counting, this.election);
@@ -124,6 +124,16 @@ class Process {
     void this.election.lost.then(() => controller.stop());
     await controller.start().catch(() => undefined);
   }
+
+  /** The API server, where it is noted whose write took effect. */
+  readonly #noted: Requests = {
+    get: (path) => this.#world.services.get(path),
+    write: async (write) => {
+      const answer = await this.#world.services.write(write);
+      this.#world.wrote(this, write.path);
+      return answer;
+    },
+  };
 
   #client(server: Requests, isStep = true): Requests {
     const { gate } = this;
@@ -159,6 +169,7 @@ export class World {
   /** Services that had an address that another one had as well. */
   readonly doubled = new Set<string>();
   readonly violations: string[] = [];
+  readonly #ofSecond = new Set<string>();
   /** What an agent knows. */
   readonly #agent = new Store();
 
@@ -194,6 +205,12 @@ export class World {
       this.clock.advance(Math.min(1000, left));
     }
     await turn();
+  }
+
+  /** What the next one has written nobody writes over who decided before it did. */
+  wrote(by: Process, path: string): void {
+    if (by === this.second) this.#ofSecond.add(path);
+    else if (this.#ofSecond.has(path)) this.violations.push(`${path} is written over by the one that led before`);
   }
 
   addressesOf(key: string): string[] {
