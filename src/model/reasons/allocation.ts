@@ -24,6 +24,11 @@ export const allocationReasons = {
     fix: () =>
       'stop the other controller (MetalLB, where it still runs), or leave the Service to it: see defaultClass and compat of HeraldConfig; Herald goes on when it has been quiet for ten minutes, or HeraldConfig was changed',
   }),
+  BeingDeleted: entry({
+    brief: 'The Service is being deleted',
+    says: () => 'the Service is being deleted: it keeps what it has until it is gone, and is given nothing more',
+    fix: () => 'metadata.finalizers says who holds it',
+  }),
   NoPools: entry({
     brief: 'There is no IPAddressPool',
     says: () => 'there is no valid IPAddressPool',

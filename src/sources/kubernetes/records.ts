@@ -6,6 +6,7 @@ import { rawKey, rawObject, type RawObject } from '../../kube/raw-object.ts';
 import type { Condition } from '../../model/condition.ts';
 import { nodeStateManifest } from '../../model/manifest.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
+import type { ObjectReference } from '../../model/object-event.ts';
 import type { NodeState } from '../../model/node-state.ts';
 import { heraldApiVersion, pluralOf } from '../../model/kinds.ts';
 import { parseObject } from '../../model/parse.ts';
@@ -17,18 +18,11 @@ import { formatAddress, type Address } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { RecordedAddresses } from '../directory/recorded.ts';
-import type { RecordedServiceStatus } from '../directory/records.ts';
+import type { RecordedObjectStatus, RecordedServiceStatus } from '../directory/records.ts';
 import { limits } from './limits.ts';
+import { objectPatch, recordedConditions } from './object-status.ts';
 import { OwnWrites, type Version } from './own-writes.ts';
-import {
-  conditionsPatch,
-  datedConditions,
-  isRecorded,
-  ourConditions,
-  sameConditions,
-  statusPatch,
-  type DatedCondition,
-} from './service-status.ts';
+import { datedConditions, isRecorded, ourConditions, sameConditions, statusPatch, type DatedCondition } from './service-status.ts';
 
 export interface KubernetesRecordsComponents {
   readonly client: Requests;
@@ -121,9 +115,23 @@ export class KubernetesRecords {
     this.#own.forget(key);
   }
 
-  async writeObject(kind: string, name: string, conditions: readonly Condition[]): Promise<void> {
+  async writeObject(
+    { kind, name, uid }: ObjectReference,
+    { conditions, fields }: RecordedObjectStatus,
+  ): Promise<readonly Condition[] | undefined> {
     const path = `/apis/${heraldApiVersion}/${pluralOf(kind)}/${encodeURIComponent(name)}`;
-    await this.#patchObject(path, (object, now) => conditionsPatch(object, conditions, now));
+    let before: readonly Condition[] | undefined;
+    await this.#patchObject(path, (object, now) => {
+      // Another object of its name will be heard of.
+      if (object.metadata['uid'] !== uid) return undefined;
+      before = recordedConditions(object);
+      return objectPatch(object, { conditions, fields }, now);
+    });
+    return before;
+  }
+
+  async removeObject(): Promise<void> {
+    // Its status went with it.
   }
 
   /** Where the CRD is not installed nothing is reported, and that is said once. */

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../src/controller/controller.ts';
 import { limits } from '../../../src/controller/limits.ts';
-import type { Condition, Recorded, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
+import type { Condition, ObjectRecord, Recorded, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
+import type { ObjectReference } from '../../../src/model/object-event.ts';
 import type { NodeState } from '../../../src/model/node-state.ts';
 import { reason } from '../../../src/model/reasons.ts';
 import type { ServiceKey } from '../../../src/model/metadata.ts';
@@ -48,8 +49,14 @@ class TestWriter implements StatusWriter {
     this.#source.record(key, undefined);
   }
 
-  async writeObject(kind: string, name: string, conditions: readonly Condition[]): Promise<void> {
+  async writeObject({ kind, name }: ObjectReference, { conditions }: ObjectRecord): Promise<readonly Condition[]> {
+    const before = this.objects.get(`${kind}/${name}`) ?? [];
     this.objects.set(`${kind}/${name}`, conditions);
+    return before;
+  }
+
+  async removeObject(kind: string, name: string): Promise<void> {
+    this.objects.delete(`${kind}/${name}`);
   }
 
   addresses(key: ServiceKey): string[] {

@@ -685,6 +685,22 @@ describe('quota', () => {
   });
 });
 
+describe('a Service whose deletion waits for somebody', () => {
+  const deleting = (literal: ServiceLiteral): AllocationRequest => ({ ...request(literal), deleting: true });
+
+  test('is given nothing', () => {
+    expect(show(withPools(small).allocate(deleting({ name: 'a' })))).toBe('(BeingDeleted)');
+  });
+
+  test('keeps what it has, and is told nothing but where it asks for more', () => {
+    const allocator = withPools(small);
+    ask(allocator, 'a');
+    expect(show(allocator.allocate(deleting({ name: 'a' })))).toBe('192.0.2.1');
+    expect(show(allocator.allocate(deleting({ name: 'a', requested: ['192.0.2.2'] })))).toBe('192.0.2.1 (BeingDeleted)');
+    expect(ask(allocator, { name: 'b', requested: ['192.0.2.1'] })).toBe('(AddressTaken)');
+  });
+});
+
 describe('a Service that is gone while its record is not', () => {
   const key = { sharingKey: 'k' };
   const left = (): Allocator => {
