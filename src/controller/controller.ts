@@ -170,7 +170,7 @@ export class Controller {
     const [twice] = addressesIn(gone).flatMap((address) => whyHeldTwice(snapshot, service, address) ?? []);
     this.#sayReleased(key, addressesIn(gone), twice === undefined ? 'the Service asks for something else' : says(twice));
     this.#owned.set(key, { provider, service, ingress });
-    await this.#write(key, { ...service, ingress }, unmet, details);
+    await this.#write(key, { ...service, ingress }, unmet, details, twice);
     for (const other of provider.written(key)) this.#queue.addFirst(other);
   }
 
@@ -214,7 +214,13 @@ export class Controller {
   }
 
   /** `assigned` has the addresses that the Service holds. */
-  async #write(key: ServiceKey, assigned: Service, reason: Reason | undefined, details: Reconciliation['details'] = []): Promise<void> {
+  async #write(
+    key: ServiceKey,
+    assigned: Service,
+    reason: Reason | undefined,
+    details: Reconciliation['details'] = [],
+    moved?: Reason,
+  ): Promise<void> {
     const { source, clock } = this.#components;
     const { ingress } = assigned;
     const now = clock.date().getTime();
@@ -222,7 +228,7 @@ export class Controller {
     else this.#behind.delete(key);
     // Writing would destroy what people may still read in a broken record.
     if (this.#unreadable.has(key)) return;
-    const unmet = { reason, details };
+    const unmet = { reason, details, ...(moved === undefined ? {} : { moved }) };
     await this.#statuses.write(key, assigned, unmet, serviceConditions(source.snapshot, assigned, unmet, now));
     this.#written.add(key);
     this.#contests.answered(key);
