@@ -119,6 +119,13 @@ export const allocationReasons = {
     fix: () =>
       `request another address, or let both Services share it with the annotation herald.dev/allow-shared-ip (same key, different ports; across namespaces with herald.dev/allow-shared-ip-namespaces on both)`,
   }),
+  AddressHeldTwice: entry({
+    brief: 'The address is on record for another Service, too',
+    says: (d: { readonly address: string; readonly by: string }) =>
+      `${d.address} is on record for ${d.by} as well, which has it: this Service is neither announced nor forwarded there`,
+    fix: () =>
+      'nothing: the controller gives this Service another address as soon as it can; see AddressAssigned where it cannot, and whether a controller leads',
+  }),
   RequestedFamilyMismatch: entry({
     brief: 'The requested addresses do not match the families of the Service',
     says: (d: { readonly requested: string; readonly families: string }) =>
