@@ -1,4 +1,4 @@
-import type { PoolUsage } from '../decisions/allocation/allocator.ts';
+import type { KeptInPool, PoolUsage } from '../decisions/allocation/allocator.ts';
 import { keepsHolding } from '../decisions/allocation/claim.ts';
 import { whyHeldTwice } from '../decisions/allocation/held-twice.ts';
 import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/order.ts';
@@ -72,7 +72,8 @@ export class Controller {
     this.#statuses = new ServiceStatuses({ ...components, events }, (key) => this.#queue.add(key));
     this.#sourceEvents = new SourceEvents(components.source, events);
     const usage = (): PoolUsage[] => providers.flatMap((provider) => provider.usage?.() ?? []);
-    this.#configuration = new ConfigurationStatuses({ ...components, events, usage });
+    const kept = (): KeptInPool[] => providers.flatMap((provider) => provider.kept?.() ?? []);
+    this.#configuration = new ConfigurationStatuses({ ...components, events, usage, kept });
   }
 
   /** Takes over what was assigned, then works until `stop`. The source must have started. */
@@ -86,7 +87,10 @@ export class Controller {
     for (const [key, addresses] of this.#reserved) {
       log.warn({ service: key, addresses: addresses.map(formatAddress) }, 'the Service cannot be read: its addresses stay reserved');
     }
-    for (const provider of providers) provider.adopt(snapshot, recorded.addresses, recorded.uids ?? new Map());
+    for (const provider of providers) {
+      provider.adopt(snapshot, recorded.addresses, recorded.uids ?? new Map());
+      provider.keep?.(recorded.released ?? []);
+    }
     this.#unsubscribe.push(
       source.onChange((changes) => this.#changed(changes)),
       source.onProblem(() => {
@@ -124,6 +128,7 @@ export class Controller {
     const { source, clock, providers } = this.#components;
     const now = clock.date().getTime();
     for (const provider of providers) for (const key of provider.expire(now)) this.#queue.addFirst(key);
+    this.#configuration.usageChanged();
     for (const key of this.#conditions.silenced(source.snapshot, now)) this.#queue.add(key);
     this.#configuration.passTime();
     for (const key of this.#contests.ended(clock.now())) this.#queue.add(key);
