@@ -17,10 +17,11 @@ export interface Provider {
   /** Pure. */
   claim(service: Service, snapshot: Snapshot): Claim;
   /**
-   * Called once before any `reconcile`, with a complete snapshot: takes over what the record says was assigned. That goes for
-   * Services of another class, too: HeraldConfig may have changed meanwhile.
+   * Called once before any `reconcile`, with a complete snapshot: takes over what the records say was assigned, as the snapshot may
+   * be older than they. That goes for Services of another class, too, as HeraldConfig may have changed meanwhile, and for those that
+   * are gone: until it is off the record, an address is nobody else's. `uids`: of which Service a record is, where it is known.
    */
-  adopt(snapshot: Snapshot, reserved: ReservedAddresses): void;
+  adopt(snapshot: Snapshot, recorded: RecordedAddresses, uids: ReadonlyMap<ServiceKey, string>): void;
   /**
    * Takes over what a record says that could not be read when `adopt` was called, or what another program has written. `free`: only where
    * no other Service holds it that may not share it. What the Service holds already stays as it is.
@@ -38,6 +39,11 @@ export interface Provider {
    * at again, in the order in which they wait.
    */
   written(key: ServiceKey): readonly ServiceKey[];
+  /**
+   * The Service is gone, or no longer the provider's, and the record says otherwise until `release`. One that comes under its name
+   * before that is a new Service.
+   */
+  leave(key: ServiceKey): void;
   /**
    * Lets go of what a Service held: it is gone, or no longer the provider's, and nothing on record says otherwise. Releasing
    * nothing succeeds. `now`: milliseconds since the epoch.
@@ -58,6 +64,10 @@ export interface Reconciliation {
   readonly reason?: Reason;
   /** Where that is the sum of several reasons: what they are about, and their codes. */
   readonly details?: readonly { readonly of: string; readonly code: ReasonCode }[];
+  /** What is odd about what the Service asks for, although it is done. */
+  readonly warnings?: readonly Reason[];
+  /** What others had changed and was put right, each as a sentence. */
+  readonly repaired?: readonly string[];
 }
 
 export interface Released {
@@ -67,8 +77,5 @@ export interface Released {
   readonly retry: readonly ServiceKey[];
 }
 
-/**
- * Addresses recorded for Services that cannot be read at the moment, because their manifest is broken: they stay theirs
- * until the manifest is mended or gone.
- */
-export type ReservedAddresses = ReadonlyMap<ServiceKey, readonly Address[]>;
+/** What is on record, also for Services that no longer exist, or cannot be read at the moment because their manifest is broken. */
+export type RecordedAddresses = ReadonlyMap<ServiceKey, readonly Address[]>;

@@ -65,7 +65,8 @@ export function parseObject(raw: unknown, options: ParseOptions = {}): ParseResu
   if (wrongVersion !== undefined) return refuse([wrongVersion.field], wrongVersion.message, wrongVersion.fix, identity);
   if (reader === undefined || reader.apiVersion !== apiVersion) return { companions: [], ignored: true, problems: [], warnings: [] };
 
-  const fields = new Fields(raw, findings, { strict: reader.strict, secret: reader.secret ?? false });
+  const unknown = reader.strict ? (options.unknownFields ?? 'refused') : 'ignored';
+  const fields = new Fields(raw, findings, { unknown, secret: reader.secret ?? false });
   fields.raw('apiVersion');
   fields.raw('kind');
   const { object, companions } = reader.read(fields, options);

@@ -6,7 +6,8 @@ import { acm } from '../../providers/aws/sdk/acm.ts';
 import { ec2 } from '../../providers/aws/sdk/ec2.ts';
 import { elb } from '../../providers/aws/sdk/elb.ts';
 import { elbv2 } from '../../providers/aws/sdk/elbv2.ts';
-import { clusterName, makeAccount, type Account } from './account.ts';
+import { clusterName, type Account } from './account.ts';
+import { makeAccount } from './moto-account.ts';
 import { Moto } from './moto.ts';
 import { motoCloud } from './moto-cloud.ts';
 

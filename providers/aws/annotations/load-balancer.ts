@@ -59,7 +59,7 @@ export const loadBalancerAnnotations = {
     difference: 'read as CPA does for both kinds; a change is carried out',
   }),
   ipAddressType: nlb('ip-address-type', word('ipv4', 'dualstack'), {
-    default: '`dualstack` where the Service has IPv6, else `ipv4`',
+    default: '`dualstack` where spec.ipFamilies begins with IPv6 or both are required, else `ipv4`',
     says: 'Addresses of the load balancer.',
     lbc: 'differs',
     difference: 'follows spec.ipFamilies where it is not set',

@@ -44,9 +44,9 @@ export interface Assignment {
 /** Who holds which address. Pure: no I/O, no clock; the same calls in the same order give the same answers. */
 export interface Allocator {
   /**
-   * After a restart, before any `allocate`: the Service keeps exactly these addresses, whatever the pools say. Where an
-   * earlier one adopted holds one of them and may not share it, both keep it, as nobody can tell who is in the right, and
-   * this one is told why it should ask for another (AddressTaken).
+   * After a restart, before any `allocate`: the Service has exactly these addresses on record, whatever the pools say, and keeps them. Where an
+   * earlier one adopted holds one of them and may not share it, this one is told (AddressTaken); and where the two do not even have one sharing key, it
+   * is given another address when it is decided upon, so that who is first in the right must be adopted first (`inOrderOfPrecedence`).
    */
   adopt(request: AllocationRequest, addresses: readonly Address[]): Allocation;
   /** Whether nobody else holds one of these, or may share it with the Service. */
@@ -66,6 +66,11 @@ export interface Allocator {
   decide(request: AllocationRequest): Allocation;
   /** Pool by pool in the order they would be tried, why each would not give an address, or that it would; changes nothing. */
   survey(request: AllocationRequest): readonly { readonly pool: string; readonly reason?: Reason }[];
+  /**
+   * The Service is gone, and what it holds is on record until `release`: that is given to nobody else. One that comes under its name
+   * before then has no right to it, and gets it only as any new Service would.
+   */
+  leave(service: ServiceKey): void;
   /**
    * Lets go of everything the Service holds, at `now` in milliseconds; returns the addresses. Where their pool says so
    * (keepReleasedSeconds), they wait for a Service of its name.
@@ -142,7 +147,7 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
   setPools(pools, refused);
   const consider = (request: AllocationRequest): { holding?: Holding; allocation: Allocation } => {
     const held = holdings.get(request.service);
-    if (held === undefined) {
+    if (held === undefined || held.addresses.length === 0) {
       const found = findAddresses(ledger(), request);
       if ('reason' in found) return { allocation: answer([], found.reason, found.pools, []) };
       const holding = { request, addresses: found.addresses, seeking: false, disputed: false };
@@ -152,8 +157,17 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     return { holding, allocation: answer(holding.addresses, reason, pools, freedBetween(held, holding)) };
   };
 
+  const leave = (service: ServiceKey): void => {
+    const holding = holdings.get(service);
+    if (holding === undefined) return;
+    freed.set(service, [...(freed.get(service) ?? []), ...holding.addresses]);
+    record(service, { ...holding, addresses: [], leaving: addressesOf(holding) });
+  };
   const stage = (request: AllocationRequest): Allocation => {
-    const { service } = request;
+    const { service, uid } = request;
+    const holder = holdings.get(service)?.request.uid;
+    // It was gone before we heard of it, and this one is new.
+    if (holder !== undefined && uid !== undefined && holder !== uid) leave(service);
     const before = addressesOf(holdings.get(service));
     const { holding, allocation } = consider(request);
     if (holding === undefined) return allocation;
@@ -166,7 +180,8 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
   };
   const confirm = (service: ServiceKey): readonly Address[] => {
     const holding = holdings.get(service);
-    if (holding?.leaving !== undefined && holding.leaving.length > 0) record(service, { ...holding, leaving: [] });
+    const kept = holding === undefined || holding.addresses.length === 0 ? undefined : { ...holding, leaving: [] };
+    if (holding?.leaving !== undefined && holding.leaving.length > 0) record(service, kept);
     const addresses = freed.get(service) ?? [];
     freed.delete(service);
     return addresses;
@@ -191,6 +206,7 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     },
     decide: (request) => consider(request).allocation,
     survey: (request) => surveyPools(ledger(), request),
+    leave,
     release(service, now) {
       const addresses = addressesOf(holdings.get(service));
       for (const address of addresses) {
@@ -210,9 +226,10 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     setPools: (pools, refused = []) => setPools(pools, refused),
     assignmentOf(service) {
       const held = holdings.get(service);
-      return held === undefined ? undefined : { service, addresses: held.addresses };
+      return held === undefined || held.addresses.length === 0 ? undefined : { service, addresses: held.addresses };
     },
-    assignments: () => [...holdings.all()].map(({ request: { service }, addresses }) => ({ service, addresses })),
+    assignments: () =>
+      [...holdings.all()].flatMap(({ request: { service }, addresses }) => (addresses.length === 0 ? [] : [{ service, addresses }])),
     holdersOf: (address) => holdings.holdersOf(address),
     hasQuota: (request) => space.pools.some((pool) => quotaOf(pool, request) !== undefined),
     usage: () => usageOf(space, (pool, family) => held.count('', usageKey(pool, family))),

@@ -21,6 +21,17 @@ export const announcementReasons = {
     says: (d: { readonly type: string }) => `no BGPAdvertisement covers this ${d.type} address`,
     fix: (d) => `create a BGPAdvertisement with addressTypes: [${d.type}] that selects it`,
   }),
+  ServiceDrained: entry({
+    brief: 'The Service is drained',
+    says: () => 'the Service has the annotation herald.dev/drain: it keeps its addresses, and no node announces them',
+    fix: () => 'remove the annotation to have them announced again',
+  }),
+  AdvertisingOff: entry({
+    brief: 'Addresses of this type are not to be announced',
+    says: (d: { readonly type: string; readonly annotation: string; readonly by: string }) =>
+      `${d.by} keeps its ${d.type} addresses unannounced`,
+    fix: (d) => `to have them announced, set the annotation ${d.annotation}: "true" on the Service`,
+  }),
   NodeNotSelected: entry({
     brief: 'No BGPAdvertisement selects the node',
     says: (d: OnNode) => `no BGPAdvertisement that covers this address selects node "${d.node}"`,

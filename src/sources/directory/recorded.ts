@@ -12,6 +12,8 @@ import { readBounded } from './read-file.ts';
 
 export interface RecordedAddresses {
   readonly addresses: ReadonlyMap<ServiceKey, readonly Address[]>;
+  /** Of which Service each record is, where records are parts of Services. */
+  readonly uids?: ReadonlyMap<ServiceKey, string>;
   /** The Services of records that say nothing certain, with their files, relative to the directory. */
   readonly unreadable: ReadonlyMap<ServiceKey, string>;
   /** Since when Services lack what they ask for, RFC 3339 in UTC. */

@@ -13,6 +13,8 @@ export interface Recorded {
 
 /** The objects and the records as an API server or a directory has them, whoever has heard of them. */
 export class Truth {
+  /** As on an API server: the record is a part of its Service, goes with it, and is not that of another one with its name. */
+  readonly attached: boolean;
   readonly services = new Map<ServiceKey, Service>();
   readonly pools = new Map<string, IPAddressPool>();
   readonly namespaces = new Map<string, Namespace>();
@@ -20,6 +22,21 @@ export class Truth {
   readonly records = new Map<ServiceKey, Recorded>();
   /** Changes of records so far: their time. */
   writes = 0;
+  #created = 0;
+
+  constructor({ attached }: { readonly attached: boolean }) {
+    this.attached = attached;
+  }
+
+  putService(key: ServiceKey, service: Service): void {
+    const uid = this.services.get(key)?.metadata.uid ?? (this.attached ? `${key} ${this.#created++}` : key);
+    this.services.set(key, { ...service, metadata: { ...service.metadata, uid } });
+  }
+
+  removeService(key: ServiceKey): void {
+    this.services.delete(key);
+    if (this.attached) this.records.delete(key);
+  }
 
   objects(): HeraldObject[] {
     const config = this.config === undefined ? [] : [this.config];
@@ -33,13 +50,14 @@ export class Truth {
   }
 
   copy(): Truth {
-    const copy = new Truth();
+    const copy = new Truth(this);
     for (const [key, value] of this.services) copy.services.set(key, value);
     for (const [key, value] of this.pools) copy.pools.set(key, value);
     for (const [key, value] of this.namespaces) copy.namespaces.set(key, value);
     for (const [key, value] of this.records) copy.records.set(key, value);
     copy.config = this.config;
     copy.writes = this.writes;
+    copy.#created = this.#created;
     return copy;
   }
 }

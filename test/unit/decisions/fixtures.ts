@@ -18,6 +18,7 @@ import { serviceKey, type Labels, type Metadata, type NamespacedName, type Servi
 import type { NodeState } from '../../../src/model/node-state.ts';
 import type { LabelSelector } from '../../../src/model/selector.ts';
 import type { Service, ServicePort } from '../../../src/model/service.ts';
+import { holdersIn } from '../../../src/model/address-index.ts';
 import type { Snapshot } from '../../../src/model/snapshot.ts';
 
 /** Small literals to model objects: text where the model has addresses, and the API's defaults for what is left out. */
@@ -317,8 +318,10 @@ export function cluster(literal: ClusterLiteral): Snapshot {
     new Map(objects.map((object) => [object.metadata.name, object]));
   const byNamespacedName = <T extends { readonly metadata: Metadata }>(objects: readonly T[]): Map<ServiceKey, T> =>
     new Map(objects.map((object) => [serviceKey(object.metadata), object]));
+  const services = byNamespacedName((literal.services ?? []).map(service));
   return {
-    services: byNamespacedName((literal.services ?? []).map(service)),
+    services,
+    holdersOf: holdersIn(services),
     endpointSlices: (key) => slices.get(key) ?? [],
     nodes: byName((literal.nodes ?? []).map(node)),
     namespaces: byName(

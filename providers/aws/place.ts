@@ -1,0 +1,49 @@
+import type { Node } from '../../src/model/cluster.ts';
+import type { ReadOnlyCloud } from './cloud.ts';
+
+/** It is not known where in AWS the cluster is. */
+export class PlaceError extends Error {
+  readonly code = 'aws-place';
+
+  constructor(message: string) {
+    super(message);
+    this.name = 'PlaceError';
+  }
+}
+
+/** spec.providerID of an instance: its zone, and its id. */
+const providerId = /^aws:\/\/\/([^/]+)\/(i-[0-9a-f]+)$/;
+
+/** The region of a zone: "eu-west-1" of "eu-west-1a", and of the local zone "us-west-2-lax-1a" the region that it belongs to. */
+export function regionOfZone(zone: string): string | undefined {
+  return /^[a-z]{2}(?:-[a-z]+)+?-\d+/.exec(zone)?.[0];
+}
+
+/** The region that the nodes are in, by their label or their machine: nobody has to ask the metadata service of the instance (IMDS). */
+export function regionOfNodes(nodes: Iterable<Node>): string | undefined {
+  for (const { metadata, providerID = '' } of nodes) {
+    const [, zone] = providerId.exec(providerID) ?? [];
+    if (zone === undefined) continue;
+    const region = metadata.labels['topology.kubernetes.io/region'] ?? regionOfZone(zone);
+    if (region !== undefined) return region;
+  }
+  return undefined;
+}
+
+/** Nodes that are asked for: some may be machines that are gone. */
+const asked = 20;
+
+/** The VPC that the nodes are in, by one question about their instances. */
+export async function vpcOfNodes(cloud: ReadOnlyCloud, nodes: Iterable<Node>): Promise<string> {
+  const InstanceIds = [...nodes].flatMap((node) => providerId.exec(node.providerID ?? '')?.[2] ?? []).slice(0, asked);
+  if (InstanceIds.length === 0) throw new PlaceError('which VPC? no Node has a spec.providerID of AWS: say --aws-vpc-id');
+  const { Instances } = await cloud.call('ec2:DescribeInstances', { InstanceIds });
+  const vpcs = [...new Set(Instances.map(({ VpcId }) => VpcId))].toSorted();
+  const [vpc, ...others] = vpcs;
+  if (vpc === undefined)
+    throw new PlaceError(
+      `which VPC? AWS does not know the instances of the nodes (${InstanceIds[0]}, ...) in this region: say --aws-region or --aws-vpc-id`,
+    );
+  if (others.length > 0) throw new PlaceError(`which VPC? the nodes are in ${vpcs.join(' and ')}: say --aws-vpc-id`);
+  return vpc;
+}

@@ -1,0 +1,165 @@
+import assert from 'node:assert';
+import type { Cloud } from '../../../providers/aws/cloud.ts';
+import { AwsError } from '../../../providers/aws/cloud/error.ts';
+import { isWrite, type Input, type Operation, type Output } from '../../../providers/aws/cloud/operations.ts';
+import { membersOf } from '../../../providers/aws/desire/stack.ts';
+import { observeFacts } from '../../../providers/aws/observe/facts.ts';
+import { Known } from '../../../providers/aws/observe/known.ts';
+import { passStack, type PassResult } from '../../../providers/aws/pass.ts';
+import { defaultSettings, type AwsSettings } from '../../../providers/aws/settings.ts';
+import type { ServiceKey } from '../../../src/model/metadata.ts';
+import { parseObject } from '../../../src/model/parse.ts';
+import { Store } from '../../../src/model/store.ts';
+import type { VirtualClock } from '../../../src/system/virtual-clock.ts';
+import { clusterName, region, type Account } from '../account.ts';
+
+/** An AWS to work on: the fake or the emulator. Time is the bench's: an emulator has none of its own. */
+export interface Place {
+  readonly cloud: Cloud;
+  readonly account: Account;
+  readonly clock: VirtualClock;
+}
+
+/** Passes until nothing is left to do are bounded: what does not come to an end is a failure of its own. */
+const usualPasses = 40;
+
+/** The provider on an AWS, with Services that a scenario applies and removes. What is there is looked at through `cloud`. */
+export class Bench {
+  readonly account: Account;
+  /** Not what the provider asks for: for a scenario to look, and to do by hand what users do. */
+  readonly cloud: Cloud;
+  /** What the provider has asked AWS to change, in order. */
+  readonly writes: { readonly operation: Operation; readonly input: unknown }[] = [];
+  readonly settings: AwsSettings;
+  readonly #clock: VirtualClock;
+  readonly #store = new Store();
+  readonly #known = new Map<string, Known>();
+  readonly #mostPasses: number;
+  #throttled = 0;
+  #created = 0;
+
+  constructor({ cloud, account, clock }: Place, mostPasses = usualPasses) {
+    this.cloud = cloud;
+    this.account = account;
+    this.#clock = clock;
+    this.settings = { ...defaultSettings, clusterName, region, vpcId: account.vpcId, retireSeconds: 60 };
+    this.#mostPasses = mostPasses;
+    for (const index of account.nodes.keys()) this.addNode(index);
+  }
+
+  addNode(index: number): void {
+    const { instance, zone } = this.account.nodes[index] ?? assert.fail(`the account has no node ${index}`);
+    this.#put({
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: `node-${index}`, uid: `node-${index}` },
+      spec: { providerID: `aws:///${zone}/${instance}` },
+      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    });
+  }
+
+  removeNode(index: number): void {
+    this.#store.remove('Node', `node-${index}`);
+  }
+
+  /** A Service manifest; the API server's part of its metadata is added. */
+  apply(manifest: { readonly metadata: { readonly name: string; readonly namespace?: string }; readonly spec: object }): void {
+    const { name, namespace = 'default' } = manifest.metadata;
+    const key: ServiceKey = `${namespace}/${name}`;
+    const creationTimestamp =
+      this.#store.services.get(key)?.metadata.creationTimestamp ?? new Date(Date.UTC(2026, 0, 1, 0, 0, ++this.#created)).toISOString();
+    const spec = { clusterIP: '10.96.0.9', ipFamilies: ['IPv4'], ...manifest.spec };
+    this.#put({ apiVersion: 'v1', kind: 'Service', metadata: { ...manifest.metadata, namespace, uid: key, creationTimestamp }, spec });
+    for (const stack of this.#stacks()) if (!this.#known.has(stack)) this.#known.set(stack, new Known());
+  }
+
+  remove(key: ServiceKey): void {
+    this.#store.remove('Service', key);
+  }
+
+  /** As many requests of the provider as this are refused as too many. */
+  throttle(requests: number): void {
+    this.#throttled = requests;
+  }
+
+  /** One pass over everything. */
+  async pass(): Promise<ReadonlyMap<string, PassResult>> {
+    const cloud = this.#watched();
+    const facts = await observeFacts(this.cloud, this.settings);
+    const results = new Map<string, PassResult>();
+    for (const [key, known] of this.#known) {
+      const [namespace = '', name = ''] = key.replace(/^shared:/, '').split('/');
+      const circumstances = { facts, settings: this.settings, nodes: [...this.#store.nodes.values()], slices: () => [] };
+      const input = {
+        stack: { key, namespace, name },
+        members: membersOf(key, this.#store, this.settings),
+        disown: false,
+        known,
+        circumstances,
+        now: this.#clock.date().getTime(),
+      };
+      results.set(key, await passStack(cloud, this.settings, input));
+    }
+    return results;
+  }
+
+  /** Passes, each when the one before has asked for it, until none does or awaits anything. */
+  async settle(): Promise<ReadonlyMap<string, PassResult>> {
+    let last: ReadonlyMap<string, PassResult> = new Map();
+    for (let passes = 0; passes < this.#mostPasses; passes++) {
+      try {
+        last = await this.pass();
+      } catch (error) {
+        if (!(error instanceof AwsError && error.code === 'throttled')) throw error;
+        this.#clock.advance(5000);
+        continue;
+      }
+      const results = [...last.values()];
+      const pause = Math.min(...results.map(({ requeueSeconds }) => requeueSeconds));
+      if (pause >= driftSeconds && results.every(({ execution }) => execution.outcomes.length === 0)) return last;
+      this.#clock.advance(pause * 1000);
+    }
+    const open = [...last].map(([stack, { plan, execution }]) => ({
+      stack,
+      plan: plan.actions.map(({ id, reason }) => `${id}: ${reason}`),
+      waits: plan.waits,
+      outcomes: execution.outcomes.map((one) => (one.result === 'failed' ? `${one.action.id}: ${one.error.message}` : one.result)),
+    }));
+    throw new Error(`no end after ${this.#mostPasses} passes: ${JSON.stringify(open, undefined, 1)}`);
+  }
+
+  /** What the provider has asked to be changed since the last call of this. */
+  takeWrites(): string[] {
+    return this.writes.splice(0).map(({ operation }) => operation);
+  }
+
+  #put(object: object): void {
+    const { object: parsed, problems } = parseObject(object);
+    if (parsed === undefined) throw new Error(`the manifest cannot be read: ${JSON.stringify(problems)}`);
+    this.#store.upsert(parsed);
+  }
+
+  /** Those that Services are in now. */
+  #stacks(): string[] {
+    return [...this.#store.services.values()].flatMap(({ metadata: { namespace, name, annotations } }) => {
+      const shared = annotations['herald.dev/aws-shared-load-balancer'];
+      return shared === undefined ? [`${namespace}/${name}`] : [`shared:${namespace}/${shared}`];
+    });
+  }
+
+  #watched(): Cloud {
+    return {
+      call: async <O extends Operation>(operation: O, input: Input<O>): Promise<Output<O>> => {
+        if (this.#throttled > 0) {
+          this.#throttled--;
+          throw new AwsError({ code: 'throttled', operation, awsCode: 'Throttling', requestId: '', message: 'Rate exceeded' });
+        }
+        if (isWrite(operation)) this.writes.push({ operation, input });
+        return this.cloud.call(operation, input);
+      },
+    };
+  }
+}
+
+/** A pass that finds nothing to do asks for the next one after this (providers/aws/limits.ts). */
+const driftSeconds = 300;

@@ -1,0 +1,27 @@
+import type { Account } from '../account.ts';
+import { FakeCloud } from '../fake/cloud.ts';
+import { furnish, vpcId } from '../fake/world.ts';
+import type { Place } from './bench.ts';
+
+/** The strict fake, with the account that all tests of the fake have. */
+export function fakePlace(): Place {
+  const cloud = new FakeCloud();
+  const { world } = cloud;
+  furnish(world);
+  const subnets = (kind: string): string[] => [...world.subnets.keys()].filter((id) => id.startsWith(`subnet-${kind}`));
+  const [web = '', other = ''] = world.certificates.keys();
+  const account: Account = {
+    vpcId,
+    publicSubnets: subnets('public'),
+    privateSubnets: subnets('private'),
+    nodeGroup: 'sg-00000aaa',
+    nodes: [...world.instances.values()].map(({ InstanceId, Placement }) => ({
+      instance: InstanceId,
+      zone: Placement.AvailabilityZone,
+      address: '',
+    })),
+    certificates: { web, other, iam: 'arn:aws:iam::123456789012:server-certificate/mine' },
+    elasticIps: [...world.allocations],
+  };
+  return { cloud, account, clock: world.clock };
+}

@@ -1,0 +1,146 @@
+import type { Cloud } from '../../../providers/aws/cloud.ts';
+import type { IpPermission } from '../../../providers/aws/cloud/ec2.ts';
+import type { TargetGroup } from '../../../providers/aws/cloud/elbv2.ts';
+
+/** All that stands in an account, in AWS' own words, in an order that does not depend on ids. */
+export interface Picture {
+  readonly nlbs: readonly NlbPicture[];
+  /** Those that no listener uses. */
+  readonly looseTargetGroups: readonly TargetGroupPicture[];
+  readonly classic: readonly ClassicPicture[];
+  /** By name, of those that are not the account's own: "tcp 80-81 from 0.0.0.0/0". */
+  readonly securityGroups: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface NlbPicture {
+  readonly arn: string;
+  readonly name: string;
+  readonly dnsName: string;
+  readonly scheme: string;
+  readonly subnets: readonly string[];
+  readonly listeners: readonly {
+    readonly port: number;
+    readonly protocol: string;
+    readonly certificate?: string | undefined;
+    readonly targetGroup: TargetGroupPicture | undefined;
+  }[];
+}
+
+export interface TargetGroupPicture {
+  readonly arn: string;
+  readonly protocol: string;
+  readonly port: number;
+  readonly targetType: string;
+  readonly healthCheck: { readonly protocol: string | undefined; readonly port: string | undefined; readonly path?: string | undefined };
+  /** "i-0123:30061" */
+  readonly targets: readonly string[];
+}
+
+export interface ClassicPicture {
+  readonly name: string;
+  readonly dnsName: string;
+  readonly scheme: string;
+  readonly listeners: readonly {
+    readonly port: number;
+    readonly protocol: string;
+    readonly instancePort: number;
+    readonly instanceProtocol: string;
+    readonly certificate?: string;
+  }[];
+  readonly healthCheck: string;
+  readonly instances: readonly string[];
+}
+
+export async function takePicture(cloud: Cloud, vpcId: string): Promise<Picture> {
+  const { TargetGroups } = await cloud.call('elbv2:DescribeTargetGroups', {});
+  const groups = new Map<string, TargetGroupPicture>();
+  for (const group of TargetGroups) groups.set(group.TargetGroupArn, await targetGroupPicture(cloud, group));
+  const used = new Set<string>();
+  const nlbs: NlbPicture[] = [];
+  const { LoadBalancers } = await cloud.call('elbv2:DescribeLoadBalancers', {});
+  for (const one of LoadBalancers.toSorted((a, b) => compare(a.LoadBalancerName, b.LoadBalancerName))) {
+    const { Listeners } = await cloud.call('elbv2:DescribeListeners', { LoadBalancerArn: one.LoadBalancerArn });
+    const listeners = Listeners.toSorted((a, b) => a.Port - b.Port).map(({ Port, Protocol, Certificates, DefaultActions }) => {
+      const target = DefaultActions[0]?.TargetGroupArn ?? '';
+      used.add(target);
+      const certificate = Protocol === 'TLS' ? { certificate: Certificates?.[0]?.CertificateArn } : {};
+      return { port: Port, protocol: Protocol, ...certificate, targetGroup: groups.get(target) };
+    });
+    nlbs.push({
+      arn: one.LoadBalancerArn,
+      name: one.LoadBalancerName,
+      dnsName: one.DNSName.toLowerCase(),
+      scheme: one.Scheme,
+      subnets: one.AvailabilityZones.map(({ SubnetId }) => SubnetId).toSorted(),
+      listeners,
+    });
+  }
+  return {
+    nlbs,
+    looseTargetGroups: [...groups].filter(([arn]) => !used.has(arn)).map(([, group]) => group),
+    classic: await classicPictures(cloud),
+    securityGroups: await securityGroupPictures(cloud, vpcId),
+  };
+}
+
+async function targetGroupPicture(cloud: Cloud, group: TargetGroup): Promise<TargetGroupPicture> {
+  const { TargetHealthDescriptions } = await cloud.call('elbv2:DescribeTargetHealth', { TargetGroupArn: group.TargetGroupArn });
+  const registered = TargetHealthDescriptions.filter(({ TargetHealth }) => TargetHealth.State !== 'draining');
+  return {
+    arn: group.TargetGroupArn,
+    protocol: group.Protocol,
+    port: group.Port,
+    targetType: group.TargetType,
+    healthCheck: {
+      protocol: group.HealthCheckProtocol,
+      port: group.HealthCheckPort,
+      ...(group.HealthCheckProtocol === 'TCP' ? {} : { path: group.HealthCheckPath }),
+    },
+    targets: registered.map(({ Target }) => `${Target.Id}:${Target.Port}`).toSorted(),
+  };
+}
+
+async function classicPictures(cloud: Cloud): Promise<ClassicPicture[]> {
+  const { LoadBalancerDescriptions } = await cloud.call('elb:DescribeLoadBalancers', {});
+  return LoadBalancerDescriptions.map((one) => ({
+    name: one.LoadBalancerName,
+    dnsName: one.DNSName.toLowerCase(),
+    scheme: one.Scheme,
+    listeners: one.ListenerDescriptions.map(({ Listener }) => Listener)
+      .toSorted((a, b) => a.LoadBalancerPort - b.LoadBalancerPort)
+      .map(({ LoadBalancerPort, Protocol, InstancePort, InstanceProtocol, SSLCertificateId }) => ({
+        port: LoadBalancerPort,
+        protocol: Protocol,
+        instancePort: InstancePort,
+        instanceProtocol: InstanceProtocol,
+        ...(SSLCertificateId === undefined ? {} : { certificate: SSLCertificateId }),
+      })),
+    healthCheck: one.HealthCheck.Target,
+    instances: one.Instances.map(({ InstanceId }) => InstanceId).toSorted(),
+  })).toSorted((a, b) => compare(a.name, b.name));
+}
+
+async function securityGroupPictures(cloud: Cloud, vpcId: string): Promise<Record<string, readonly string[]>> {
+  const Filters = [{ Name: 'vpc-id', Values: [vpcId] }];
+  const { SecurityGroups } = await cloud.call('ec2:DescribeSecurityGroups', { Filters });
+  const made = SecurityGroups.filter(({ GroupName }) => GroupName !== 'default' && GroupName !== 'nodes');
+  const names = new Map(SecurityGroups.map(({ GroupId, GroupName }) => [GroupId, GroupName]));
+  return Object.fromEntries(
+    made.map(({ GroupName, IpPermissions }) => [GroupName, IpPermissions.flatMap((one) => ruleTexts(one, names)).toSorted()]),
+  );
+}
+
+function ruleTexts(permission: IpPermission, names: ReadonlyMap<string, string>): string[] {
+  const { IpProtocol, FromPort, ToPort } = permission;
+  const sources = [
+    ...(permission.IpRanges ?? []).map(({ CidrIp }) => CidrIp),
+    ...(permission.Ipv6Ranges ?? []).map(({ CidrIpv6 }) => CidrIpv6),
+    ...(permission.PrefixListIds ?? []).map(({ PrefixListId }) => PrefixListId),
+    ...(permission.UserIdGroupPairs ?? []).map(({ GroupId }) => names.get(GroupId) ?? GroupId),
+  ];
+  return sources.map((source) => `${IpProtocol} ${FromPort}-${ToPort} from ${source}`);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,16 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { annotationTable } from '../../../providers/aws/annotations/table.ts';
+import { awsAnnotationsPage } from '../../../scripts/aws-annotations-page.ts';
+
+test('docs/reference/aws-annotations.md is what node scripts/write-aws-annotations.ts writes', () => {
+  expect(readFileSync(join(import.meta.dirname, '../../../docs/reference/aws-annotations.md'), 'utf8')).toBe(awsAnnotationsPage());
+});
+
+test('whatever differs from upstream, or is not there, says how', () => {
+  const silent = Object.values(annotationTable).filter(
+    (entry) => [entry.lbc, entry.cpa].some((fidelity) => fidelity === 'differs' || fidelity === 'no') && entry.difference === undefined,
+  );
+  expect(silent).toEqual([]);
+});
