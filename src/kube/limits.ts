@@ -47,6 +47,8 @@ export const limits = {
   objectName: 253,
   /** Events that wait to be written; beyond that those that are no warnings are lost first. */
   eventQueue: 5000,
+  /** Events that are written at the same time. */
+  eventsAtWork: 4,
   /** Attempts to write an Event while the API server is away or busy. */
   eventAttempts: 5,
   /** Events of one object: so many at once, then one in such a time; objects that are told apart (all three client-go's). */

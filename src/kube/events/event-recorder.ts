@@ -46,7 +46,10 @@ export class EventRecorder {
   readonly #lost = new Map<EventLoss, number>();
   readonly #backOff: BackOff;
   readonly #stop = new AbortController();
-  #running: Promise<void> | undefined;
+  /** Those that are being written. */
+  readonly #atWork = new Set<Recorded>();
+  readonly #waiting: (() => void)[] = [];
+  #scheduled = false;
   #cancelSweep: Cancel | undefined;
   #refreshed = 0;
   #saidLost = Number.NEGATIVE_INFINITY;
@@ -83,16 +86,16 @@ export class EventRecorder {
 
   /** Resolves when nothing waits to be written. */
   async idle(): Promise<void> {
-    while (this.#running !== undefined) await this.#running;
+    while (this.#scheduled || this.#atWork.size > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Finishes the Event that is being written; the others are lost. */
+  /** Finishes the Events that are being written; the others are lost. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#cancelSweep?.();
     this.#warnings.clear();
     this.#others.clear();
-    await this.#running;
+    await this.idle();
   }
 
   #enqueue(recorded: Recorded): boolean {
@@ -105,22 +108,38 @@ export class EventRecorder {
       this.#series.delete(keyOf(displaced.event));
     }
     queue.add(recorded);
-    this.#running ??= this.#writeAll();
+    this.#schedule();
     return true;
   }
 
-  async #writeAll(): Promise<void> {
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
     // Whoever records goes on with its work first.
-    await Promise.resolve();
-    for (;;) {
-      const [warning] = this.#warnings;
-      const [next = warning] = warning === undefined ? this.#others : this.#warnings;
-      if (next === undefined || this.#stop.signal.aborted) break;
-      this.#warnings.delete(next);
-      this.#others.delete(next);
-      await this.#write(next);
-    }
-    this.#running = undefined;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      while (this.#atWork.size < limits.eventsAtWork) {
+        const next = this.#next();
+        if (next === undefined || this.#stop.signal.aborted) break;
+        this.#warnings.delete(next);
+        this.#others.delete(next);
+        this.#atWork.add(next);
+        void this.#work(next);
+      }
+      if (this.#atWork.size === 0) for (const resolve of this.#waiting.splice(0)) resolve();
+    });
+  }
+
+  /** One that is being written waits: what is patched must have been created. */
+  #next(): Recorded | undefined {
+    for (const queue of [this.#warnings, this.#others]) for (const recorded of queue) if (!this.#atWork.has(recorded)) return recorded;
+    return undefined;
+  }
+
+  async #work(recorded: Recorded): Promise<void> {
+    await this.#write(recorded);
+    this.#atWork.delete(recorded);
+    this.#schedule();
   }
 
   async #write(recorded: Recorded): Promise<void> {
