@@ -55,6 +55,9 @@ export const limits = {
   eventBurst: 25,
   eventTokenMilliseconds: 300_000,
   eventObjects: 4096,
+  /** Events of all objects together: so many at once, then one in such a time. */
+  eventRateBurst: 500,
+  eventRateMilliseconds: 20,
   /** Events whose repetition is noticed (client-go's). */
   eventSeries: 4096,
   /** A series has ended when it was quiet for so long; one that has not is written down in between (both client-go's). */

@@ -33,14 +33,21 @@ interface Recorded {
 /**
  * Writes Events (events.k8s.io/v1) in the background. Whoever records one never waits and never hears of a failure: an Event is a
  * courtesy, and what is lost is counted. What is said again is a series of the Event that said it first (client-go's rules: the second
- * time is written at once, then every half hour, and when it has been quiet for six minutes). An object has a budget; the queue and the
+ * time is written at once, then every half hour, and when it has been quiet for six minutes). An object has a budget, and so have all together; the queue and the
  * caches have bounds. Warnings go before the others.
  */
 export class EventRecorder {
   readonly #components: EventRecorderComponents;
   readonly #reporter: EventReporter;
   readonly #series = new OldestFirst<string, Recorded>(limits.eventSeries);
-  readonly #budget = new EventBudget();
+  /** Of an object: client-go's sizes. One that flaps must not fill the API server. */
+  readonly #budget = new EventBudget({
+    burst: limits.eventBurst,
+    tokenMilliseconds: limits.eventTokenMilliseconds,
+    buckets: limits.eventObjects,
+  });
+  /** Of all together: what befalls ten thousand Services at once must not keep the API server from what matters then. */
+  readonly #rate = new EventBudget({ burst: limits.eventRateBurst, tokenMilliseconds: limits.eventRateMilliseconds, buckets: 1 });
   readonly #warnings = new Set<Recorded>();
   readonly #others = new Set<Recorded>();
   readonly #lost = new Map<EventLoss, number>();
@@ -51,6 +58,7 @@ export class EventRecorder {
   readonly #waiting: (() => void)[] = [];
   #scheduled = false;
   #cancelSweep: Cancel | undefined;
+  #cancelPause: Cancel | undefined;
   #refreshed = 0;
   #saidLost = Number.NEGATIVE_INFINITY;
 
@@ -84,7 +92,7 @@ export class EventRecorder {
     this.#sweepLater();
   }
 
-  /** Resolves when nothing waits to be written. */
+  /** Resolves when nothing is being written, and nothing may be at this moment. */
   async idle(): Promise<void> {
     while (this.#scheduled || this.#atWork.size > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
@@ -93,6 +101,7 @@ export class EventRecorder {
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#cancelSweep?.();
+    this.#cancelPause?.();
     this.#warnings.clear();
     this.#others.clear();
     await this.idle();
@@ -121,12 +130,23 @@ export class EventRecorder {
       while (this.#atWork.size < limits.eventsAtWork) {
         const next = this.#next();
         if (next === undefined || this.#stop.signal.aborted) break;
+        if (!this.#rate.take('', this.#components.clock.now())) {
+          this.#resumeLater();
+          break;
+        }
         this.#warnings.delete(next);
         this.#others.delete(next);
         this.#atWork.add(next);
         void this.#work(next);
       }
       if (this.#atWork.size === 0) for (const resolve of this.#waiting.splice(0)) resolve();
+    });
+  }
+
+  #resumeLater(): void {
+    this.#cancelPause ??= this.#components.clock.after(limits.eventRateMilliseconds, () => {
+      this.#cancelPause = undefined;
+      this.#schedule();
     });
   }
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { KubeClient } from '../../../src/kube/client.ts';
 import { listPages } from '../../../src/kube/list-pages.ts';
-import { systemClock } from '../../../src/system/clock.ts';
+import { sleep, systemClock } from '../../../src/system/clock.ts';
 import { KubernetesCluster } from '../../conformance/cluster.ts';
 import { foreground } from '../../conformance/foreground.ts';
 import { apply, definition, shipped } from '../../conformance/manifests.ts';
@@ -76,6 +76,8 @@ async function make(): Promise<void> {
 }
 
 async function withAddress(): Promise<number> {
+  // Looking is work for the API server, too.
+  await sleep(systemClock, 1000);
   let found = 0;
   for await (const { items } of listPages(client, '/api/v1/namespaces/default/services', {}, signal))
     found += items.filter(({ status }) => JSON.stringify(status).includes('"ip"')).length;

@@ -173,6 +173,11 @@ describe('bounds', () => {
     held.resolve(undefined);
     await recorder.idle();
     expect(names().slice(0, 3)).toEqual(['first', 'bad', 'n1']);
+    expect(writes).toHaveLength(limits.eventRateBurst);
+    for (let event = limits.eventRateBurst; event <= limits.eventQueue; event++) {
+      clock.advance(limits.eventRateMilliseconds);
+      await recorder.idle();
+    }
     expect(writes).toHaveLength(1 + limits.eventQueue);
   });
 
