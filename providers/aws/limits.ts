@@ -14,4 +14,8 @@ export const limits = {
   /** Waits between two looks at something that AWS is working on, and while nothing is wrong. */
   pollSeconds: 5,
   driftSeconds: 300,
+  /** How long what is known of subnets, security groups and certificates is used. */
+  factsSeconds: 60,
+  /** Time between two looks at the whole account, for what has no Service any more. */
+  sweepSeconds: 900,
 } as const;

@@ -10,7 +10,8 @@ import { resourceName } from './names.ts';
 import { existingStack } from './observe/existing.ts';
 import { isClassicName, type Known } from './observe/known.ts';
 import { observeStack } from './observe/observe.ts';
-import type { TargetPort } from './plan/desired.ts';
+import type { StackTargets } from './node-rules-pass.ts';
+import type { Desired } from './plan/desired.ts';
 import type { PlanInput } from './plan/input.ts';
 import { hostnameOf, planDisown, planStack, type StackPlan } from './plan/plan.ts';
 import type { AwsSettings } from './settings.ts';
@@ -30,6 +31,8 @@ export interface PassInput {
 export interface PassResult {
   /** By which clients reach it now; absent: not yet. */
   readonly hostname?: string;
+  /** Absent: nothing may change, or nothing shall be left. */
+  readonly desired?: Desired;
   readonly plan: StackPlan;
   readonly execution: Execution;
   /** Why a Service, or all of them (""), has not what it asks for. */
@@ -37,11 +40,12 @@ export interface PassResult {
   readonly warnings: ReadonlyMap<ServiceKey, readonly Reason[]>;
   /** When to look again. */
   readonly requeueSeconds: number;
+  /** AWS does not show yet all that was made: nothing was planned. */
+  readonly unsettled: boolean;
   /** Nothing of it is left in AWS. */
   readonly gone: boolean;
   /** Where its targets must be reached; undefined: not known, what is open stays open. */
-  readonly targetPorts?: readonly TargetPort[];
-  readonly securityGroups: readonly string[];
+  readonly targets?: StackTargets;
 }
 
 /** One pass over one stack: observe, desire, plan, execute. Rejects with AwsError where AWS cannot be read. */
@@ -62,7 +66,7 @@ export async function passStack(
   const errors = new Map<ServiceKey | '', readonly Reason[]>(outcome?.errors);
   const general = [...plan.problems, ...(failure === undefined ? [] : [callFailed(failure)])];
   if (general.length > 0) errors.set('', general);
-  const { observed, desired } = planInput;
+  const { desired } = planInput;
   const hostname = desired === undefined ? undefined : hostnameOf({ ...planInput, desired });
   const unfinished = execution.outcomes.some(({ result }) => result !== 'done');
   const isGone = members.length === 0 && unsettled === undefined && plan.actions.length === 0 && plan.problems.length === 0;
@@ -77,9 +81,9 @@ export async function passStack(
     errors,
     warnings: outcome?.warnings ?? new Map(),
     requeueSeconds: Math.min(limits.driftSeconds, ...waits),
+    unsettled: unsettled !== undefined,
     gone: isGone,
-    ...(desired === undefined ? (members.length === 0 ? { targetPorts: [] } : {}) : { targetPorts: desired.targetPorts }),
-    securityGroups: [...new Set(observed.loadBalancers.flatMap(({ loadBalancer }) => loadBalancer.SecurityGroups ?? []))],
+    ...(desired === undefined ? {} : { desired, targets: targetsOf(desired) }),
   };
 }
 
@@ -111,6 +115,17 @@ export async function decideStack(
   const zones = new Map(circumstances.facts.subnets.map(({ id, zone }) => [id, zone]));
   const planInput = { observed, desired: outcome?.desired, stack: stack.key, cluster, vpcId, zones, retireSeconds, now };
   return { planInput, ...(outcome === undefined ? {} : { outcome }), ...(unsettled === undefined ? {} : { unsettled }) };
+}
+
+/** Only where nodes know the load balancer by the group of the cluster. */
+function targetsOf(desired: Desired): StackTargets {
+  const { securityGroups, targetPorts: ports } = desired;
+  if (securityGroups.kind === 'none' || !securityGroups.backend) return { ports: [], instances: [], addresses: [] };
+  if (desired.kind === 'classic') return { ports, instances: desired.instances, addresses: [] };
+  const idsOf = (type: 'instance' | 'ip'): string[] => [
+    ...new Set(desired.targetGroups.filter(({ targetType }) => targetType === type).flatMap(({ targets }) => targets.map(({ id }) => id))),
+  ];
+  return { ports, instances: idsOf('instance'), addresses: idsOf('ip') };
 }
 
 /** What a plan has made or removed is known from now on; what was not answered clearly is looked for by its name. */

@@ -3,7 +3,7 @@ import { conditionTypes } from '../model/condition-types.ts';
 import { currentReport, type NodeState } from '../model/node-state.ts';
 import { serviceKey } from '../model/metadata.ts';
 import { briefly, reason, type Reason } from '../model/reasons.ts';
-import type { Service } from '../model/service.ts';
+import { assignedAddresses, type Service } from '../model/service.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { limits } from './limits.ts';
 import type { Reconciliation } from './provider.ts';
@@ -18,7 +18,10 @@ export interface Unmet {
 export function serviceConditions(snapshot: Snapshot, service: Service, unmet: Unmet, now: number): Condition[] {
   const assigned = addressAssigned(unmet);
   const conditions =
-    service.ingress.length === 0 ? [assigned] : [assigned, programmed(snapshot, service, now), announced(snapshot, service, now)];
+    // A load balancer that has a name is not forwarded to nor announced by nodes.
+    assignedAddresses(service).length === 0
+      ? [assigned]
+      : [assigned, programmed(snapshot, service, now), announced(snapshot, service, now)];
   const { generation } = service.metadata;
   return generation === undefined ? conditions : conditions.map((condition) => ({ ...condition, observedGeneration: generation }));
 }

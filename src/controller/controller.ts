@@ -1,5 +1,6 @@
 import type { PoolUsage } from '../decisions/allocation/allocator.ts';
 import { keepsHolding } from '../decisions/allocation/claim.ts';
+import { whyHeldTwice } from '../decisions/allocation/held-twice.ts';
 import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/order.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import { fix, reason, says, type Reason } from '../model/reasons.ts';
@@ -166,7 +167,8 @@ export class Controller {
     this.#configuration.usageChanged();
     const gone =
       before?.provider === provider ? before.ingress.filter(({ address }) => !ingress.some((now) => same(now.address, address))) : [];
-    this.#sayReleased(key, addressesIn(gone), 'the Service asks for something else');
+    const [twice] = addressesIn(gone).flatMap((address) => whyHeldTwice(snapshot, service, address) ?? []);
+    this.#sayReleased(key, addressesIn(gone), twice === undefined ? 'the Service asks for something else' : says(twice));
     this.#owned.set(key, { provider, service, ingress });
     await this.#write(key, { ...service, ingress }, unmet, details);
     for (const other of provider.written(key)) this.#queue.addFirst(other);

@@ -64,6 +64,10 @@ export interface Reconciliation {
   readonly reason?: Reason;
   /** Where that is the sum of several reasons: what they are about, and their codes. */
   readonly details?: readonly { readonly of: string; readonly code: ReasonCode }[];
+  /** What is odd about what the Service asks for, although it is done. */
+  readonly warnings?: readonly Reason[];
+  /** What others had changed and was put right, each as a sentence. */
+  readonly repaired?: readonly string[];
 }
 
 export interface Released {

@@ -128,6 +128,12 @@ export const awsReasons = {
     says: (d: { readonly name: string; readonly why: string }) => `load balancer ${d.name} is not ours: ${d.why}`,
     fix: () => 'choose another aws-load-balancer-name; or adopt it with herald.dev/aws-load-balancer, after its owner has let go of it',
   }),
+  AwsOtherController: entry({
+    brief: 'Another controller serves the Service',
+    says: (d: { readonly finalizer: string }) =>
+      `the Service has the finalizer ${d.finalizer} of another controller, whose load balancer it has`,
+    fix: (d) => `let the other controller delete its load balancer, or remove the finalizer ${d.finalizer} after it has been stopped`,
+  }),
   AwsAdoptedNotFound: entry({
     brief: 'The load balancer to be adopted does not exist',
     says: (d: { readonly name: string }) => `there is no NLB ${d.name} in the VPC`,

@@ -123,7 +123,8 @@ export class Collection implements ReflectorSink {
   }
 
   #remove(key: string): void {
-    this.#good.delete(key);
+    // What was never good is not there.
+    if (!this.#good.delete(key)) return;
     this.#changes.push(...this.#destination.remove(this.#kind, key));
   }
 

@@ -14,7 +14,7 @@ import { readServiceRecord } from '../../model/parse/service-record.ts';
 import { sameContent } from '../../model/same-content.ts';
 import type { Ingress } from '../../model/service.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
-import type { Address } from '../../net/address.ts';
+import { formatAddress, type Address } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { RecordedAddresses } from '../directory/recorded.ts';
@@ -73,7 +73,7 @@ export class KubernetesRecords {
   }
 
   async writeService(key: ServiceKey, status: RecordedServiceStatus, from: Version): Promise<void> {
-    const { snapshot, clock } = this.#components;
+    const { snapshot, clock, log } = this.#components;
     const { ingress } = status;
     const known = this.#known.get(key);
     const before = known?.conditions ?? [];
@@ -81,6 +81,11 @@ export class KubernetesRecords {
     // Somebody may have written over ours since.
     const there = this.#own.areLast(key, from) ? known?.ingress : snapshot.services.get(key)?.ingress;
     if (known !== undefined && known.unsure !== true && sameConditions(before, conditions) && sameContent(there, ingress)) return;
+    if (known !== undefined && known.unsure !== true && !sameContent(there, known.ingress))
+      log.warn(
+        { service: key, addresses: addressTexts(there), ours: addressTexts(known.ingress) },
+        'somebody else wrote the addresses of a Service',
+      );
     await this.#patchService(key, from, { ingress, conditions, before });
     this.#known.set(key, { ingress, conditions });
   }
@@ -238,6 +243,10 @@ const pollMilliseconds = 20;
 function servicePath(key: ServiceKey): string {
   const [namespace = '', name = ''] = key.split('/', 2);
   return `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${encodeURIComponent(name)}`;
+}
+
+function addressTexts(ingress: readonly Ingress[] = []): string[] {
+  return ingress.map(({ address, hostname = '' }) => (address === undefined ? hostname : formatAddress(address)));
 }
 
 function isNotFound(error: unknown): boolean {

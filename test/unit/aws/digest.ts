@@ -9,13 +9,13 @@ export function digest(world: World): string {
   const listeners = [...world.listeners].map(([arn, { value, attributes, extraCertificates }]) => ({
     ...value,
     ListenerArn: '',
-    attributes: [...attributes].toSorted(),
+    attributes: sortedPairs(attributes),
     extraCertificates: [...extraCertificates].toSorted(),
     tags: tagsOf(world, arn),
   }));
   const targetGroups = [...world.targetGroups].map(([arn, { value, attributes, targets }]) => ({
     ...value,
-    attributes: [...attributes].toSorted(),
+    attributes: sortedPairs(attributes),
     targets: [...targets]
       .filter(([, { drainingSince }]) => drainingSince === undefined)
       .map(([key]) => key)
@@ -26,7 +26,7 @@ export function digest(world: World): string {
     ...value,
     State: undefined,
     SecurityGroups: (value.SecurityGroups ?? []).toSorted((a, b) => ((names.get(a) ?? a) < (names.get(b) ?? b) ? -1 : 1)),
-    attributes: [...attributes].toSorted(),
+    attributes: sortedPairs(attributes),
     tags: tagsOf(world, arn),
   }));
   const classic = [...world.classic].map(([name, { value, policies, attributes }]) => ({
@@ -53,5 +53,9 @@ export function digest(world: World): string {
 }
 
 function tagsOf(world: World, id: string): [string, string][] {
-  return [...(world.tags.get(id) ?? [])].toSorted();
+  return sortedPairs(world.tags.get(id) ?? new Map());
+}
+
+function sortedPairs(map: ReadonlyMap<string, string>): [string, string][] {
+  return [...map].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }

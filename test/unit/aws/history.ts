@@ -1,5 +1,20 @@
 import type { Call } from '../../aws/fake/cloud.ts';
 
+/** The fields of inputs that matter here. */
+interface Fields {
+  readonly Name?: string;
+  readonly TargetGroupArn?: string;
+  readonly ListenerArn?: string;
+  readonly LoadBalancerArn?: string;
+  readonly LoadBalancerName?: string;
+  readonly GroupId?: string;
+  readonly Targets?: readonly { readonly Id: string; readonly Port: number }[];
+  readonly IpPermissions?: readonly unknown[];
+  readonly Attributes?: readonly { readonly Key: string; readonly Value: string }[];
+  readonly LoadBalancerAttributes?: unknown;
+  readonly SecurityGroups?: unknown;
+}
+
 /** A call that changed something. */
 export type Write = Call;
 
@@ -13,11 +28,9 @@ export function undone(writes: readonly Write[]): string[] {
   const values = new Map<string, string>();
   const rules = new Set<string>();
   for (const { operation, input: raw } of writes) {
-    const input = raw as Record<string, unknown>;
+    const input = raw as Fields;
     const [, name = ''] = operation.split(':');
-    const about = String(
-      input['TargetGroupArn'] ?? input['ListenerArn'] ?? input['LoadBalancerArn'] ?? input['LoadBalancerName'] ?? input['GroupId'] ?? '',
-    );
+    const about = input.TargetGroupArn ?? input.ListenerArn ?? input.LoadBalancerArn ?? input.LoadBalancerName ?? input.GroupId ?? '';
     const set = (key: string, value: unknown): void => {
       const text = JSON.stringify(value);
       const before = values.get(`${about} ${key}`);
@@ -26,24 +39,24 @@ export function undone(writes: readonly Write[]): string[] {
     };
     switch (name) {
       case 'RegisterTargets':
-        for (const { Id, Port } of input['Targets'] as { Id: string; Port: number }[]) targets.add(`${about} ${Id} ${Port}`);
+        for (const { Id, Port } of input.Targets ?? []) targets.add(`${about} ${Id} ${Port}`);
         break;
       case 'DeregisterTargets':
-        for (const { Id, Port } of input['Targets'] as { Id: string; Port: number }[]) {
+        for (const { Id, Port } of input.Targets ?? []) {
           if (targets.has(`${about} ${Id} ${Port}`)) found.push(`${operation} ${about} ${Id} ${Port} after its registration`);
         }
         break;
       case 'AuthorizeSecurityGroupIngress':
-        for (const rule of input['IpPermissions'] as unknown[]) rules.add(`${about} ${JSON.stringify(rule)}`);
+        for (const rule of input.IpPermissions ?? []) rules.add(`${about} ${JSON.stringify(rule)}`);
         break;
       case 'RevokeSecurityGroupIngress':
-        for (const rule of input['IpPermissions'] as unknown[]) {
+        for (const rule of input.IpPermissions ?? []) {
           if (rules.has(`${about} ${JSON.stringify(rule)}`)) found.push(`${operation} ${JSON.stringify(rule)} after it was authorized`);
         }
         break;
       case 'ModifyTargetGroupAttributes':
       case 'ModifyListenerAttributes':
-        for (const { Key, Value } of input['Attributes'] as { Key: string; Value: string }[]) set(Key, Value);
+        for (const { Key, Value } of input.Attributes ?? []) set(Key, Value);
         break;
       case 'ModifyListener':
       case 'ModifyTargetGroup':
@@ -52,13 +65,12 @@ export function undone(writes: readonly Write[]): string[] {
         for (const [key, value] of Object.entries(input)) set(key, value);
         break;
       case 'ModifyLoadBalancerAttributes':
-        if (Array.isArray(input['Attributes']))
-          for (const { Key, Value } of input['Attributes'] as { Key: string; Value: string }[]) set(Key, Value);
-        else set('attributes', input['LoadBalancerAttributes']);
+        if (Array.isArray(input.Attributes)) for (const { Key, Value } of input.Attributes ?? []) set(Key, Value);
+        else set('attributes', input.LoadBalancerAttributes);
         break;
       case 'SetSecurityGroups':
       case 'ApplySecurityGroupsToLoadBalancer':
-        set('security groups', input['SecurityGroups']);
+        set('security groups', input.SecurityGroups);
         break;
       default:
         break;
@@ -72,11 +84,11 @@ function madeForNothing(writes: readonly Write[]): string[] {
   const made = new Set<string>();
   const found: string[] = [];
   for (const { operation, input: raw } of writes) {
-    const input = raw as Record<string, unknown>;
-    if (operation === 'elbv2:CreateLoadBalancer' || operation === 'elbv2:CreateTargetGroup') made.add(String(input['Name']));
-    if (operation === 'elb:CreateLoadBalancer') made.add(String(input['LoadBalancerName']));
+    const input = raw as Fields;
+    if (operation === 'elbv2:CreateLoadBalancer' || operation === 'elbv2:CreateTargetGroup') made.add(input.Name ?? '');
+    if (operation === 'elb:CreateLoadBalancer') made.add(input.LoadBalancerName ?? '');
     if (!/:Delete(?:LoadBalancer|TargetGroup)$/.test(operation)) continue;
-    const about = String(input['LoadBalancerArn'] ?? input['TargetGroupArn'] ?? input['LoadBalancerName']);
+    const about = input.LoadBalancerArn ?? input.TargetGroupArn ?? input.LoadBalancerName ?? '';
     const name = about.includes('/') ? (about.split('/').at(-2) ?? '') : about;
     if (made.has(name)) found.push(`${operation} ${name} after its creation`);
   }

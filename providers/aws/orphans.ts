@@ -1,0 +1,43 @@
+import { isClassicName } from './observe/known.ts';
+import type { Owned } from './observe/scan.ts';
+import type { Action, Plan } from './plan/action.ts';
+import { Steps } from './plan/steps.ts';
+import { tagKeys } from './tags.ts';
+import { formatTime, parseTime } from './time.ts';
+
+export interface OrphanDecision extends Plan {
+  /** Stacks that have been without a Service for long enough: to be deleted. */
+  readonly expired: readonly string[];
+}
+
+/**
+ * What carries our tags and has no Service: it is marked with the time, and deleted when the mark has grown old. A controller that has
+ * not seen all Services, for whatever reason, so does no harm that cannot be undone in that time. Whoever uses it again takes the mark
+ * away, as it is a tag that is not desired.
+ */
+export function decideOrphans(
+  owned: ReadonlyMap<string, readonly Owned[]>,
+  isUsed: (stack: string) => boolean,
+  now: number,
+  orphanSeconds: number,
+): OrphanDecision {
+  const steps = new Steps();
+  const expired: string[] = [];
+  for (const [stack, things] of owned) {
+    if (isUsed(stack)) continue;
+    const marks = things.map(({ tags }) => parseTime(tags[tagKeys.orphaned]));
+    if (marks.every((mark) => mark !== undefined && now - mark >= orphanSeconds * 1000)) expired.push(stack);
+    for (const { id, tags } of things.filter((_, index) => marks[index] === undefined)) {
+      mark(steps, id, formatTime(now), `no Service has ${tags[tagKeys.stack] ?? 'it'}`);
+    }
+  }
+  return { actions: steps.actions, waits: [], expired };
+}
+
+function mark(steps: Steps, id: string, at: string, reason: string): Action['id'] {
+  const Tags = [{ Key: tagKeys.orphaned, Value: at }];
+  const name = `${id}: mark as an orphan`;
+  if (id.startsWith('arn:')) return steps.add(name, 'elbv2:AddTags', { input: { ResourceArns: [id], Tags }, reason });
+  if (isClassicName(id)) return steps.add(name, 'elb:AddTags', { input: { LoadBalancerNames: [id], Tags }, reason });
+  return steps.add(name, 'ec2:CreateTags', { input: { Resources: [id], Tags }, reason });
+}
