@@ -18,7 +18,8 @@ This page is written by \`node scripts/write-metallb.ts\`; the rows of fields an
 With \`compat: metallb\` in [HeraldConfig](objects.md) the objects of \`metallb.io\` are read as objects of \`herald.dev\` that mean the same: in one namespace
 (\`compatNamespace\`, \`metallb-system\` unless it says otherwise), as MetalLB reads only its own. They keep their names. An object of \`herald.dev\` goes before one
 of MetalLB with the same kind and name, which is reported. Herald writes nothing to objects of MetalLB, nor to their status: what is wrong with one is in the
-log of controller and agents, under the name that it has there (\`IPAddressPool.metallb.io/metallb-system/main\`).
+log of controller and agents, under the name that it has there (\`IPAddressPool.metallb.io/metallb-system/main\`), and a rule between objects that it breaks (pools that
+overlap, a BGPPeer twice) is an Event of it.
 
 One broken object is left out and everything else works; MetalLB takes no configuration at all then. A field that this version does not know is left
 out with a warning. Bounds on lists are those of [limits](limits.md).

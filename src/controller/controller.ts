@@ -193,9 +193,8 @@ export class Controller {
       this.#disown(key);
       this.#statuses.leave(key);
       // Its addresses are another controller's to change. Whatever they are, nobody else is given them.
-      const found = assignedAddresses(service);
-      if (found.length === 0) return this.#release(key, wouldBe, 'the Service is of another class');
-      wouldBe.adoptOne(service, found, source.snapshot, 'always');
+      if (service.ingress.length === 0) return this.#release(key, wouldBe, 'the Service is of another class');
+      wouldBe.adoptOne(service, assignedAddresses(service), source.snapshot, 'always');
       return this.#configuration.usageChanged();
     }
     if (keeps) {
