@@ -165,6 +165,7 @@ export class Controller {
     if (!this.#written.has(key)) provider.adoptOne(service, found, snapshot, 'free');
     else if (this.#isContested(key, service)) {
       provider.adoptOne(service, found, snapshot, 'always');
+      this.#configuration.usageChanged();
       this.#owned.set(key, { provider, service, ingress: service.ingress });
       return this.#write(key, service, reason('StatusContested', { times: limits.overwrites }));
     }
@@ -197,10 +198,9 @@ export class Controller {
       this.#disown(key);
       this.#statuses.leave(key);
       // Its addresses are another controller's to change. Whatever they are, nobody else is given them.
-      const found = assignedAddresses(service);
-      if (found.length === 0) return this.#release(key, wouldBe, 'the Service is of another class');
-      wouldBe.adoptOne(service, found, source.snapshot, 'always');
-      return;
+      if (service.ingress.length === 0) return this.#release(key, wouldBe, 'the Service is of another class');
+      wouldBe.adoptOne(service, assignedAddresses(service), source.snapshot, 'always');
+      return this.#configuration.usageChanged();
     }
     if (keeps) {
       await this.#write(key, { ...service, ingress: before.ingress }, claim.reason);
