@@ -57,6 +57,7 @@ export class AwsProvider implements Provider {
   // Addresses are AWS' to give: there is nothing to take over, and nothing that two Services could be given.
   adoptOne(): void {}
   withhold(): void {}
+  leave(): void {}
   written(): readonly ServiceKey[] {
     return [];
   }

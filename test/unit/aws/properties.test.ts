@@ -100,7 +100,8 @@ function portsOf({ world }: Account): unknown {
     ListenerArn: '',
     LoadBalancerArn: '',
     DefaultActions: value.DefaultActions.map(({ TargetGroupArn }) => groups.get(TargetGroupArn)),
-    extraCertificates: [...extraCertificates].toSorted(),
+    // One that became the default may stay among the others as well.
+    extraCertificates: [...extraCertificates].filter((arn) => arn !== value.Certificates?.[0]?.CertificateArn).toSorted(),
     // What AWS has of its own is not the same as what was never sent.
     AlpnPolicy: value.AlpnPolicy?.[0] ?? 'None',
   }));
