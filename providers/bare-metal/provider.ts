@@ -1,6 +1,7 @@
 import type { Claim, Provider, Reconciliation, Released, RecordedAddresses } from '../../src/controller/provider.ts';
 import { createAllocator, type Allocation, type Allocator, type PoolUsage } from '../../src/decisions/allocation/allocator.ts';
 import { decideAllocationClaim } from '../../src/decisions/allocation/claim.ts';
+import { inOrderOfPrecedence } from '../../src/decisions/allocation/held-twice.ts';
 import { inOrderOfCreation } from '../../src/decisions/allocation/order.ts';
 import { effectivePools } from '../../src/decisions/allocation/pools.ts';
 import { allocationRequest, type AllocationRequest } from '../../src/decisions/allocation/request.ts';
@@ -30,12 +31,12 @@ export class BareMetalProvider implements Provider {
 
   adopt(snapshot: Snapshot, recorded: RecordedAddresses, uids: ReadonlyMap<ServiceKey, string>): void {
     this.#setPools(snapshot);
-    const ours = [...snapshot.services.values()].filter((service) => {
+    // Two controllers that read the same record come to the same owners, and so do the agents.
+    const ours = inOrderOfPrecedence(snapshot).filter((service) => {
       const claim = this.claim(service, snapshot);
       return claim.mine || claim.reason.code === 'OtherLoadBalancerClass';
     });
-    // In order of their keys, so that two controllers that read the same record come to the same owners.
-    const inOrder = new Map(ours.map((service) => [serviceKey(service.metadata), service] as const).toSorted(byKey));
+    const inOrder = new Map(ours.map((service) => [serviceKey(service.metadata), service] as const));
     for (const [key, { metadata, ...service }] of inOrder) {
       const uid = uids.get(key) ?? metadata.uid;
       this.adoptOne({ ...service, metadata: { ...metadata, uid } }, recorded.get(key) ?? [], snapshot, 'always');
@@ -101,7 +102,12 @@ export class BareMetalProvider implements Provider {
     if (pools) this.#setPools(snapshot);
     for (const { kind, key } of changes) {
       const service = kind === 'Service' ? snapshot.services.get(key as ServiceKey) : undefined;
-      if (service !== undefined) this.#allocator.expect(allocationRequest(service, snapshot));
+      if (service === undefined) continue;
+      const request = allocationRequest(service, snapshot);
+      this.#allocator.expect(request);
+      // Who comes with an address keeps it, and whoever is decided upon before him must not be given the same.
+      const isNew = !this.#waiting.has(request.service) && this.#allocator.assignmentOf(request.service) === undefined;
+      if (isNew && this.claim(service, snapshot).mine) this.adoptOne(service, assignedAddresses(service), snapshot, 'free');
     }
     if (!everything && !pools && namespaces.size === 0) return [];
     if (everything) this.#dismissOthers(snapshot);
@@ -142,10 +148,6 @@ export class BareMetalProvider implements Provider {
     const { pools, refused } = effectivePools(snapshot.pools);
     this.#allocator.setPools(pools, [...refused.values()]);
   }
-}
-
-function byKey([a]: readonly [ServiceKey, unknown], [b]: readonly [ServiceKey, unknown]): number {
-  return a < b ? -1 : 1;
 }
 
 /** Holds addresses for a Service of which nothing but the record can be read: it shares them with nobody. */

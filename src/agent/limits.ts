@@ -28,6 +28,10 @@ export const limits = {
   healthIdleMilliseconds: 5_000,
   /** A router answers with its OPEN at once: one that does not for this long drops what we send, and the status has to say so. */
   openHoldSeconds: 30,
+  /** After BFD has lost the way to a peer, BGP waits for BFD this long at most: the peer may have it no more. */
+  bfdHoldMilliseconds: 30_000,
+  /** Pause between two looks at what keeps BFD from sending or receiving. */
+  bfdLookMilliseconds: 10_000,
   /** A change that the data plane has not taken for this long makes /healthz and all health checks fail: twice kube-proxy's sync period. */
   syncMilliseconds: 60_000,
 } as const;

@@ -36,12 +36,6 @@ function addressAssigned({ reason, details }: Unmet): Condition {
   return { ...refusal(type, reason), message: `${briefly(reason)}: ${each.join(', ')}` };
 }
 
-/** The condition of a configuration object: accepted, or left out for a reason. */
-export function acceptedCondition(refused: Reason | undefined): Condition {
-  if (refused !== undefined) return refusal('Accepted', refused);
-  return { type: 'Accepted', status: 'True', reason: 'Accepted', message: 'The object is valid and in force' };
-}
-
 /** Whether agents that live have yet to act upon the latest form of the Service: their reports speak of an older one. */
 export function agentsBehind(snapshot: Snapshot, service: Service, now: number): boolean {
   const wanted = BigInt(service.metadata.resourceVersion || '0');

@@ -1,6 +1,7 @@
+import type { PoolUsage } from '../decisions/allocation/allocator.ts';
 import { keepsHolding } from '../decisions/allocation/claim.ts';
+import { whyHeldTwice } from '../decisions/allocation/held-twice.ts';
 import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/order.ts';
-import { effectivePools } from '../decisions/allocation/pools.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import { fix, reason, says, type Reason } from '../model/reasons.ts';
 import { assignedAddresses, type Ingress, type Service } from '../model/service.ts';
@@ -13,8 +14,10 @@ import type { Random } from '../system/random.ts';
 import { ConditionWatch } from './affected.ts';
 import { Contests } from './contests.ts';
 import { noEvents, type EventSink } from './events/event-sink.ts';
+import { SourceEvents } from './events/source-events.ts';
 import { limits } from './limits.ts';
-import { acceptedCondition, agentsBehind, serviceConditions } from './conditions.ts';
+import { ConfigurationStatuses } from './configuration/configuration-statuses.ts';
+import { agentsBehind, serviceConditions } from './conditions.ts';
 import type { Provider, Reconciliation, RecordedAddresses } from './provider.ts';
 import { ServiceStatuses } from './services/service-statuses.ts';
 import type { Recorded, StatusWriter } from './status-writer.ts';
@@ -50,6 +53,8 @@ export class Controller {
   /** Services whose agents have yet to report on their latest form. */
   readonly #behind = new Set<ServiceKey>();
   readonly #statuses: ServiceStatuses;
+  readonly #configuration: ConfigurationStatuses;
+  readonly #sourceEvents: SourceEvents;
   /** Services that we have written about, or another of us before. */
   readonly #written = new Set<ServiceKey>();
   readonly #contests = new Contests();
@@ -63,7 +68,11 @@ export class Controller {
   constructor(components: ControllerComponents) {
     this.#components = components;
     this.#queue = new WorkQueue(components, (key) => this.#reconcile(key));
-    this.#statuses = new ServiceStatuses({ events: noEvents, ...components }, (key) => this.#queue.add(key));
+    const { events = noEvents, providers } = components;
+    this.#statuses = new ServiceStatuses({ ...components, events }, (key) => this.#queue.add(key));
+    this.#sourceEvents = new SourceEvents(components.source, events);
+    const usage = (): PoolUsage[] => providers.flatMap((provider) => provider.usage?.() ?? []);
+    this.#configuration = new ConfigurationStatuses({ ...components, events, usage });
   }
 
   /** Takes over what was assigned, then works until `stop`. The source must have started. */
@@ -80,20 +89,26 @@ export class Controller {
     for (const provider of providers) provider.adopt(snapshot, recorded.addresses, recorded.uids ?? new Map());
     this.#unsubscribe.push(
       source.onChange((changes) => this.#changed(changes)),
-      source.onProblem(() => this.#releaseMended()),
+      source.onProblem(() => {
+        this.#releaseMended();
+        this.#configuration.problemsChanged();
+        this.#sourceEvents.look();
+      }),
     );
     this.#takeOver(recorded);
     const keys = inOrderOfService(snapshot, recorded.waitingSince ?? new Map());
     for (const key of new Set([...keys, ...recorded.addresses.keys(), ...recorded.unreadable.keys()])) this.#queue.add(key);
     this.#queue.start();
     this.#passTime();
-    await this.#acceptConfiguration();
+    this.#configuration.start();
+    this.#sourceEvents.look();
     log.info({ services: snapshot.services.size, pools: snapshot.pools.size }, 'controller started');
   }
 
   /** Resolves when nothing is left to do. */
-  settled(): Promise<void> {
-    return this.#queue.idle();
+  async settled(): Promise<void> {
+    await this.#queue.idle();
+    await this.#configuration.settled();
   }
 
   async stop(): Promise<void> {
@@ -101,7 +116,7 @@ export class Controller {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#cancelWatch?.();
     this.#statuses.stop();
-    await this.#queue.stop();
+    await Promise.all([this.#queue.stop(), this.#configuration.stop()]);
   }
 
   /** Silence is no change that a source could tell of, nor is the end of a time: both are looked for. */
@@ -110,6 +125,7 @@ export class Controller {
     const now = clock.date().getTime();
     for (const provider of providers) for (const key of provider.expire(now)) this.#queue.addFirst(key);
     for (const key of this.#conditions.silenced(source.snapshot, now)) this.#queue.add(key);
+    this.#configuration.passTime();
     for (const key of this.#contests.ended(clock.now())) this.#queue.add(key);
     this.#cancelWatch = clock.after(limits.reportWatchMilliseconds, () => this.#passTime());
   }
@@ -123,9 +139,7 @@ export class Controller {
     for (const key of inOrderOfCreation(told, source.snapshot)) this.#queue.add(key);
     for (const key of this.#conditions.affected(changes, source.snapshot, this.#behind)) this.#queue.add(key);
     if (this.#reserved.size > 0 || this.#unreadable.size > 0) this.#releaseMended();
-    if (changes.some(({ kind }) => kind === 'IPAddressPool')) {
-      this.#acceptConfiguration().catch((error: unknown) => this.#components.log.error({ error }, 'status of pools not written'));
-    }
+    this.#configuration.changed(changes);
   }
 
   async #reconcile(key: ServiceKey): Promise<void> {
@@ -150,9 +164,11 @@ export class Controller {
       return this.#write(key, service, reason('StatusContested', { times: limits.overwrites }));
     }
     const { ingress, reason: unmet, details } = await provider.reconcile(service, snapshot);
+    this.#configuration.usageChanged();
     const gone =
       before?.provider === provider ? before.ingress.filter(({ address }) => !ingress.some((now) => same(now.address, address))) : [];
-    this.#sayReleased(key, addressesIn(gone), 'the Service asks for something else');
+    const [twice] = addressesIn(gone).flatMap((address) => whyHeldTwice(snapshot, service, address) ?? []);
+    this.#sayReleased(key, addressesIn(gone), twice === undefined ? 'the Service asks for something else' : says(twice));
     this.#owned.set(key, { provider, service, ingress });
     await this.#write(key, { ...service, ingress }, unmet, details);
     for (const other of provider.written(key)) this.#queue.addFirst(other);
@@ -241,6 +257,7 @@ export class Controller {
   async #release(key: ServiceKey, provider: Provider, why: string): Promise<void> {
     this.#owned.delete(key);
     const { addresses, retry } = await provider.release(key, this.#components.clock.date().getTime());
+    this.#configuration.usageChanged();
     this.#sayReleased(key, addresses, why);
     for (const other of retry) this.#queue.addFirst(other);
   }
@@ -326,16 +343,6 @@ export class Controller {
           .catch((error: unknown) => log.error({ error, service: key }, 'release failed'));
       }
       this.#queue.add(key);
-    }
-  }
-
-  async #acceptConfiguration(): Promise<void> {
-    const { source, writer } = this.#components;
-    const { refused } = effectivePools(source.snapshot.pools);
-    for (const [name, { metadata }] of source.snapshot.pools) {
-      // Of an object that was made of another program's there is none to write to.
-      if (metadata.origin !== undefined) continue;
-      await writer.writeObject('IPAddressPool', name, [acceptedCondition(refused.get(name)?.reason)]);
     }
   }
 

@@ -1,5 +1,7 @@
 import type { Condition } from '../model/condition.ts';
+import type { ObjectFields } from '../model/manifest.ts';
 import type { ServiceKey } from '../model/metadata.ts';
+import type { ObjectReference } from '../model/object-event.ts';
 import type { Ingress } from '../model/service.ts';
 import type { Address } from '../net/address.ts';
 
@@ -8,6 +10,12 @@ export type { Condition } from '../model/condition.ts';
 export interface ServiceStatus {
   readonly ingress: readonly Ingress[];
   readonly conditions: readonly Condition[];
+}
+
+/** The status of a configuration object. */
+export interface ObjectRecord {
+  readonly conditions: readonly Condition[];
+  readonly fields: ObjectFields;
 }
 
 /** What is on record, also of Services that no longer exist. */
@@ -43,6 +51,11 @@ export interface StatusWriter {
   leaveService?(key: ServiceKey, from: DecidedFrom): Promise<void>;
   /** `from` undefined: the Service is not there any more. */
   removeService(key: ServiceKey, from: DecidedFrom | undefined): Promise<void>;
-  /** Conditions of a configuration object, for example of a pool that overlaps another. */
-  writeObject(kind: string, name: string, conditions: readonly Condition[]): Promise<void>;
+  /**
+   * The status of a configuration object of herald.dev. Resolves to the conditions that were there before; undefined: there is no such object, or it is
+   * another one of its name by now.
+   */
+  writeObject(of: ObjectReference, status: ObjectRecord): Promise<readonly Condition[] | undefined>;
+  /** There is no such object any more. */
+  removeObject(kind: string, name: string): Promise<void>;
 }

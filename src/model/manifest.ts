@@ -43,3 +43,6 @@ export function ingressManifest(ingress: readonly Ingress[]): object[] {
     ...(address === undefined ? {} : { ipMode }),
   }));
 }
+
+/** Fields of a status beside its conditions. A bigint is an int64 of the API, which may be more than a number of JavaScript can say. */
+export type ObjectFields = Readonly<Record<string, number | bigint | string | readonly string[]>>;

@@ -63,6 +63,8 @@ export interface Service {
   readonly serviceProxyName?: string;
   /** status.loadBalancer.ingress: the record of what was assigned. */
   readonly ingress: readonly Ingress[];
+  /** On record: another Service has what it holds or asks for (condition AddressAssigned, reason AddressTaken). */
+  readonly addressTaken?: true;
 }
 
 export const loadBalancings = ['consistent', 'random'] as const;
@@ -88,4 +90,9 @@ export interface Ingress {
 /** The addresses of the record that nodes announce and answer. */
 export function assignedAddresses(service: Service): Address[] {
   return service.ingress.flatMap(({ address, ipMode }) => (address !== undefined && ipMode === 'VIP' ? [address] : []));
+}
+
+/** Whether both ask to share their addresses with Services of one key. */
+export function haveOneKey(a: Pick<Service, 'sharingKey'>, b: Pick<Service, 'sharingKey'>): boolean {
+  return a.sharingKey !== undefined && a.sharingKey !== '' && a.sharingKey === b.sharingKey;
 }

@@ -156,3 +156,25 @@ test('an address that somebody wrote over is written again', async () => {
   await patch('contested', { status: { loadBalancer: { ingress: [{ ip: '203.0.113.9' }] } } }, '/status');
   await until('it is ours again', async () => JSON.stringify(await addressesOf('contested')) === JSON.stringify(addresses), 30_000);
 });
+
+test('of two that have one address on record the older keeps it, and the other one is given another', async () => {
+  await apply(cluster, service('twice-older', { ipFamilyPolicy: 'SingleStack' }));
+  const [address] = await untilAssigned('twice-older', 1);
+  // The time of creation has whole seconds.
+  await new Promise((resolve) => setTimeout(resolve, 1100));
+  await apply(cluster, service('a-younger', { ipFamilyPolicy: 'SingleStack' }));
+  const [other] = await untilAssigned('a-younger', 1);
+  const twice = { status: { loadBalancer: { ingress: [{ ip: address }] } } };
+  const isMended = async (): Promise<boolean> => {
+    const [older] = await addressesOf('twice-older');
+    const [younger] = await addressesOf('a-younger');
+    return older === address && younger !== undefined && younger !== address;
+  };
+  // Of a controller that runs, and knows who had it.
+  await patch('a-younger', twice, '/status');
+  await until('each has its own again', async () => (await isMended()) && (await addressesOf('a-younger'))[0] === other, 30_000);
+  await kill();
+  await patch('a-younger', twice, '/status');
+  await start();
+  await until('one of the two has another', isMended, 30_000);
+});

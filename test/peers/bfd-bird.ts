@@ -10,6 +10,9 @@ import { inRoot, type Root } from './root.ts';
 export function birdBfd(root: Root): BfdDaemonKind {
   return {
     name: `BIRD ${birdVersion(root)}`,
+    ...(birdVersion(root).startsWith('3.1.') ? { waitsAlways: 'no packet of BIRD 3.1 comes before it has heard one of ours' } : {}),
+    // What its kernel sends with.
+    multihopTtl: 60,
     cannotAdminDown: 'it has no command for one session, and says nothing when the protocol is disabled',
     start: async (link, options) => {
       const daemon = new BirdBfd(root, link, options);

@@ -35,6 +35,10 @@ export interface BfdDaemon {
 
 export interface BfdDaemonKind {
   readonly name: string;
+  /** The smallest TTL to expect of its packets over several hops. */
+  readonly multihopTtl: number;
+  /** It never speaks first: how it is known. */
+  readonly waitsAlways?: string;
   /** It cannot be told to hold a session down: why. */
   readonly cannotAdminDown?: string;
   /** Resolves when it runs. */

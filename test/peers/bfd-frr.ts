@@ -6,6 +6,7 @@ import type { Root } from './root.ts';
 export function frrBfd(root: Root): BfdDaemonKind {
   return {
     name: `FRR ${frrVersion(root)}`,
+    multihopTtl: 250,
     start: async (link, options) => {
       const daemon = new FrrBfd(root, link, options);
       await daemon.start();

@@ -44,9 +44,9 @@ export interface Assignment {
 /** Who holds which address. Pure: no I/O, no clock; the same calls in the same order give the same answers. */
 export interface Allocator {
   /**
-   * After a restart, before any `allocate`: the Service keeps exactly these addresses, whatever the pools say. Where an
-   * earlier one adopted holds one of them and may not share it, both keep it, as nobody can tell who is in the right, and
-   * this one is told why it should ask for another (AddressTaken).
+   * After a restart, before any `allocate`: the Service has exactly these addresses on record, whatever the pools say, and keeps them. Where an
+   * earlier one adopted holds one of them and may not share it, this one is told (AddressTaken); and where the two do not even have one sharing key, it
+   * is given another address when it is decided upon, so that who is first in the right must be adopted first (`inOrderOfPrecedence`).
    */
   adopt(request: AllocationRequest, addresses: readonly Address[]): Allocation;
   /** Whether nobody else holds one of these, or may share it with the Service. */

@@ -1,5 +1,6 @@
 import { compareAddresses, formatAddress, sameAddress, type Address } from '../../net/address.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
+import { haveOneKey } from '../../model/service.ts';
 import type { AllocationRequest } from './request.ts';
 import { admits, sharingGroup, whyNotShared } from './sharing.ts';
 
@@ -27,6 +28,8 @@ export interface Holdings {
   holdersOf(address: Address): readonly ServiceKey[];
   /** Another Service that holds the address and may not share it with the request, and why. */
   conflict(request: AllocationRequest, address: Address): { readonly by: ServiceKey; readonly why: string } | undefined;
+  /** Whether one that is in the right about the address holds it without having the sharing key of the request. */
+  heldTwice(request: AllocationRequest, address: Address): boolean;
   /** Whether another Service that holds the address could share it with the one request, and may not with the other. */
   parts(before: AllocationRequest, after: AllocationRequest, address: Address): boolean;
   /** Addresses that Services of the request's sharing group hold, ascending. */
@@ -75,6 +78,10 @@ export function createHoldings(): Holdings {
         if (why !== undefined) return { by, why };
       }
       return undefined;
+    },
+    heldTwice(request, address) {
+      const others = [...(byAddress.get(formatAddress(address)) ?? [])].flatMap((by) => byService.get(by) ?? []);
+      return others.some((other) => other.request.service !== request.service && !other.disputed && !haveOneKey(request, other.request));
     },
     parts(before, after, address) {
       const others = [...(byAddress.get(formatAddress(address)) ?? [])].flatMap((by) => byService.get(by)?.request ?? []);

@@ -17,6 +17,8 @@ export interface AllocationRequest {
   /** Of the Service: another one of its name is another one. Undefined: not known. */
   readonly uid?: string;
   readonly namespace: string;
+  /** Its deletion waits for finalizers. */
+  readonly deleting?: true;
   readonly namespaceLabels: Labels;
   readonly labels: Labels;
   /** spec.ipFamilies, in order of preference; never empty. */
@@ -41,6 +43,7 @@ export function allocationRequest(service: Service, snapshot: Snapshot): Allocat
     service: serviceKey(service.metadata),
     uid: service.metadata.uid,
     namespace,
+    ...(service.metadata.deleting ? { deleting: true } : {}),
     namespaceLabels: namespaceLabels(snapshot, namespace),
     labels,
     families: service.ipFamilies,

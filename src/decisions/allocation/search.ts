@@ -14,7 +14,8 @@ export type Found = { readonly addresses: readonly Address[] } | { readonly reas
 /** Finds addresses for a request: those it names, else all from one pool, the one it names or any. */
 export function findAddresses(ledger: Ledger, request: AllocationRequest): Found {
   const { requestedAddresses: named } = request;
-  const no = whyInvalid(request) ?? (named.length === 0 ? undefined : whyNotRequested(ledger, request));
+  // What it has it keeps until it is gone, as its clients may still be served. It is given nothing more.
+  const no = (request.deleting === true ? reason('BeingDeleted', undefined) : undefined) ?? whyInvalid(request) ?? (named.length === 0 ? undefined : whyNotRequested(ledger, request));
   if (no !== undefined) return { reason: no, pools: [] };
   if (named.length > 0) return { addresses: named };
   const { pools } = ledger.space;

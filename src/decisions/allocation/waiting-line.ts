@@ -35,6 +35,10 @@ export class WaitingLine {
     this.#waiting.delete(service);
   }
 
+  has(service: ServiceKey): boolean {
+    return this.#waiting.has(service);
+  }
+
   inOrder(): ServiceKey[] {
     return [...this.#waiting].toSorted(([, a], [, b]) => a.since - b.since).map(([key]) => key);
   }

@@ -5,6 +5,7 @@ import { anySelects } from '../../model/selector.ts';
 import { assignedAddresses, type Service } from '../../model/service.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import { decideAllocationClaim } from '../allocation/claim.ts';
+import { whyHeldTwice } from '../allocation/held-twice.ts';
 import { placeOf, reachability, type Reachability } from '../forwarding/endpoints.ts';
 import { whyNotServed } from '../forwarding/served.ts';
 import { covers, resolveAdvertisement, type ResolvedAdvertisement } from './advertisements.ts';
@@ -101,6 +102,8 @@ function decideAddress(context: Context, address: Address, type: AddressType): A
     return { address, type, result: { announce: false, reason }, refused };
   };
   if (service.drain === true) return no(reason('ServiceDrained', undefined));
+  const twice = type === 'LoadBalancer' ? whyHeldTwice(snapshot, service, address) : undefined;
+  if (twice !== undefined) return no(twice);
   const origin = originOf(snapshot, service, address, type);
   if ('code' in origin) return no(origin);
 

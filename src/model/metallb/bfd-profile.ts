@@ -5,8 +5,8 @@ export const bfdRows: readonly FieldRow[] = [
   { field: 'receiveInterval', does: 'same', text: '' },
   { field: 'transmitInterval', does: 'same', text: '' },
   { field: 'detectMultiplier', does: 'same', text: '' },
-  { field: 'echoInterval', does: 'same', text: '' },
-  { field: 'echoMode', does: 'same', text: '' },
+  { field: 'echoInterval', does: 'differs', text: 'Read, and not used: there is no echo mode.' },
+  { field: 'echoMode', does: 'differs', text: 'Read, and not used: control packets alone watch the way to the peer.' },
   { field: 'passiveMode', does: 'same', text: '' },
   { field: 'minimumTtl', does: 'same', text: '' },
 ];

@@ -7,6 +7,7 @@ import { isLabelName, readMetadata } from './metadata.ts';
 import type { Fields } from './fields.ts';
 import type { ParseOptions, Read } from './result.ts';
 import { readIngress } from './ingress.ts';
+import { readAddressTaken } from './service-record.ts';
 import { readAnnouncement } from './service-announcement.ts';
 import { readBalancing } from './service-balancing.ts';
 import { readClusterAddresses } from './service-addresses.ts';
@@ -42,7 +43,8 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
   }
   const internalTrafficPolicy = spec.oneOf('internalTrafficPolicy', ['Cluster', 'Local']) ?? 'Cluster';
   const balancing = readBalancing(fields, metadata?.annotations ?? {}, externalTrafficPolicy ?? 'Cluster');
-  const ingress = readIngress(fields.object('status').object('loadBalancer'));
+  const status = fields.object('status');
+  const ingress = readIngress(status.object('loadBalancer'));
   if (metadata === undefined) return {};
   const directReturn = readSwitch(fields, metadata.annotations, annotations.directReturn);
   const resetOnRemoval = readSwitch(fields, metadata.annotations, annotations.resetOnRemoval);
@@ -75,6 +77,7 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
       healthCheckNodePort,
       ...(proxy === undefined ? {} : { serviceProxyName: proxy }),
       ingress,
+      ...(readAddressTaken(status.raw('conditions')) ? { addressTaken: true } : {}),
     },
   };
 }

@@ -131,6 +131,17 @@ export const announcementReasons = {
     fix: (d) =>
       `create Secret ${d.secret} of type kubernetes.io/basic-auth with the key password: an agent that restarts has no session without it`,
   }),
+  BFDProfileMissing: entry({
+    brief: 'The BFDProfile of the peer is missing; the session runs without BFD',
+    says: (d: { readonly peer: string; readonly profile: string }) =>
+      `the session with "${d.peer}" runs without BFD, as BFDProfile "${d.profile}" does not exist`,
+    fix: (d) => `create BFDProfile "${d.profile}", or remove bfdProfile from BGPPeer "${d.peer}"`,
+  }),
+  BFDNotPossible: entry({
+    brief: 'BFD cannot watch the way to the peer; the session runs without',
+    says: (d: { readonly peer: string; readonly problem: string }) => `the session with "${d.peer}" runs without BFD: ${d.problem}`,
+    fix: (d) => `remove the cause, or bfdProfile from BGPPeer "${d.peer}"`,
+  }),
   PeerNotPossible: entry({
     brief: 'The BGPPeer asks for what the speaker cannot do',
     says: (d: { readonly peer: string; readonly problem: string }) => `no session with "${d.peer}" is possible: ${d.problem}`,

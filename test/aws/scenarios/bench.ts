@@ -21,7 +21,7 @@ export interface Place {
 }
 
 /** Passes until nothing is left to do are bounded: what does not come to an end is a failure of its own. */
-const mostPasses = 40;
+const usualPasses = 40;
 
 /** The provider on an AWS, with Services that a scenario applies and removes. What is there is looked at through `cloud`. */
 export class Bench {
@@ -34,14 +34,16 @@ export class Bench {
   readonly #clock: VirtualClock;
   readonly #store = new Store();
   readonly #known = new Map<string, Known>();
+  readonly #mostPasses: number;
   #throttled = 0;
   #created = 0;
 
-  constructor({ cloud, account, clock }: Place, settings: Partial<AwsSettings> = {}) {
+  constructor({ cloud, account, clock }: Place, mostPasses = usualPasses) {
     this.cloud = cloud;
     this.account = account;
     this.#clock = clock;
-    this.settings = { ...defaultSettings, clusterName, region, vpcId: account.vpcId, retireSeconds: 60, ...settings };
+    this.settings = { ...defaultSettings, clusterName, region, vpcId: account.vpcId, retireSeconds: 60 };
+    this.#mostPasses = mostPasses;
     for (const index of account.nodes.keys()) this.addNode(index);
   }
 
@@ -104,7 +106,7 @@ export class Bench {
   /** Passes, each when the one before has asked for it, until none does or awaits anything. */
   async settle(): Promise<ReadonlyMap<string, PassResult>> {
     let last: ReadonlyMap<string, PassResult> = new Map();
-    for (let passes = 0; passes < mostPasses; passes++) {
+    for (let passes = 0; passes < this.#mostPasses; passes++) {
       try {
         last = await this.pass();
       } catch (error) {
@@ -123,7 +125,7 @@ export class Bench {
       waits: plan.waits,
       outcomes: execution.outcomes.map((one) => (one.result === 'failed' ? `${one.action.id}: ${one.error.message}` : one.result)),
     }));
-    throw new Error(`no end after ${mostPasses} passes: ${JSON.stringify(open, undefined, 1)}`);
+    throw new Error(`no end after ${this.#mostPasses} passes: ${JSON.stringify(open, undefined, 1)}`);
   }
 
   /** What the provider has asked to be changed since the last call of this. */

@@ -188,8 +188,13 @@ export class Running implements StatusWriter {
     if (this.fate === 'lost') throw new Error('the answer is lost');
   }
 
-  async writeObject(): Promise<void> {
-    // Conditions of pools are no business of this test.
+  /** The status of pools is no business of this test. */
+  async writeObject(): Promise<undefined> {
+    return undefined;
+  }
+
+  async removeObject(): Promise<void> {
+    // As above.
   }
 
   #uids(): Map<ServiceKey, string> {

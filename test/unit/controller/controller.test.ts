@@ -2,11 +2,12 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../src/controller/controller.ts';
 import { limits } from '../../../src/controller/limits.ts';
-import type { Condition, Recorded, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
+import type { Condition, ObjectRecord, Recorded, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
+import type { ObjectReference } from '../../../src/model/object-event.ts';
 import type { NodeState } from '../../../src/model/node-state.ts';
 import { reason } from '../../../src/model/reasons.ts';
-import type { Service } from '../../../src/model/service.ts';
 import type { ServiceKey } from '../../../src/model/metadata.ts';
+import type { Service } from '../../../src/model/service.ts';
 import { address, formatAddress } from '../../../src/net/address.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
@@ -48,8 +49,14 @@ class TestWriter implements StatusWriter {
     this.#source.record(key, undefined);
   }
 
-  async writeObject(kind: string, name: string, conditions: readonly Condition[]): Promise<void> {
+  async writeObject({ kind, name }: ObjectReference, { conditions }: ObjectRecord): Promise<readonly Condition[]> {
+    const before = this.objects.get(`${kind}/${name}`) ?? [];
     this.objects.set(`${kind}/${name}`, conditions);
+    return before;
+  }
+
+  async removeObject(kind: string, name: string): Promise<void> {
+    this.objects.delete(`${kind}/${name}`);
   }
 
   addresses(key: ServiceKey): string[] {
@@ -613,5 +620,56 @@ describe('the controller', () => {
     expect(writer.condition('shop/web', 'Programmed')).toBe('Unknown NoAgentReports');
     await controller.stop();
     expect(clock.pending).toBe(0);
+  });
+});
+
+describe('an address that is on record twice', () => {
+  const aged = (name: ServiceKey, day: number): Service => {
+    const made = service({ name });
+    return { ...made, metadata: { ...made.metadata, creationTimestamp: `2026-01-0${day}T00:00:00Z` } };
+  };
+  const ingress = (text: string): ServiceStatus['ingress'] => [{ address: address(text), ipMode: 'VIP' }];
+  const why = (): unknown => (released()[0] as { readonly why: string } | undefined)?.why;
+
+  test('stays with the older of the two when a controller starts; the other one is given another, and that is said', async () => {
+    source.put(aged('shop/a-young', 2), aged('shop/old', 1));
+    for (const key of ['shop/a-young', 'shop/old'] as const) {
+      writer.services.set(key, { ingress: ingress('192.0.2.1'), conditions: [] });
+      source.record(key, ingress('192.0.2.1'));
+    }
+    await startController();
+    expect([writer.addresses('shop/old'), writer.addresses('shop/a-young')]).toEqual([['192.0.2.1'], ['192.0.2.2']]);
+    expect(released()).toEqual([
+      { service: 'shop/a-young', addresses: ['192.0.2.1'], why: expect.stringContaining('on record for shop/old') },
+    ]);
+  });
+
+  test('moves nobody who has it from this controller, whatever somebody else writes to another Service', async () => {
+    source.put(aged('shop/a', 2), aged('shop/b', 1));
+    const controller = await startController();
+    const [a, b] = [writer.addresses('shop/a'), writer.addresses('shop/b')];
+    source.record('shop/b', ingress(a[0] ?? ''));
+    await controller.settled();
+    expect([writer.addresses('shop/a'), writer.addresses('shop/b')]).toEqual([a, b]);
+    expect(source.store.services.get('shop/b')?.ingress).toEqual(ingress(b[0] ?? ''));
+    expect(why()).toBeUndefined();
+  });
+
+  test('goes away from one that came with it', async () => {
+    source.put(aged('shop/a', 2));
+    const controller = await startController();
+    source.put({ ...aged('shop/b', 1), ingress: ingress('192.0.2.1') });
+    await controller.settled();
+    expect([writer.addresses('shop/a'), writer.addresses('shop/b')]).toEqual([['192.0.2.1'], ['192.0.2.2']]);
+  });
+
+  test('an address that nobody else has stays with a Service to which a controller before this one wrote it late', async () => {
+    const controller = await startController();
+    source.atOnce(() => {
+      source.put(aged('shop/a', 1));
+      source.put({ ...aged('shop/b', 2), ingress: ingress('192.0.2.1') });
+    });
+    await controller.settled();
+    expect([writer.addresses('shop/a'), writer.addresses('shop/b')]).toEqual([['192.0.2.2'], ['192.0.2.1']]);
   });
 });

@@ -43,8 +43,13 @@ class Records implements StatusWriter {
     this.source.record(key, undefined);
   }
 
-  async writeObject(): Promise<void> {
-    // Events of Services only.
+  /** Events of Services only. */
+  async writeObject(): Promise<undefined> {
+    return undefined;
+  }
+
+  async removeObject(): Promise<void> {
+    // As above.
   }
 }
 
@@ -146,6 +151,31 @@ describe('Events of addresses', () => {
     // That no agent reports has lasted by now.
     expect(new Set(codes())).toEqual(new Set());
   });
+});
+
+test('a mistake in a Service is told once, in the version that has it', async () => {
+  await start();
+  const about = { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name: 'web', uid: 'u', resourceVersion: '9' };
+  const problem = {
+    severity: 'warning',
+    object: 'Service/shop/web',
+    about,
+    field: 'metadata.annotations["herald.dev/adress-pool"]',
+  } as const;
+  const unknown = { ...problem, message: 'is not an annotation', fix: 'did you mean herald.dev/address-pool?' };
+  source.breakSomething(unknown);
+  source.breakSomething(unknown, { severity: 'error', object: 'IPAddressPool/main', message: 'is no Service', fix: '' });
+  expect(events).toMatchObject([
+    {
+      type: 'Warning',
+      reason: 'InvalidService',
+      regarding: about,
+      note: 'metadata.annotations["herald.dev/adress-pool"] is not an annotation (did you mean herald.dev/address-pool?)',
+    },
+  ]);
+  source.breakSomething();
+  source.breakSomething(unknown);
+  expect(events).toHaveLength(2);
 });
 
 describe('Events and conditions of announcement', () => {

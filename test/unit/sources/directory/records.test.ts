@@ -1,3 +1,4 @@
+import type { ObjectReference } from '../../../../src/model/object-event.ts';
 import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import type { NodeState } from '../../../../src/model/node-state.ts';
@@ -27,6 +28,15 @@ const state = (name: string): NodeState => ({
 });
 
 const file = '.herald/status/services/shop/web.yaml';
+
+const object = (kind: string, name: string): ObjectReference => ({
+  apiVersion: '',
+  kind,
+  namespace: '',
+  name,
+  uid: '',
+  resourceVersion: '',
+});
 
 describe('records of a directory', () => {
   test('are files that a person can read', async () => {
@@ -133,12 +143,18 @@ status:
   test('of configuration objects are no manifests', async () => {
     await using bench = await Workbench.started({});
     const records = new DirectoryRecords(bench.path(''), { clock: new VirtualClock() });
-    await records.writeObject('IPAddressPool', 'main', assigned.conditions);
+    const file = bench.path('.herald/status/objects/ipaddresspool/main.yaml');
+    const status = { conditions: assigned.conditions, fields: { availableIPv6: 2n ** 63n - 1n, usage: '0/2^64' } };
+    expect(await records.writeObject(object('IPAddressPool', 'main'), status)).toEqual([]);
     await records.writeNodeState(state('n1'));
     await bench.until(() => bench.source.snapshot.nodeStates.has('n1'));
-    expect(await readFile(bench.path('.herald/status/objects/ipaddresspool/main.yaml'), 'utf8')).toContain('kind: IPAddressPool');
+    expect(await readFile(file, 'utf8')).toContain('kind: IPAddressPool');
+    expect(await readFile(file, 'utf8')).toContain('availableIPv6: 9223372036854775807');
+    expect(await records.writeObject(object('IPAddressPool', 'main'), status)).toMatchObject(assigned.conditions);
     expect(bench.problems).toEqual([]);
     expect(bench.source.snapshot.pools.size).toBe(0);
+    await records.removeObject('IPAddressPool', 'main');
+    await expect(readFile(file, 'utf8')).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   test('never leave their folder', async () => {
@@ -149,7 +165,7 @@ status:
       await expect(records.removeService(key)).rejects.toMatchObject({ code: 'invalidName' });
     }
     await expect(records.writeNodeState(state('../n'))).rejects.toMatchObject({ code: 'invalidName' });
-    await expect(records.writeObject('../k', 'n', [])).rejects.toMatchObject({ code: 'invalidName' });
+    await expect(records.writeObject(object('../k', 'n'), { conditions: [], fields: {} })).rejects.toMatchObject({ code: 'invalidName' });
   });
 
   test('of one file are written in the order of the calls, and a refused write does not stop the next', async () => {

@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Moto } from './moto.ts';
+import { Bench } from './scenarios/bench.ts';
+import { differences } from './scenarios/moto-differences.ts';
+import { motoPlace } from './scenarios/moto-place.ts';
+import { scenarios } from './scenarios/scenarios.ts';
+
+let moto: Moto;
+beforeAll(async () => {
+  moto = await Moto.start();
+});
+afterAll(() => moto.stop());
+
+const differing = new Map(differences.map((one) => [one.scenario, one]));
+
+describe('on moto, over HTTP', () => {
+  test.each(scenarios.filter(({ name }) => !differing.has(name)).map(({ name, run }) => [name, run] as const))('%s', async (_, run) => {
+    expect.hasAssertions();
+    await run(new Bench(await motoPlace(moto)));
+  });
+});
+
+describe('where moto is not AWS', () => {
+  test.each(differences.map((difference) => [difference.what, difference] as const))('%s', async (_, { scenario, versions, shows }) => {
+    expect(versions).toContain(moto.version);
+    const { run } = scenarios.find(({ name }) => name === scenario) ?? expect.unreachable(`there is no scenario "${scenario}"`);
+    // As many passes as such a change takes on AWS, and some more.
+    await expect(run(new Bench(await motoPlace(moto), 8))).rejects.toThrow(shows);
+  });
+});
