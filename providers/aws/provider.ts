@@ -197,8 +197,14 @@ function said(errors: readonly Reason[]): Pick<Reconciliation, 'reason' | 'detai
   const [first, ...others] = errors;
   if (first === undefined) return {};
   if (others.length === 0) return { reason: first };
-  const details = errors.map(({ code }, index) => ({ of: `${index + 1}`, code }));
+  const details = errors.map((error) => ({ of: aboutOf(error), code: error.code }));
   return { reason: reason('AwsSeveral', { problems: errors.map(says) }), details };
+}
+
+/** The annotation that a reason is about, or whatever else names it. */
+function aboutOf({ details }: Reason): string {
+  const [first] = Object.values<unknown>({ ...(details as object | undefined) });
+  return typeof first === 'string' || typeof first === 'number' ? `${first}` : 'the Service';
 }
 
 function nodesText({ nodes }: Snapshot): string {
