@@ -144,7 +144,7 @@ export class AwsProvider implements Provider {
     const { state, result, drift, problems } = await this.#link.pass(stackOf(member), snapshot);
     state.services.add(key);
     await this.#leaveOthers(key, state, result, snapshot);
-    this.#later(key, result.requeueSeconds);
+    this.#later(key, result.requeueSeconds < limits.driftSeconds ? result.requeueSeconds : this.#link.driftSeconds);
     const errors = [...(result.errors.get(key) ?? []), ...(result.errors.get('') ?? [])];
     return {
       ingress: ingressOf(result.hostname) ?? (result.desired === undefined ? service.ingress : []),

@@ -10,7 +10,7 @@ import { undone } from './history.ts';
 
 const stack = stackOf(awsMember('nlb', { name: 'web' }));
 /** The same each time; AWS_RUNS and AWS_SEED look further. */
-const runs = { numRuns: Number(process.env['AWS_RUNS'] ?? 25), seed: Number(process.env['AWS_SEED'] ?? 7) };
+const runs = { numRuns: Number(process.env['AWS_RUNS'] ?? 20), seed: Number(process.env['AWS_SEED'] ?? 7) };
 
 function account(): Account {
   const account = new Account();
