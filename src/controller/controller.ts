@@ -169,7 +169,7 @@ export class Controller {
       this.#owned.set(key, { provider, service, ingress: service.ingress });
       return this.#write(key, service, reason('StatusContested', { times: limits.overwrites }));
     }
-    const { ingress, reason: unmet, details } = await provider.reconcile(service, snapshot);
+    const { ingress, reason: unmet, details, warnings = [], repaired = [] } = await provider.reconcile(service, snapshot);
     this.#configuration.usageChanged();
     const gone =
       before?.provider === provider ? before.ingress.filter(({ address }) => !ingress.some((now) => same(now.address, address))) : [];
@@ -177,6 +177,7 @@ export class Controller {
     this.#sayReleased(key, addressesIn(gone), twice === undefined ? 'the Service asks for something else' : says(twice));
     this.#owned.set(key, { provider, service, ingress });
     await this.#write(key, { ...service, ingress }, unmet, details, twice);
+    this.#statuses.remark(service, warnings, repaired);
     for (const other of provider.written(key)) this.#queue.addFirst(other);
   }
 
