@@ -1,4 +1,4 @@
-import { met, partly, requirement, type Catalogue } from './requirement.ts';
+import { met, requirement, type Catalogue } from './requirement.ts';
 
 /** What the BGP speaker promises; "N 1/2" is NOTIFICATION with code 1 and subcode 2. */
 const chapters: Catalogue['chapters'] = [
@@ -194,8 +194,8 @@ const rfcs: Catalogue['rfcs'] = [
   {
     number: 9384,
     title: 'Cease for BFD Down',
-    extent: 'name of the subcode, both ways; the speaker has no BFD yet',
-    status: partly('BFD'),
+    extent: 'sent when the user of the library says that BFD has lost the path',
+    status: met,
   },
   { number: 9687, title: 'Send hold timer' },
   { number: 8654, title: 'Extended messages' },

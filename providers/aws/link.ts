@@ -50,7 +50,9 @@ export class AwsLink {
   #facts: { readonly at: number; readonly value: Facts } | undefined;
   #rules: { readonly at: number; readonly text: string } | undefined;
   #sweptAt: number | undefined;
-  #sweeping = false;
+  #tidying = false;
+  /** Something about the rules of nodes could not be done yet. */
+  #rulesPending = false;
   #disowned = new Set<ServiceKey>();
   /** Services whose manifests cannot be read: what they have is no orphan. */
   #reserved: ReadonlySet<ServiceKey> = new Set();
@@ -61,6 +63,12 @@ export class AwsLink {
 
   reserve(services: Iterable<ServiceKey>): void {
     this.#reserved = new Set(services);
+  }
+
+  /** How long one with which nothing is wrong is left alone: the more there are, the longer. */
+  get driftSeconds(): number {
+    const all = (this.stacks.size * limits.driftReadsPerStack) / limits.driftReadsPerSecond;
+    return Math.max(limits.driftSeconds, all);
   }
 
   /** One pass over a stack with the members that it has now, and over the rules of nodes where those are concerned. */
@@ -118,14 +126,16 @@ export class AwsLink {
     }
   }
 
-  /** Looks for what has no Service any more, in the background, now and then. */
-  sweepSometimes(snapshot: Snapshot, now: number): void {
-    if (this.#sweeping || (this.#sweptAt !== undefined && now - this.#sweptAt < limits.sweepSeconds * 1000)) return;
-    this.#sweptAt = now;
-    this.#sweeping = true;
-    this.sweep(snapshot)
-      .catch((error: unknown) => this.#components.log.warn({ error }, 'orphans in AWS were not looked for'))
-      .finally(() => (this.#sweeping = false))
+  /** What no Service waits for, in the background: looks for what has no Service any more, and finishes the rules of nodes. */
+  tidy(snapshot: Snapshot, now: number): void {
+    if (this.#tidying) return;
+    const sweeps = this.#sweptAt === undefined || now - this.#sweptAt >= limits.sweepSeconds * 1000;
+    if (!sweeps && !this.#rulesPending) return;
+    if (sweeps) this.#sweptAt = now;
+    this.#tidying = true;
+    (sweeps ? this.sweep(snapshot) : this.#finishRules(snapshot))
+      .catch((error: unknown) => this.#components.log.warn({ error }, 'AWS was not tidied up'))
+      .finally(() => (this.#tidying = false))
       .catch(() => undefined);
   }
 
@@ -192,7 +202,7 @@ export class AwsLink {
     const targets = states.flatMap((one): StackTargets[] => (one.targets === undefined ? [] : [one.targets]));
     const complete =
       this.#disowned.size === 0 &&
-      [...usedStacks(snapshot, settings)].every((stack) => this.stacks.get(stack)?.targets !== undefined) &&
+      [...usedStacks(snapshot, settings, 'served')].every((stack) => this.stacks.get(stack)?.targets !== undefined) &&
       states.every((one) => one.targets !== undefined || one.services.size === 0);
     const text = JSON.stringify([targets, complete]);
     const now = this.#now();
@@ -200,7 +210,13 @@ export class AwsLink {
     const { execution, problems } = await passNodeRules(cloud, settings, targets, complete, (outcome) => this.#told('', outcome));
     const isDone = execution.outcomes.every((outcome) => outcome.result === 'done');
     this.#rules = isDone ? { at: now, text } : undefined;
+    this.#rulesPending = !isDone;
     return problems;
+  }
+
+  async #finishRules(snapshot: Snapshot): Promise<void> {
+    const { cloud, settings } = await this.#open(snapshot);
+    await this.#passRules(cloud, settings, snapshot);
   }
 
   #told(stack: string, outcome: Outcome): void {
@@ -222,12 +238,15 @@ function deleting({ identity }: StackState): Reason {
   return reason('AwsProvisioning', { waitsFor: `AWS to delete what is left of ${identity.key}` });
 }
 
-/** Stacks that some Service is about: also one that is being deleted, disowned or wrong. */
-function usedStacks({ services, config }: Snapshot, settings: AwsSettings): ReadonlySet<string> {
+/** Stacks that some Service is about: `any`, also one that is being deleted or disowned; or only those that are served. */
+function usedStacks({ services, config }: Snapshot, settings: AwsSettings, which: 'any' | 'served' = 'any'): ReadonlySet<string> {
   const used = new Set<string>();
   for (const service of services.values()) {
     const claim = decideAwsClaim(service, config, settings);
-    if (claim.mine) used.add(stackOf(memberOf(service, claim.kind)).key);
+    if (!claim.mine) continue;
+    const member = memberOf(service, claim.kind);
+    const isServed = !service.metadata.deleting && member.values.disown !== true;
+    if (which === 'any' || isServed) used.add(stackOf(member).key);
   }
   return used;
 }

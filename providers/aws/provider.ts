@@ -48,15 +48,16 @@ export class AwsProvider implements Provider {
     return decideAwsClaim(service, config, this.#components);
   }
 
-  adopt(snapshot: Snapshot, reserved: ReadonlyMap<ServiceKey, unknown>): void {
+  adopt(snapshot: Snapshot, recorded: ReadonlyMap<ServiceKey, unknown>): void {
     this.#snapshot = snapshot;
-    this.#link.reserve(reserved.keys());
+    this.#link.reserve([...recorded.keys()].filter((key) => !snapshot.services.has(key)));
     this.#nodes = nodesText(snapshot);
   }
 
   // Addresses are AWS' to give: there is nothing to take over, and nothing that two Services could be given.
   adoptOne(): void {}
   withhold(): void {}
+  leave(): void {}
   written(): readonly ServiceKey[] {
     return [];
   }
@@ -96,7 +97,7 @@ export class AwsProvider implements Provider {
   }
 
   expire(now: number): readonly ServiceKey[] {
-    if (this.#snapshot !== undefined) this.#link.sweepSometimes(this.#snapshot, now);
+    if (this.#snapshot !== undefined) this.#link.tidy(this.#snapshot, now);
     const due = [...this.#due].filter(([, at]) => at <= now).map(([key]) => key);
     for (const key of due) this.#due.delete(key);
     return due;
@@ -143,7 +144,7 @@ export class AwsProvider implements Provider {
     const { state, result, drift, problems } = await this.#link.pass(stackOf(member), snapshot);
     state.services.add(key);
     await this.#leaveOthers(key, state, result, snapshot);
-    this.#later(key, result.requeueSeconds);
+    this.#later(key, result.requeueSeconds < limits.driftSeconds ? result.requeueSeconds : this.#link.driftSeconds);
     const errors = [...(result.errors.get(key) ?? []), ...(result.errors.get('') ?? [])];
     return {
       ingress: ingressOf(result.hostname) ?? (result.desired === undefined ? service.ingress : []),
@@ -196,8 +197,14 @@ function said(errors: readonly Reason[]): Pick<Reconciliation, 'reason' | 'detai
   const [first, ...others] = errors;
   if (first === undefined) return {};
   if (others.length === 0) return { reason: first };
-  const details = errors.map(({ code }, index) => ({ of: `${index + 1}`, code }));
+  const details = errors.map((error) => ({ of: aboutOf(error), code: error.code }));
   return { reason: reason('AwsSeveral', { problems: errors.map(says) }), details };
+}
+
+/** The annotation that a reason is about, or whatever else names it. */
+function aboutOf({ details }: Reason): string {
+  const [first] = Object.values<unknown>({ ...(details as object | undefined) });
+  return typeof first === 'string' || typeof first === 'number' ? `${first}` : 'the Service';
 }
 
 function nodesText({ nodes }: Snapshot): string {

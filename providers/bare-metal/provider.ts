@@ -1,12 +1,20 @@
-import type { Claim, Provider, Reconciliation, Released, ReservedAddresses } from '../../src/controller/provider.ts';
-import { createAllocator, type Allocation, type Allocator, type PoolUsage } from '../../src/decisions/allocation/allocator.ts';
+import type { Claim, Provider, Reconciliation, Released, RecordedAddresses } from '../../src/controller/provider.ts';
+import {
+  createAllocator,
+  type Allocation,
+  type Allocator,
+  type KeptInPool,
+  type PoolUsage,
+} from '../../src/decisions/allocation/allocator.ts';
 import { decideAllocationClaim } from '../../src/decisions/allocation/claim.ts';
+import { inOrderOfPrecedence } from '../../src/decisions/allocation/held-twice.ts';
 import { inOrderOfCreation } from '../../src/decisions/allocation/order.ts';
 import { effectivePools } from '../../src/decisions/allocation/pools.ts';
 import { allocationRequest, type AllocationRequest } from '../../src/decisions/allocation/request.ts';
-import { servicesToRetry, type Waiting } from '../../src/decisions/allocation/waiting.ts';
+import { WaitingLine } from '../../src/decisions/allocation/waiting-line.ts';
 import { serviceKey, type ServiceKey } from '../../src/model/metadata.ts';
 import { sameAddress, type Address } from '../../src/net/address.ts';
+import type { ReleasedAddress } from '../../src/model/released-address.ts';
 import type { Reason } from '../../src/model/reasons.ts';
 import { assignedAddresses, type Service } from '../../src/model/service.ts';
 import type { Change, Snapshot } from '../../src/model/snapshot.ts';
@@ -14,26 +22,34 @@ import type { Change, Snapshot } from '../../src/model/snapshot.ts';
 /** Gives Services addresses from IPAddressPools. Announcing and forwarding them is the agents' work. */
 export class BareMetalProvider implements Provider {
   readonly name = 'bare-metal';
-  readonly #allocator: Allocator = createAllocator([]);
-  readonly #waiting = new Map<ServiceKey, Waiting>();
-  #arrivals = 0;
+  readonly #allocator: Allocator;
+  readonly #waiting: WaitingLine;
   #withheld: Reason | undefined;
+
+  /** `allocator`: without pools and assignments. */
+  constructor(allocator = createAllocator([])) {
+    this.#allocator = allocator;
+    this.#waiting = new WaitingLine(allocator);
+  }
 
   claim(service: Service, snapshot: Snapshot): Claim {
     return decideAllocationClaim(service, snapshot.config);
   }
 
-  adopt(snapshot: Snapshot, reserved: ReservedAddresses): void {
+  adopt(snapshot: Snapshot, recorded: RecordedAddresses, uids: ReadonlyMap<ServiceKey, string>): void {
     this.#setPools(snapshot);
-    // In order of their keys, so that two controllers that read the same record come to the same owners.
-    for (const key of [...snapshot.services.keys()].toSorted()) {
-      const service = snapshot.services.get(key);
-      if (service === undefined) continue;
+    // Two controllers that read the same record come to the same owners, and so do the agents.
+    const ours = inOrderOfPrecedence(snapshot).filter((service) => {
       const claim = this.claim(service, snapshot);
-      if (claim.mine || claim.reason.code === 'OtherLoadBalancerClass')
-        this.adoptOne(service, assignedAddresses(service), snapshot, 'always');
+      return claim.mine || claim.reason.code === 'OtherLoadBalancerClass';
+    });
+    const inOrder = new Map(ours.map((service) => [serviceKey(service.metadata), service] as const));
+    for (const [key, { metadata, ...service }] of inOrder) {
+      const uid = uids.get(key) ?? metadata.uid;
+      this.adoptOne({ ...service, metadata: { ...metadata, uid } }, recorded.get(key) ?? [], snapshot, 'always');
     }
-    for (const [key, addresses] of reserved) this.#allocator.adopt(reservation(key, addresses), addresses);
+    for (const [key, service] of inOrder) if (!recorded.has(key)) this.adoptOne(service, assignedAddresses(service), snapshot, 'always');
+    for (const [key, addresses] of recorded) if (!inOrder.has(key)) this.#allocator.adopt(reservation(key, addresses), addresses);
   }
 
   adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot, when: 'free' | 'always'): void {
@@ -51,29 +67,43 @@ export class BareMetalProvider implements Provider {
   // oxlint-disable-next-line typescript/require-await -- the contract is asynchronous for providers that call an API
   async reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation> {
     const key = serviceKey(service.metadata);
+    const { hostname } = service;
     const request = allocationRequest(service, snapshot);
     const { addresses, reason, pools } = this.#withholds(request) ?? this.#allocator.stage(request);
-    if (reason === undefined) this.#waiting.delete(key);
-    else this.#waiting.set(key, { request, since: this.#waiting.get(key)?.since ?? this.#arrivals++ });
+    if (reason === undefined) this.#waiting.leave(key);
+    else this.#waiting.wait(request);
     return {
-      ingress: addresses.map((address) => ({ address, ipMode: 'VIP' })),
+      ingress: addresses.map((address) => ({ address, ...(hostname === undefined ? {} : { hostname }), ipMode: 'VIP' })),
       ...(reason === undefined ? {} : { reason, details: pools.map(({ pool, reason: { code } }) => ({ of: pool, code })) }),
     };
   }
 
   written(key: ServiceKey): readonly ServiceKey[] {
-    return servicesToRetry(this.#waiting.values(), this.#allocator.confirm(key), this.#allocator);
+    return this.#call(this.#allocator.confirm(key));
+  }
+
+  leave(key: ServiceKey): void {
+    this.#waiting.leave(key);
+    this.#allocator.leave(key);
   }
 
   // oxlint-disable-next-line typescript/require-await -- as above
   async release(key: ServiceKey, now: number): Promise<Released> {
-    this.#waiting.delete(key);
+    this.#waiting.leave(key);
     const addresses = this.#allocator.release(key, now);
-    return { addresses, retry: servicesToRetry(this.#waiting.values(), addresses, this.#allocator) };
+    return { addresses, retry: this.#call(addresses) };
+  }
+
+  keep(released: readonly ReleasedAddress[]): void {
+    this.#allocator.keep(released);
+  }
+
+  kept(): readonly KeptInPool[] {
+    return this.#allocator.kept();
   }
 
   expire(now: number): readonly ServiceKey[] {
-    return servicesToRetry(this.#waiting.values(), this.#allocator.expire(now), this.#allocator);
+    return this.#call(this.#allocator.expire(now));
   }
 
   usage(): readonly PoolUsage[] {
@@ -87,12 +117,16 @@ export class BareMetalProvider implements Provider {
     if (pools) this.#setPools(snapshot);
     for (const { kind, key } of changes) {
       const service = kind === 'Service' ? snapshot.services.get(key as ServiceKey) : undefined;
-      if (service !== undefined) this.#allocator.expect(allocationRequest(service, snapshot));
+      if (service === undefined) continue;
+      const request = allocationRequest(service, snapshot);
+      this.#allocator.expect(request);
+      // Who comes with an address keeps it, and whoever is decided upon before him must not be given the same.
+      const isNew = !this.#waiting.has(request.service) && this.#allocator.assignmentOf(request.service) === undefined;
+      if (isNew && this.claim(service, snapshot).mine) this.adoptOne(service, assignedAddresses(service), snapshot, 'free');
     }
     if (!everything && !pools && namespaces.size === 0) return [];
     if (everything) this.#dismissOthers(snapshot);
     // What became free belongs to those that wait, in the order in which they began to.
-    const waiting = [...this.#waiting].toSorted(([, a], [, b]) => a.since - b.since).map(([key]) => key);
     const concerned = [...snapshot.services].filter(
       ([, { type, metadata }]) => everything || (type === 'LoadBalancer' && (pools || namespaces.has(metadata.namespace))),
     );
@@ -100,7 +134,12 @@ export class BareMetalProvider implements Provider {
       concerned.map(([key]) => key),
       snapshot,
     );
-    return new Set([...waiting, ...others]);
+    return new Set([...this.#waiting.inOrder(), ...others]);
+  }
+
+  /** Nobody is called who would be given nothing after all: all are looked at when that is over. */
+  #call(freed: readonly Address[]): readonly ServiceKey[] {
+    return this.#withheld === undefined ? this.#waiting.call(freed) : [];
   }
 
   /** What the Service is left with while nothing is given; undefined: it asks for nothing that it does not hold. */
@@ -114,9 +153,9 @@ export class BareMetalProvider implements Provider {
 
   /** Who is not ours by HeraldConfig may keep what it holds, but is given nothing: it must not be woken in the place of another. */
   #dismissOthers(snapshot: Snapshot): void {
-    for (const key of this.#waiting.keys()) {
+    for (const key of this.#waiting.inOrder()) {
       const service = snapshot.services.get(key);
-      if (service !== undefined && !this.claim(service, snapshot).mine) this.#waiting.delete(key);
+      if (service !== undefined && !this.claim(service, snapshot).mine) this.#waiting.leave(key);
     }
   }
 

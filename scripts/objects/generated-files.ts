@@ -1,12 +1,13 @@
 import { stringify } from 'yaml';
 import { heraldApiGroup, kinds } from '../../src/model/kinds.ts';
+import { annotationsPage } from './annotations-page.ts';
 import { customResourceDefinition } from './custom-resource-definition.ts';
 import { jsonSchema } from './json-schema.ts';
 import { referencePage } from './reference-page.ts';
 
 const origin = '# Written by node scripts/write-crds.ts from src/model/kinds. Edit that.\n';
 
-/** Every file that the definitions of our kinds yield: its path in the repository, and what it must say. */
+/** Every file that the definitions of our kinds and annotations yield: its path in the repository, and what it must say. */
 export function generatedFiles(): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   for (const kind of kinds) {
@@ -21,6 +22,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   };
   files.set('manifests/crds/kustomization.yaml', `${origin}${yaml(kustomization)}`);
   files.set('docs/reference/objects.md', referencePage());
+  files.set('docs/reference/annotations.md', annotationsPage());
   return files;
 }
 

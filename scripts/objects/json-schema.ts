@@ -54,7 +54,7 @@ function keywords(schema: Schema): JsonSchema {
         items: ofSchema(schema.items),
         maxItems: schema.maxItems,
         ...(schema.required === undefined ? {} : { minItems: 1 }),
-        ...(schema.unique === true ? { uniqueItems: true } : {}),
+        ...(schema.unique === true || schema.key !== undefined ? { uniqueItems: true } : {}),
       };
     case 'map':
       return { type: 'object', additionalProperties: ofSchema(schema.values), maxProperties: schema.maxEntries };

@@ -1,4 +1,3 @@
-import type { Speaker } from '../bgp/index.ts';
 import { DataplaneError, type ApplyResult, type Dataplane } from '../dataplane/dataplane.ts';
 import { livingBackends } from '../decisions/forwarding/living.ts';
 import { nodeForwarding } from '../decisions/forwarding/node.ts';
@@ -27,14 +26,16 @@ import { NodeReport, type ReportContent } from './node-report.ts';
 import { Quarantine } from './quarantine.ts';
 import { RouteTable, type RoutesByPeer } from './route-table.ts';
 import { nothing, passBarrier, planService, removedRouted, routesOfPlan, type ServicePlan } from './service-plan.ts';
-import { Sessions, type SessionsOptions } from './sessions.ts';
+import { Sessions, type SessionsComponents, type SessionsOptions } from './sessions.ts';
 import { WorkToDo } from './work-to-do.ts';
 
 export interface AgentComponents
-  extends Pick<HostCheckComponents, 'host' | 'hostFilters' | 'unservedLocalhost'>, Pick<ElsewhereComponents, 'foreign'> {
+  extends
+    Pick<HostCheckComponents, 'host' | 'hostFilters' | 'unservedLocalhost'>,
+    Pick<ElsewhereComponents, 'foreign'>,
+    SessionsComponents {
   readonly source: Source;
   readonly dataplane: Dataplane;
-  readonly speaker: Speaker;
   readonly writeNodeState: (state: NodeState) => Promise<void>;
   readonly listenHttp: ListenHttp;
   readonly clock: Clock;
@@ -86,7 +87,7 @@ export class Agent {
     this.#components = components;
     this.#node = options.node;
     this.#work = new WorkToDo(options.node);
-    this.#sessions = new Sessions(components.speaker, this.#routes, components.log, options);
+    this.#sessions = new Sessions(components, this.#routes, () => this.#report.news(), options);
     this.#drain = new Drain(components.clock, (service) => this.#lookAgain([service]));
     this.#elsewhere = new Elsewhere(components, {
       config: () => components.source.snapshot.config,
@@ -125,11 +126,10 @@ export class Agent {
    * also when that failed (it is retried). The source must have started.
    */
   async start(): Promise<void> {
-    const { source, dataplane, speaker, log } = this.#components;
+    const { source, dataplane, log } = this.#components;
     this.#unsubscribe = source.onChange((changes) => this.#changed(changes));
     dataplane.onRepair((what) => log.warn({ what }, 'another program changed our rules: repaired'));
     dataplane.onFailure((error) => this.#lostKernel(error));
-    speaker.onChange(() => this.#report.news());
     this.#work.addEverything(source.snapshot);
     this.#health.follow(source.snapshot.config.services);
     await Promise.all([this.#host.checkSettings(), this.#elsewhere.start()]);
@@ -158,7 +158,7 @@ export class Agent {
     this.#drain.stop();
     this.#aggregates.stop();
     // Before the pass has ended: a data plane that takes its time must not keep routers sending.
-    await Promise.all([this.#components.speaker.stop({ message, mode }), this.#health.close()]);
+    await Promise.all([this.#sessions.stop({ message, mode }), this.#health.close()]);
     await this.#pass;
     await Promise.all([this.#host.stop(), this.#direct.stop(), this.#elsewhere.stop()]);
     await this.#report.close();

@@ -9,9 +9,10 @@ import {
   type ResolvedOptions,
   type Route,
   type Speaker,
+  type StopOptions,
   type NextHops,
 } from '../bgp/index.ts';
-import { peersOfNode, type PeerSession, type SessionIntent } from '../decisions/announcement/peers.ts';
+import { peersOfNode, sessionWarning, type PeerSession, type SessionIntent } from '../decisions/announcement/peers.ts';
 import type { RouteIntent } from '../decisions/announcement/route.ts';
 import type { SessionStatus } from '../model/node-state.ts';
 import { fix, reason as reasonOf, says, type Reason } from '../model/reasons.ts';
@@ -19,7 +20,12 @@ import type { Snapshot } from '../model/snapshot.ts';
 import { formatAddress, type Address } from '../net/address.ts';
 import type { Log } from '../system/log.ts';
 import { limits } from './limits.ts';
+import { PathWatch, type PathWatchComponents } from './path-watch.ts';
 import type { PeerRoutes, RouteTable } from './route-table.ts';
+
+export interface SessionsComponents extends PathWatchComponents {
+  readonly speaker: Speaker;
+}
 
 export interface SessionsOptions {
   /** The speaker listens, on every address and port 179, while there is a passive peer. Default: it listens where it was told at its making. */
@@ -31,6 +37,7 @@ export class Sessions {
   readonly #speaker: Speaker;
   readonly #routes: RouteTable;
   readonly #log: Log;
+  readonly #paths: PathWatch;
   readonly #listenForPassivePeers: boolean;
   readonly #peers = new Map<string, Peer>();
   /** The passwords of sessions, for those whose Secret goes away. */
@@ -40,11 +47,24 @@ export class Sessions {
   /** Peers without a session, or whose session runs on with its earlier settings, and why. */
   #refused = new Map<string, { readonly address: string; readonly localASN: number; readonly reason: Reason }>();
 
-  constructor(speaker: Speaker, routes: RouteTable, log: Log, { listenForPassivePeers = false }: SessionsOptions = {}) {
+  /** `news`: what `status` says is another than before. */
+  constructor(
+    components: SessionsComponents,
+    routes: RouteTable,
+    news: () => void,
+    { listenForPassivePeers = false }: SessionsOptions = {},
+  ) {
+    const { speaker, log } = components;
     this.#speaker = speaker;
     this.#listenForPassivePeers = listenForPassivePeers;
     this.#routes = routes;
     this.#log = log;
+    this.#paths = new PathWatch(components, { peer: (name) => this.#peers.get(name), news });
+    // A peer without an address has one when its session is up.
+    speaker.onChange(() => {
+      this.#paths.refresh();
+      news();
+    });
   }
 
   /** Ends and changes sessions, whatever the data plane does: who is shut down must not wait for it. */
@@ -55,6 +75,15 @@ export class Sessions {
   /** Starts sessions too; each begins with everything it should announce already in its RIB. */
   start(snapshot: Snapshot, node: string): void {
     this.#reconcile(snapshot, node, true);
+  }
+
+  /**
+   * BFD says AdminDown before this process is silent, and after the connections are closed: FRR 8 takes AdminDown for a loss (RFC 5882 3.2
+   * says otherwise), but not any more once it holds our routes over a restart.
+   */
+  async stop(options: StopOptions): Promise<void> {
+    await this.#speaker.stop(options);
+    await this.#paths.stop();
   }
 
   /** Prefixes that a session cannot carry, and why, by name of the peer. */
@@ -75,7 +104,7 @@ export class Sessions {
     const refused = new Map<string, { address: string; localASN: number; reason: Reason }>();
     const wanted = new Map<string, SessionIntent>();
     for (const { peer, result } of peersOfNode(snapshot, node)) {
-      const { session, problem } = 'session' in result ? this.#withPassword(result) : { problem: result.reason };
+      const { session, problem } = 'session' in result ? this.#withPassword(result, peer) : { problem: result.reason };
       if (session !== undefined) wanted.set(peer, session);
       if (problem !== undefined) refused.set(peer, { ...addressOf(snapshot, peer), reason: problem });
     }
@@ -95,6 +124,7 @@ export class Sessions {
         refused.set(name, { ...addressOf(snapshot, name), reason: reasonOf('PeerNotPossible', { peer: name, problem: inWords(error) }) });
       }
     }
+    this.#paths.follow([...wanted.values()].filter(({ peer }) => this.#peers.has(peer)));
     for (const [peer, { reason }] of refused) {
       if (this.#refused.get(peer)?.reason.code === reason.code) continue;
       const message = this.#peers.has(peer) ? 'the session runs on with its earlier settings' : 'no session with the peer';
@@ -114,7 +144,8 @@ export class Sessions {
     const deaf = this.#speaker.listening().sockets.find(({ lastError }) => lastError !== undefined);
     const running = [...this.#peers.values()].map((peer): SessionStatus => {
       const { name, address, interface: networkInterface, state, since, localAsn, peerAsn, prefixesAdvertised, lastError } = peer.status();
-      const refusal = this.#refused.get(name)?.reason;
+      const refusal = this.#refused.get(name)?.reason ?? this.#paths.problem(name);
+      const bfd = this.#paths.status(name);
       const waitsInVain = deaf !== undefined && state !== 'Established' && this.#passive.has(name);
       const inVain = waitsInVain ? `cannot listen on port ${deaf.port}: ${deaf.lastError}` : undefined;
       const problem = refusal === undefined ? (inVain ?? lastError) : says(refusal);
@@ -128,6 +159,7 @@ export class Sessions {
         peerASN: peerAsn,
         prefixesSent: prefixesAdvertised.ipv4 + prefixesAdvertised.ipv6,
         ...(problem === undefined ? {} : { lastError: problem }),
+        ...(bfd === undefined ? {} : { bfd }),
       };
     });
     const refused = [...this.#refused]
@@ -146,8 +178,10 @@ export class Sessions {
   }
 
   /** A session whose Secret is gone runs on with its password, unless that went with the process that knew it. */
-  #withPassword({ session, passwordGone }: PeerSession): { readonly session?: SessionIntent; readonly problem?: Reason } {
-    if (passwordGone === undefined) return { session };
+  #withPassword(result: PeerSession, peer: string): { readonly session?: SessionIntent; readonly problem?: Reason } {
+    const { session, passwordGone } = result;
+    const warning = sessionWarning(peer, result);
+    if (passwordGone === undefined) return { session, ...(warning === undefined ? {} : { problem: warning }) };
     const password = this.#passwords.get(session.peer);
     if (password === undefined) return { problem: reasonOf('PeerPasswordMissing', passwordGone) };
     return { session: { ...session, password }, problem: reasonOf('PeerPasswordGone', passwordGone) };

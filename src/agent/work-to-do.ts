@@ -18,6 +18,7 @@ export interface Work {
 const shared: ReadonlySet<Kind> = new Set<Kind>([
   'IPAddressPool',
   'BGPPeer',
+  'BFDProfile',
   'BGPAdvertisement',
   'Community',
   'ExternalIPPolicy',

@@ -86,6 +86,8 @@ export class Peer {
   #options: ResolvedOptions;
   #discovery: { close(): void } | undefined;
   #removed = false;
+  /** Between `pathLost` and `pathRestored`. */
+  #isPathLost = false;
 
   /** The session starts in a later turn of the event loop, so its first burst can be complete. */
   constructor(components: Components, host: PeerHost, options: ResolvedOptions) {
@@ -143,6 +145,24 @@ export class Peer {
       this.#session.configure(next);
       if (classes.has('soft')) this.#session.renewNextHops();
     }
+  }
+
+  /**
+   * BFD says that the way to the peer is lost: the session ends with Cease / BFD Down (RFC 9384), and there is no other one, neither side
+   * opening it, until `pathRestored`. A peer that keeps routes after other NOTIFICATIONs forgets them after this one.
+   */
+  pathLost(): void {
+    if (this.#removed || this.#isPathLost) return;
+    this.#isPathLost = true;
+    if (!this.#options.adminDown) this.#stop(cease.bfdDown);
+  }
+
+  /** BFD is up again, or is waited for no longer. */
+  pathRestored(): void {
+    if (!this.#isPathLost) return;
+    this.#isPathLost = false;
+    // The end of the old connection is seen before the new one begins.
+    void this.#session.closed().then(() => this.#start());
   }
 
   status(): PeerStatus {
@@ -240,7 +260,7 @@ export class Peer {
 
   /** For the speaker: the peer has connected. False: not now. */
   accept(incoming: Incoming): boolean {
-    if (this.#removed || this.#options.adminDown) return false;
+    if (this.#removed || this.#isPathLost || this.#options.adminDown) return false;
     if (this.#options.address === undefined) this.#session.discovered(incoming.remoteAddress);
     return this.#session.accept(incoming);
   }
@@ -254,7 +274,7 @@ export class Peer {
   }
 
   #start(): void {
-    if (this.#removed || this.#options.adminDown) return;
+    if (this.#removed || this.#isPathLost || this.#options.adminDown) return;
     this.#discover();
     this.#session.start();
   }

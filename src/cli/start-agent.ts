@@ -1,4 +1,5 @@
 import { Agent } from '../agent/agent.ts';
+import { Bfd } from '../bfd/index.ts';
 import { Speaker } from '../bgp/index.ts';
 import { listHostFilters } from '../dataplane/host/filter-commands.ts';
 import { KubeProxyForwarding } from '../dataplane/kube-proxy/kube-proxy.ts';
@@ -46,6 +47,7 @@ export async function startAgent(
       dataplane,
       unservedLocalhost: () => dataplane.unserved(),
       speaker,
+      startBfd: () => new Bfd({ realTime: true }),
       writeNodeState,
       listenHttp,
       host,

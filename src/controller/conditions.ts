@@ -12,6 +12,8 @@ import type { Condition } from './status-writer.ts';
 export interface Unmet {
   readonly reason: Reason | undefined;
   readonly details: NonNullable<Reconciliation['details']>;
+  /** Why it has other addresses than before, where its owner did not ask for that. */
+  readonly moved?: Reason;
 }
 
 /** The conditions of a Service that has an address or asks for one. Pure; `unmet` is the allocation's "no", `now` milliseconds since the epoch. */
@@ -34,12 +36,6 @@ function addressAssigned({ reason, details }: Unmet): Condition {
   const each = details.slice(0, limits.detailsInCondition).map(({ of, code }) => `${of} ${code}`);
   if (details.length > each.length) each.push('and others');
   return { ...refusal(type, reason), message: `${briefly(reason)}: ${each.join(', ')}` };
-}
-
-/** The condition of a configuration object: accepted, or left out for a reason. */
-export function acceptedCondition(refused: Reason | undefined): Condition {
-  if (refused !== undefined) return refusal('Accepted', refused);
-  return { type: 'Accepted', status: 'True', reason: 'Accepted', message: 'The object is valid and in force' };
 }
 
 /** Whether agents that live have yet to act upon the latest form of the Service: their reports speak of an older one. */

@@ -1,6 +1,7 @@
+import type { KeptInPool, PoolUsage } from '../decisions/allocation/allocator.ts';
 import { keepsHolding } from '../decisions/allocation/claim.ts';
+import { whyHeldTwice } from '../decisions/allocation/held-twice.ts';
 import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/order.ts';
-import { effectivePools } from '../decisions/allocation/pools.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import { fix, reason, says, type Reason } from '../model/reasons.ts';
 import { assignedAddresses, type Ingress, type Service } from '../model/service.ts';
@@ -13,11 +14,13 @@ import type { Random } from '../system/random.ts';
 import { ConditionWatch } from './affected.ts';
 import { Contests } from './contests.ts';
 import { noEvents, type EventSink } from './events/event-sink.ts';
+import { SourceEvents } from './events/source-events.ts';
 import { limits } from './limits.ts';
-import { acceptedCondition, agentsBehind, serviceConditions } from './conditions.ts';
-import type { Provider, Reconciliation, ReservedAddresses } from './provider.ts';
+import { ConfigurationStatuses } from './configuration/configuration-statuses.ts';
+import { agentsBehind, serviceConditions } from './conditions.ts';
+import type { Provider, Reconciliation, RecordedAddresses } from './provider.ts';
 import { ServiceStatuses } from './services/service-statuses.ts';
-import type { StatusWriter } from './status-writer.ts';
+import type { Recorded, StatusWriter } from './status-writer.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** A Service that a provider serves, as it was when the provider did so last. */
@@ -50,10 +53,12 @@ export class Controller {
   /** Services whose agents have yet to report on their latest form. */
   readonly #behind = new Set<ServiceKey>();
   readonly #statuses: ServiceStatuses;
+  readonly #configuration: ConfigurationStatuses;
+  readonly #sourceEvents: SourceEvents;
   /** Services that we have written about, or another of us before. */
   readonly #written = new Set<ServiceKey>();
   readonly #contests = new Contests();
-  #reserved: ReservedAddresses = new Map();
+  #reserved: RecordedAddresses = new Map();
   /** Services whose record could not be read at start, with its file. */
   #unreadable: ReadonlyMap<ServiceKey, string> = new Map();
   readonly #unsubscribe: (() => void)[] = [];
@@ -63,7 +68,12 @@ export class Controller {
   constructor(components: ControllerComponents) {
     this.#components = components;
     this.#queue = new WorkQueue(components, (key) => this.#reconcile(key));
-    this.#statuses = new ServiceStatuses({ events: noEvents, ...components }, (key) => this.#queue.add(key));
+    const { events = noEvents, providers } = components;
+    this.#statuses = new ServiceStatuses({ ...components, events }, (key) => this.#queue.add(key));
+    this.#sourceEvents = new SourceEvents(components.source, events);
+    const usage = (): PoolUsage[] => providers.flatMap((provider) => provider.usage?.() ?? []);
+    const kept = (): KeptInPool[] => providers.flatMap((provider) => provider.kept?.() ?? []);
+    this.#configuration = new ConfigurationStatuses({ ...components, events, usage, kept });
   }
 
   /** Takes over what was assigned, then works until `stop`. The source must have started. */
@@ -77,25 +87,32 @@ export class Controller {
     for (const [key, addresses] of this.#reserved) {
       log.warn({ service: key, addresses: addresses.map(formatAddress) }, 'the Service cannot be read: its addresses stay reserved');
     }
-    // Until it is off the record, an address is nobody else's, whether its Service is there and ours or not.
-    const leftBehind = [...recorded.addresses].filter(([key]) => this.#ownerOf(key) === undefined);
-    for (const provider of providers) provider.adopt(snapshot, new Map([...this.#reserved, ...leftBehind]));
+    for (const provider of providers) {
+      provider.adopt(snapshot, recorded.addresses, recorded.uids ?? new Map());
+      provider.keep?.(recorded.released ?? []);
+    }
     this.#unsubscribe.push(
       source.onChange((changes) => this.#changed(changes)),
-      source.onProblem(() => this.#releaseMended()),
+      source.onProblem(() => {
+        this.#releaseMended();
+        this.#configuration.problemsChanged();
+        this.#sourceEvents.look();
+      }),
     );
-    this.#takeOver(recorded.addresses);
+    this.#takeOver(recorded);
     const keys = inOrderOfService(snapshot, recorded.waitingSince ?? new Map());
     for (const key of new Set([...keys, ...recorded.addresses.keys(), ...recorded.unreadable.keys()])) this.#queue.add(key);
     this.#queue.start();
     this.#passTime();
-    await this.#acceptConfiguration();
+    this.#configuration.start();
+    this.#sourceEvents.look();
     log.info({ services: snapshot.services.size, pools: snapshot.pools.size }, 'controller started');
   }
 
   /** Resolves when nothing is left to do. */
-  settled(): Promise<void> {
-    return this.#queue.idle();
+  async settled(): Promise<void> {
+    await this.#queue.idle();
+    await this.#configuration.settled();
   }
 
   async stop(): Promise<void> {
@@ -103,7 +120,7 @@ export class Controller {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#cancelWatch?.();
     this.#statuses.stop();
-    await this.#queue.stop();
+    await Promise.all([this.#queue.stop(), this.#configuration.stop()]);
   }
 
   /** Silence is no change that a source could tell of, nor is the end of a time: both are looked for. */
@@ -111,7 +128,9 @@ export class Controller {
     const { source, clock, providers } = this.#components;
     const now = clock.date().getTime();
     for (const provider of providers) for (const key of provider.expire(now)) this.#queue.addFirst(key);
+    this.#configuration.usageChanged();
     for (const key of this.#conditions.silenced(source.snapshot, now)) this.#queue.add(key);
+    this.#configuration.passTime();
     for (const key of this.#contests.ended(clock.now())) this.#queue.add(key);
     this.#cancelWatch = clock.after(limits.reportWatchMilliseconds, () => this.#passTime());
   }
@@ -125,9 +144,7 @@ export class Controller {
     for (const key of inOrderOfCreation(told, source.snapshot)) this.#queue.add(key);
     for (const key of this.#conditions.affected(changes, source.snapshot, this.#behind)) this.#queue.add(key);
     if (this.#reserved.size > 0 || this.#unreadable.size > 0) this.#releaseMended();
-    if (changes.some(({ kind }) => kind === 'IPAddressPool')) {
-      this.#acceptConfiguration().catch((error: unknown) => this.#components.log.error({ error }, 'status of pools not written'));
-    }
+    this.#configuration.changed(changes);
   }
 
   async #reconcile(key: ServiceKey): Promise<void> {
@@ -138,7 +155,7 @@ export class Controller {
       if (!this.#reserved.has(key) && !unclear) await this.#forget(key, undefined, 'the Service is gone');
       return;
     }
-    const before = this.#owned.get(key);
+    const before = this.#servedBefore(key, service);
     const provider = this.#components.providers.find((provider) => provider.claim(service, snapshot).mine);
     if (provider === undefined) return this.#leave(key, service, before);
     if (before !== undefined && before.provider !== provider)
@@ -148,15 +165,19 @@ export class Controller {
     if (!this.#written.has(key)) provider.adoptOne(service, found, snapshot, 'free');
     else if (this.#isContested(key, service)) {
       provider.adoptOne(service, found, snapshot, 'always');
+      this.#configuration.usageChanged();
       this.#owned.set(key, { provider, service, ingress: service.ingress });
       return this.#write(key, service, reason('StatusContested', { times: limits.overwrites }));
     }
-    const { ingress, reason: unmet, details } = await provider.reconcile(service, snapshot);
+    const { ingress, reason: unmet, details, warnings = [], repaired = [] } = await provider.reconcile(service, snapshot);
+    this.#configuration.usageChanged();
     const gone =
       before?.provider === provider ? before.ingress.filter(({ address }) => !ingress.some((now) => same(now.address, address))) : [];
-    this.#sayReleased(key, addressesIn(gone), 'the Service asks for something else');
+    const [twice] = addressesIn(gone).flatMap((address) => whyHeldTwice(snapshot, service, address) ?? []);
+    this.#sayReleased(key, addressesIn(gone), twice === undefined ? 'the Service asks for something else' : says(twice));
     this.#owned.set(key, { provider, service, ingress });
-    await this.#write(key, { ...service, ingress }, unmet, details);
+    await this.#write(key, { ...service, ingress }, unmet, details, twice);
+    this.#statuses.remark(service, warnings, repaired);
     for (const other of provider.written(key)) this.#queue.addFirst(other);
   }
 
@@ -178,10 +199,9 @@ export class Controller {
       this.#disown(key);
       this.#statuses.leave(key);
       // Its addresses are another controller's to change. Whatever they are, nobody else is given them.
-      const found = assignedAddresses(service);
-      if (found.length === 0) return this.#release(key, wouldBe, 'the Service is of another class');
-      wouldBe.adoptOne(service, found, source.snapshot, 'always');
-      return;
+      if (service.ingress.length === 0) return this.#release(key, wouldBe, 'the Service is of another class');
+      wouldBe.adoptOne(service, assignedAddresses(service), source.snapshot, 'always');
+      return this.#configuration.usageChanged();
     }
     if (keeps) {
       await this.#write(key, { ...service, ingress: before.ingress }, claim.reason);
@@ -200,7 +220,13 @@ export class Controller {
   }
 
   /** `assigned` has the addresses that the Service holds. */
-  async #write(key: ServiceKey, assigned: Service, reason: Reason | undefined, details: Reconciliation['details'] = []): Promise<void> {
+  async #write(
+    key: ServiceKey,
+    assigned: Service,
+    reason: Reason | undefined,
+    details: Reconciliation['details'] = [],
+    moved?: Reason,
+  ): Promise<void> {
     const { source, clock } = this.#components;
     const { ingress } = assigned;
     const now = clock.date().getTime();
@@ -208,36 +234,59 @@ export class Controller {
     else this.#behind.delete(key);
     // Writing would destroy what people may still read in a broken record.
     if (this.#unreadable.has(key)) return;
-    const unmet = { reason, details };
+    const unmet = { reason, details, ...(moved === undefined ? {} : { moved }) };
     await this.#statuses.write(key, assigned, unmet, serviceConditions(source.snapshot, assigned, unmet, now));
     this.#written.add(key);
     this.#contests.answered(key);
   }
 
   async #forget(key: ServiceKey, service: Service | undefined, why: string): Promise<void> {
+    const owner = this.#owned.get(key)?.provider;
+    const providers = owner === undefined ? this.#components.providers : [owner];
+    this.#depart(key, providers);
     // As long as it is on record that the Service has the address, nobody else is given it.
     await this.#components.writer.removeService(key, service?.metadata);
-    const owner = this.#owned.get(key)?.provider;
-    for (const provider of owner === undefined ? this.#components.providers : [owner]) await this.#release(key, provider, why);
+    for (const provider of providers) await this.#release(key, provider, why);
     this.#disown(key);
     this.#statuses.forget(key, why);
     if (this.#unreadable.has(key)) this.#withhold(new Map([...this.#unreadable].filter(([other]) => other !== key)));
   }
 
+  /** How the Service was served last; undefined where that was another one of its name, which is gone. */
+  #servedBefore(key: ServiceKey, { metadata }: Service): Owned | undefined {
+    const before = this.#owned.get(key);
+    if (before === undefined || before.service.metadata.uid === metadata.uid) return before;
+    this.#disown(key);
+    return undefined;
+  }
+
+  /** Whatever becomes of its record, and whoever comes under its name: the one that was served is no more. */
+  #depart(key: ServiceKey, providers: readonly Provider[]): void {
+    this.#owned.delete(key);
+    for (const provider of providers) provider.leave(key);
+  }
+
   async #release(key: ServiceKey, provider: Provider, why: string): Promise<void> {
     this.#owned.delete(key);
     const { addresses, retry } = await provider.release(key, this.#components.clock.date().getTime());
+    this.#configuration.usageChanged();
     this.#sayReleased(key, addresses, why);
     for (const other of retry) this.#queue.addFirst(other);
   }
 
   /** What is on record is held from the beginning, also where HeraldConfig says by now that the Service is not ours. */
-  #takeOver(recorded: ReservedAddresses): void {
-    for (const key of recorded.keys()) {
+  #takeOver({ addresses, uids }: Recorded): void {
+    for (const [key, held] of addresses) {
       this.#written.add(key);
       const service = this.#components.source.snapshot.services.get(key);
       const provider = this.#ownerOf(key);
-      if (service !== undefined && provider !== undefined) this.#owned.set(key, { provider, service, ingress: service.ingress });
+      if (service === undefined || provider === undefined) continue;
+      const uid = uids?.get(key) ?? service.metadata.uid;
+      // The snapshot may be older than the record.
+      const known = addressesIn(service.ingress);
+      const current = known.length === held.length && known.every((address, index) => same(address, held[index]));
+      const ingress = current ? service.ingress : held.map((address) => ({ address, ipMode: 'VIP' as const }));
+      this.#owned.set(key, { provider, service: { ...service, metadata: { ...service.metadata, uid } }, ingress });
     }
   }
 
@@ -309,23 +358,13 @@ export class Controller {
     }
   }
 
-  async #acceptConfiguration(): Promise<void> {
-    const { source, writer } = this.#components;
-    const { refused } = effectivePools(source.snapshot.pools);
-    for (const [name, { metadata }] of source.snapshot.pools) {
-      // Of an object that was made of another program's there is none to write to.
-      if (metadata.origin !== undefined) continue;
-      await writer.writeObject('IPAddressPool', name, [acceptedCondition(refused.get(name)?.reason)]);
-    }
-  }
-
   #sayReleased(key: ServiceKey, addresses: readonly Address[], why: string): void {
     this.#statuses.released(key, addresses.map(formatAddress), why);
   }
 }
 
 /** Recorded Services that the source cannot show, while something in it is broken. */
-function withoutManifest(recorded: ReservedAddresses, source: Source): ReservedAddresses {
+function withoutManifest(recorded: RecordedAddresses, source: Source): RecordedAddresses {
   if (!hasErrors(source, [])) return new Map();
   return new Map([...recorded].filter(([key]) => !source.snapshot.services.has(key)));
 }

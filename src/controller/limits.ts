@@ -11,6 +11,10 @@ export const limits = {
   detailsInCondition: 10,
   /** How long a Service must not be announced, or programmed, before its condition and an Event say so. */
   conditionHoldMilliseconds: 30_000,
+  /** The status of a configuration object is written at most this often. */
+  objectStatusMilliseconds: 5000,
+  /** After addresses were given or let go, the counts of the pools are looked at, once for all that happened by then. */
+  usageMilliseconds: 1000,
   /** How often another program may write over the addresses of a Service, within this time, before Herald gives in until it is quiet for as long. */
   overwrites: 3,
   contestMilliseconds: 600_000,

@@ -1,6 +1,7 @@
-import type { PoolUsage } from '../decisions/allocation/allocator.ts';
+import type { KeptInPool, PoolUsage } from '../decisions/allocation/allocator.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import type { Reason, ReasonCode } from '../model/reasons.ts';
+import type { ReleasedAddress } from '../model/released-address.ts';
 import type { Ingress, Service } from '../model/service.ts';
 import type { Change, Snapshot } from '../model/snapshot.ts';
 import type { Address } from '../net/address.ts';
@@ -17,10 +18,11 @@ export interface Provider {
   /** Pure. */
   claim(service: Service, snapshot: Snapshot): Claim;
   /**
-   * Called once before any `reconcile`, with a complete snapshot: takes over what the record says was assigned. That goes for
-   * Services of another class, too: HeraldConfig may have changed meanwhile.
+   * Called once before any `reconcile`, with a complete snapshot: takes over what the records say was assigned, as the snapshot may
+   * be older than they. That goes for Services of another class, too, as HeraldConfig may have changed meanwhile, and for those that
+   * are gone: until it is off the record, an address is nobody else's. `uids`: of which Service a record is, where it is known.
    */
-  adopt(snapshot: Snapshot, reserved: ReservedAddresses): void;
+  adopt(snapshot: Snapshot, recorded: RecordedAddresses, uids: ReadonlyMap<ServiceKey, string>): void;
   /**
    * Takes over what a record says that could not be read when `adopt` was called, or what another program has written. `free`: only where
    * no other Service holds it that may not share it. What the Service holds already stays as it is.
@@ -39,10 +41,19 @@ export interface Provider {
    */
   written(key: ServiceKey): readonly ServiceKey[];
   /**
+   * The Service is gone, or no longer the provider's, and the record says otherwise until `release`. One that comes under its name
+   * before that is a new Service.
+   */
+  leave(key: ServiceKey): void;
+  /**
    * Lets go of what a Service held: it is gone, or no longer the provider's, and nothing on record says otherwise. Releasing
    * nothing succeeds. `now`: milliseconds since the epoch.
    */
   release(key: ServiceKey, now: number): Promise<Released>;
+  /** Called once after `adopt`: goes on keeping for Services what was kept for them before. Absent: nothing ever is. */
+  keep?(released: readonly ReleasedAddress[]): void;
+  /** What is kept for Services that are gone, with the name of its pool. */
+  kept?(): readonly KeptInPool[];
   /** Called every now and then: ends what was only for a while. Returns the Services to look at again. */
   expire(now: number): readonly ServiceKey[];
   /** How much of each pool is given, for those that give from pools. Costs the same however many Services there are. */
@@ -71,8 +82,5 @@ export interface Released {
   readonly retry: readonly ServiceKey[];
 }
 
-/**
- * Addresses recorded for Services that cannot be read at the moment, because their manifest is broken: they stay theirs
- * until the manifest is mended or gone.
- */
-export type ReservedAddresses = ReadonlyMap<ServiceKey, readonly Address[]>;
+/** What is on record, also for Services that no longer exist, or cannot be read at the moment because their manifest is broken. */
+export type RecordedAddresses = ReadonlyMap<ServiceKey, readonly Address[]>;

@@ -1,5 +1,8 @@
 import type { Condition } from '../model/condition.ts';
+import type { ObjectFields } from '../model/manifest.ts';
+import type { ReleasedAddress } from '../model/released-address.ts';
 import type { ServiceKey } from '../model/metadata.ts';
+import type { ObjectReference } from '../model/object-event.ts';
 import type { Ingress } from '../model/service.ts';
 import type { Address } from '../net/address.ts';
 
@@ -10,13 +13,23 @@ export interface ServiceStatus {
   readonly conditions: readonly Condition[];
 }
 
+/** The status of a configuration object. */
+export interface ObjectRecord {
+  readonly conditions: readonly Condition[];
+  readonly fields: ObjectFields;
+}
+
 /** What is on record, also of Services that no longer exist. */
 export interface Recorded {
   readonly addresses: ReadonlyMap<ServiceKey, readonly Address[]>;
+  /** Of which Service each record is, where it is known: not that of another one that has its name by now. */
+  readonly uids?: ReadonlyMap<ServiceKey, string>;
   /** Services whose record cannot be read, with the name of the file. They are not among the others. */
   readonly unreadable: ReadonlyMap<ServiceKey, string>;
   /** Since when Services lack what they ask for, RFC 3339 in UTC; absent where the records do not tell. */
   readonly waitingSince?: ReadonlyMap<ServiceKey, string>;
+  /** What pools keep for Services that let it go. */
+  readonly released?: readonly ReleasedAddress[];
   /** The conditions that were written; absent where the records do not tell. */
   readonly conditions?: ReadonlyMap<ServiceKey, readonly Condition[]>;
 }
@@ -41,6 +54,11 @@ export interface StatusWriter {
   leaveService?(key: ServiceKey, from: DecidedFrom): Promise<void>;
   /** `from` undefined: the Service is not there any more. */
   removeService(key: ServiceKey, from: DecidedFrom | undefined): Promise<void>;
-  /** Conditions of a configuration object, for example of a pool that overlaps another. */
-  writeObject(kind: string, name: string, conditions: readonly Condition[]): Promise<void>;
+  /**
+   * The status of a configuration object of herald.dev. Resolves to the conditions that were there before; undefined: there is no such object, or it is
+   * another one of its name by now.
+   */
+  writeObject(of: ObjectReference, status: ObjectRecord): Promise<readonly Condition[] | undefined>;
+  /** There is no such object any more. */
+  removeObject(kind: string, name: string): Promise<void>;
 }

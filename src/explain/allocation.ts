@@ -1,5 +1,6 @@
 import { createAllocator, type Allocator } from '../decisions/allocation/allocator.ts';
 import { decideAllocationClaim, keepsHolding } from '../decisions/allocation/claim.ts';
+import { inOrderOfPrecedence } from '../decisions/allocation/held-twice.ts';
 import { inOrderOfService } from '../decisions/allocation/order.ts';
 import { effectivePools } from '../decisions/allocation/pools.ts';
 import { allocationRequest } from '../decisions/allocation/request.ts';
@@ -20,7 +21,8 @@ export interface AllocationExplanation {
 function allocatorOf(snapshot: Snapshot): Allocator {
   const { pools, refused } = effectivePools(snapshot.pools);
   const allocator = createAllocator(pools, [...refused.values()]);
-  for (const service of ourServices(snapshot)) {
+  for (const service of inOrderOfPrecedence(snapshot)) {
+    if (!decideAllocationClaim(service, snapshot.config).mine) continue;
     const addresses = assignedAddresses(service);
     if (addresses.length > 0) allocator.adopt(allocationRequest(service, snapshot), addresses);
   }

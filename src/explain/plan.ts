@@ -1,3 +1,4 @@
+import { holdersIn } from '../model/address-index.ts';
 import { peersOfNode, type PeerSession, type SessionIntent } from '../decisions/announcement/peers.ts';
 import { decideAnnouncement, type ServiceAnnouncement } from '../decisions/announcement/decision.ts';
 import { routesByPeer } from '../decisions/announcement/merge-routes.ts';
@@ -80,7 +81,7 @@ function withIngress(snapshot: Snapshot, ingressOf: (key: ServiceKey) => readonl
       return [key, ingress === undefined ? service : { ...service, ingress }];
     }),
   );
-  return { ...valuesOf(snapshot), services };
+  return { ...valuesOf(snapshot), services, holdersOf: holdersIn(services) };
 }
 
 /** A snapshot as a plain object, which can be spread. */
@@ -89,6 +90,7 @@ function valuesOf(snapshot: Snapshot): Snapshot {
   const { serviceCIDRs, externalIPPolicies, bfdProfiles, nodeStates, config } = snapshot;
   return {
     services,
+    holdersOf: (address) => snapshot.holdersOf(address),
     endpointSlices: (key) => snapshot.endpointSlices(key),
     nodes,
     namespaces,

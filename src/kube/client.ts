@@ -44,7 +44,7 @@ export class KubeClient {
   /** The object after the write. */
   write({ method, path, query = {}, contentType = 'application/json', body }: Write, signal?: AbortSignal): Promise<unknown> {
     const headers = { 'Content-Type': contentType };
-    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    const content = body === undefined ? {} : { body: JSON.stringify(body, exactly) };
     return this.#exchange({ method, path: withQuery(path, query), headers, ...content }, signal);
   }
 
@@ -83,6 +83,14 @@ export class KubeClient {
     return answerError(response.status, message.trim(), response.retryAfter);
   }
 }
+
+/** An int64 may be more than a number of JavaScript can say. */
+function exactly(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? rawJSON(String(value)) : value;
+}
+
+/** ECMAScript 2026, of which TypeScript does not know yet. */
+const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
 
 function withQuery(path: string, query: Query): string {
   const parameters = new URLSearchParams();

@@ -71,6 +71,19 @@ export interface SessionStatus {
   readonly prefixesSent: number;
   /** Why it is down, or went down last, in words; the peer's own text is quoted. */
   readonly lastError?: string;
+  /** Where BFD watches the way to the peer. */
+  readonly bfd?: BfdStatus;
+}
+
+/** The states of RFC 5880 4.1. */
+export const bfdStates = ['AdminDown', 'Down', 'Init', 'Up'] as const;
+
+export interface BfdStatus {
+  readonly state: (typeof bfdStates)[number];
+  /** RFC 3339. */
+  readonly since: string;
+  /** Why it is not up, in words. */
+  readonly reason?: string;
 }
 
 export const differenceAspects = ['Programmed', 'Announced', 'HealthCheck'] as const;

@@ -10,6 +10,11 @@ export interface ObjectReference {
   readonly resourceVersion: string;
 }
 
+export interface VersionedReference extends ObjectReference {
+  /** Absent where the API server does not count. */
+  readonly generation?: number;
+}
+
 /** What happened to an object, for whoever asks `kubectl describe`. */
 export interface ObjectEvent {
   readonly regarding: ObjectReference;

@@ -1,5 +1,6 @@
 import { heraldApiVersion, kinds } from './kinds.ts';
 import { limits } from './limits.ts';
+import { metallbGroup } from './metallb/group.ts';
 import { readEndpointSlice } from './parse/endpoint-slice.ts';
 import { readEndpoints } from './parse/endpoints.ts';
 import { Fields, isRecord } from './parse/fields.ts';
@@ -65,7 +66,8 @@ export function parseObject(raw: unknown, options: ParseOptions = {}): ParseResu
   if (wrongVersion !== undefined) return refuse([wrongVersion.field], wrongVersion.message, wrongVersion.fix, identity);
   if (reader === undefined || reader.apiVersion !== apiVersion) return { companions: [], ignored: true, problems: [], warnings: [] };
 
-  const fields = new Fields(raw, findings, { strict: reader.strict, secret: reader.secret ?? false });
+  const unknown = reader.strict ? (options.unknownFields ?? 'refused') : 'ignored';
+  const fields = new Fields(raw, findings, { unknown, secret: reader.secret ?? false });
   fields.raw('apiVersion');
   fields.raw('kind');
   const { object, companions } = reader.read(fields, options);
@@ -109,7 +111,7 @@ interface Refusal {
 
 function refusedVersion(apiVersion: string, kind: string, reader: KindReader | undefined): Refusal | undefined {
   const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
-  if (group === 'metallb.io') {
+  if (group === metallbGroup) {
     if (reader?.apiVersion === heraldApiVersion) {
       return {
         field: 'apiVersion',

@@ -44,6 +44,14 @@ export interface Service {
   readonly resetOnRemoval?: boolean;
   /** Annotation herald.dev/icmp-echo. Absent: as HeraldConfig says. */
   readonly icmpEcho?: boolean;
+  /** Annotation herald.dev/hostname: stands beside its addresses in the status. */
+  readonly hostname?: string;
+  /** Annotation herald.dev/drain: it keeps its addresses, and nobody announces them. */
+  readonly drain?: boolean;
+  /** Annotation herald.dev/advertise-cluster-ip. Absent: as HeraldConfig says. */
+  readonly advertiseClusterIP?: boolean;
+  /** Annotation herald.dev/advertise-external-ips. Absent: as HeraldConfig says. */
+  readonly advertiseExternalIPs?: boolean;
   /** The request itself cannot be understood: no address is given until it is corrected. Nothing else is affected. */
   readonly invalidRequest?: { readonly field: string; readonly problem: string };
   /** Only a restriction where not empty; 0.0.0.0/0 and ::/0 have been resolved to "no restriction". */
@@ -55,6 +63,8 @@ export interface Service {
   readonly serviceProxyName?: string;
   /** status.loadBalancer.ingress: the record of what was assigned. */
   readonly ingress: readonly Ingress[];
+  /** On record: another Service has what it holds or asks for (condition AddressAssigned, reason AddressTaken). */
+  readonly addressTaken?: true;
 }
 
 export const loadBalancings = ['consistent', 'random'] as const;
@@ -80,4 +90,9 @@ export interface Ingress {
 /** The addresses of the record that nodes announce and answer. */
 export function assignedAddresses(service: Service): Address[] {
   return service.ingress.flatMap(({ address, ipMode }) => (address !== undefined && ipMode === 'VIP' ? [address] : []));
+}
+
+/** Whether both ask to share their addresses with Services of one key. */
+export function haveOneKey(a: Pick<Service, 'sharingKey'>, b: Pick<Service, 'sharingKey'>): boolean {
+  return a.sharingKey !== undefined && a.sharingKey !== '' && a.sharingKey === b.sharingKey;
 }

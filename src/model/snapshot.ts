@@ -1,3 +1,4 @@
+import type { Address } from '../net/address.ts';
 import type { Namespace, Node, Secret, ServiceCIDR } from './cluster.ts';
 import type { BFDProfile, BGPAdvertisement, BGPPeer, Community, ExternalIPPolicy, HeraldConfig, IPAddressPool } from './configuration.ts';
 import type { EndpointSlice } from './endpoint-slice.ts';
@@ -8,6 +9,8 @@ import type { Service } from './service.ts';
 /** Every object that decisions read, valid and indexed. A view: it changes as the source does, between two changes it does not. */
 export interface Snapshot {
   readonly services: ReadonlyMap<ServiceKey, Service>;
+  /** Those that have the address on record, nearly always at most one; in no order. */
+  holdersOf(address: Address): readonly ServiceKey[];
   /** The slices of one Service, in order of their names. */
   endpointSlices(service: ServiceKey): readonly EndpointSlice[];
   readonly nodes: ReadonlyMap<string, Node>;
@@ -48,6 +51,9 @@ export interface Change {
   readonly kind: Kind;
   /** "namespace/name", or the name of a cluster-scoped object. */
   readonly key: string;
-  /** For EndpointSlice: the Services whose endpoints may differ (two when the slice changed its owner). */
+  /**
+   * Services that are concerned as well. For EndpointSlice: those whose endpoints may differ (two when the slice changed its owner); for Service: those that
+   * have an address of it on record, too.
+   */
   readonly services?: readonly ServiceKey[];
 }

@@ -1,3 +1,4 @@
+import { AddressIndex } from './address-index.ts';
 import type { Namespace, Node, Secret, ServiceCIDR } from './cluster.ts';
 import type { BFDProfile, BGPAdvertisement, BGPPeer, Community, ExternalIPPolicy, HeraldConfig, IPAddressPool } from './configuration.ts';
 import { defaultConfig } from './default-config.ts';
@@ -5,9 +6,12 @@ import type { EndpointSlice } from './endpoint-slice.ts';
 import type { ServiceKey } from './metadata.ts';
 import type { NodeState } from './node-state.ts';
 import { sameContent } from './same-content.ts';
+import type { Address } from '../net/address.ts';
 import type { Ingress, Service } from './service.ts';
 import { SliceIndex } from './slice-index.ts';
 import type { Change, HeraldObject, Kind, Snapshot } from './snapshot.ts';
+
+type ServiceRecord = Pick<Service, 'ingress' | 'addressTaken'>;
 
 /**
  * The snapshot in memory, kept by a source. Every method returns what changed for those who read: nothing when the content
@@ -33,7 +37,8 @@ export class Store implements Snapshot {
   readonly #index = new SliceIndex();
   /** Services as their manifests have them: a record replaces their addresses. */
   readonly #manifests = new Map<ServiceKey, Service>();
-  readonly #records = new Map<ServiceKey, readonly Ingress[]>();
+  readonly #records = new Map<ServiceKey, ServiceRecord>();
+  readonly #addresses = new AddressIndex();
   readonly #collections: Readonly<Record<Kind, Map<string, HeraldObject>>>;
 
   constructor(config = defaultConfig) {
@@ -62,6 +67,10 @@ export class Store implements Snapshot {
     return this.#configs.get('default') ?? this.#defaultConfig;
   }
 
+  holdersOf(address: Address): readonly ServiceKey[] {
+    return this.#addresses.holdersOf(address);
+  }
+
   endpointSlices(service: ServiceKey): readonly EndpointSlice[] {
     return this.#index.of(service);
   }
@@ -83,16 +92,16 @@ export class Store implements Snapshot {
    * The recorded addresses of a Service, which replace those of its manifest: the record is written by Herald, the manifest
    * by people. Undefined: there is no record. May come before the Service and outlive it.
    */
-  setIngress(key: ServiceKey, ingress: readonly Ingress[] | undefined): Change[] {
+  setIngress(key: ServiceKey, ingress: readonly Ingress[] | undefined, addressTaken?: true): Change[] {
     if (ingress === undefined) this.#records.delete(key);
-    else this.#records.set(key, ingress);
+    else this.#records.set(key, addressTaken === undefined ? { ingress } : { ingress, addressTaken });
     const manifest = this.#manifests.get(key);
     return manifest === undefined ? [] : this.#put('Service', key, this.#withRecord(manifest, key));
   }
 
   #withRecord(manifest: Service, key: ServiceKey): Service {
     const record = this.#records.get(key);
-    return record === undefined ? manifest : { ...manifest, ingress: record };
+    return record === undefined ? manifest : { ...manifest, ...record };
   }
 
   #put(kind: Kind, key: string, after: HeraldObject | undefined): Change[] {
@@ -100,10 +109,21 @@ export class Store implements Snapshot {
     const before = collection.get(key);
     if (after === undefined) collection.delete(key);
     else collection.set(key, after);
-    const services =
-      kind === 'EndpointSlice' ? this.#index.replace(before as EndpointSlice | undefined, after as EndpointSlice | undefined) : undefined;
+    const services = this.#concerned(kind, key, before, after);
     if (sameContent(before, after)) return [];
     return [{ kind, key, ...(services === undefined ? {} : { services }) }];
+  }
+
+  #concerned(
+    kind: Kind,
+    key: string,
+    before: HeraldObject | undefined,
+    after: HeraldObject | undefined,
+  ): readonly ServiceKey[] | undefined {
+    if (kind === 'EndpointSlice') return this.#index.replace(before as EndpointSlice | undefined, after as EndpointSlice | undefined);
+    if (kind !== 'Service') return undefined;
+    const others = this.#addresses.replace(key as ServiceKey, before as Service | undefined, after as Service | undefined);
+    return others.length === 0 ? undefined : others;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { VersionedReference } from '../model/object-event.ts';
 import type { Change, Snapshot } from '../model/snapshot.ts';
 
 /** Where objects come from: a directory of manifests, or the API server. Both produce the same snapshot and change stream. */
@@ -25,6 +26,8 @@ export interface SourceProblem {
   readonly column?: number;
   /** "IPAddressPool/main", "Service/default/web". */
   readonly object?: string;
+  /** The same as the API server has it, in the version that has the problem. */
+  readonly about?: VersionedReference;
   /** "spec.ports[0].port". */
   readonly field?: string;
   readonly message: string;

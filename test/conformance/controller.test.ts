@@ -56,7 +56,7 @@ function service(name: string, spec: object = {}): object {
 }
 
 interface Status {
-  readonly loadBalancer: { readonly ingress?: readonly { readonly ip: string }[] };
+  readonly loadBalancer: { readonly ingress?: readonly { readonly ip: string; readonly hostname?: string }[] };
   readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[];
 }
 
@@ -97,6 +97,19 @@ test('an address stays, whatever is restarted', async () => {
   await untilAssigned('third');
   expect(await addressesOf('stays')).toEqual(addresses);
   expect(await addressesOf('next')).toEqual(others);
+});
+
+test('a hostname stands beside each address, and one that the API server would refuse costs no address', async () => {
+  const named = (name: string, hostname: string): object => {
+    const whole = service(name) as { metadata: object };
+    return { ...whole, metadata: { ...whole.metadata, annotations: { 'herald.dev/hostname': hostname } } };
+  };
+  const hostnames = async (name: string) => ((await statusOf(name)).loadBalancer.ingress ?? []).map(({ hostname }) => hostname);
+  await apply(cluster, named('named', 'web.example.com'), named('misnamed', '192.0.2.1'));
+  await untilAssigned('named');
+  await untilAssigned('misnamed');
+  expect(await hostnames('named')).toEqual(['web.example.com', 'web.example.com']);
+  expect(await hostnames('misnamed')).toEqual([undefined, undefined]);
 });
 
 test('an address that was freed while no controller ran is given again, and one that is held is not', async () => {
@@ -142,4 +155,26 @@ test('an address that somebody wrote over is written again', async () => {
   const addresses = await untilAssigned('contested');
   await patch('contested', { status: { loadBalancer: { ingress: [{ ip: '203.0.113.9' }] } } }, '/status');
   await until('it is ours again', async () => JSON.stringify(await addressesOf('contested')) === JSON.stringify(addresses), 30_000);
+});
+
+test('of two that have one address on record the older keeps it, and the other one is given another', async () => {
+  await apply(cluster, service('twice-older', { ipFamilyPolicy: 'SingleStack' }));
+  const [address] = await untilAssigned('twice-older', 1);
+  // The time of creation has whole seconds.
+  await new Promise((resolve) => setTimeout(resolve, 1100));
+  await apply(cluster, service('a-younger', { ipFamilyPolicy: 'SingleStack' }));
+  const [other] = await untilAssigned('a-younger', 1);
+  const twice = { status: { loadBalancer: { ingress: [{ ip: address }] } } };
+  const isMended = async (): Promise<boolean> => {
+    const [older] = await addressesOf('twice-older');
+    const [younger] = await addressesOf('a-younger');
+    return older === address && younger !== undefined && younger !== address;
+  };
+  // Of a controller that runs, and knows who had it.
+  await patch('a-younger', twice, '/status');
+  await until('each has its own again', async () => (await isMended()) && (await addressesOf('a-younger'))[0] === other, 30_000);
+  await kill();
+  await patch('a-younger', twice, '/status');
+  await start();
+  await until('one of the two has another', isMended, 30_000);
 });

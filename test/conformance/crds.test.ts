@@ -9,7 +9,9 @@ import { parseObject } from '../../src/model/parse.ts';
 import { reason } from '../../src/model/reasons.ts';
 import type { Kind } from '../../src/model/schema/kind.ts';
 import { prefix } from '../../src/net/prefix.ts';
+import { isDeepStrictEqual } from 'node:util';
 import { brokenRules, exampleOf, outOfBounds } from '../kinds/bent-objects.ts';
+import { objectsOf } from '../kinds/random-specs.ts';
 import { until } from '../lab/until.ts';
 import { KubernetesCluster } from './cluster.ts';
 import { apply, definition, shipped } from './manifests.ts';
@@ -160,6 +162,39 @@ describe('what breaks a rule', () => {
     expect(status).toBe(400);
     expect(JSON.stringify(body)).toContain('unknown field \\"spec.autoAsign\\"');
   });
+});
+
+/** What Herald alone refuses: docs/explanation/custom-resources.md. */
+const onlyOurs = [
+  /overlaps/,
+  /is not in the addresses of this pool/,
+  /is reserved for .* already/,
+  /is the same selector as one before/,
+  /which no client can reach/,
+  /:.* the range ends before it begins/,
+];
+
+describe('the API server and Herald', () => {
+  test.each(all.filter(({ spec }) => spec !== undefined))(
+    'agree on random objects of $kind',
+    async (kind) => {
+      const disagreements: unknown[] = [];
+      const taken = { yes: 0, no: 0 };
+      for (const object of objectsOf(kind, 300, 1)) {
+        const { status, body } = await attempt(object);
+        const { problems } = parseObject(object);
+        const ours = problems.filter(({ message }) => !onlyOurs.some((pattern) => pattern.test(message)));
+        taken[status === 201 ? 'yes' : 'no']++;
+        const reads = status !== 201 || problems.length > 0 || isDeepStrictEqual(readingOf(body), readingOf(object));
+        const agree = status === 201 ? ours.length === 0 : problems.length > 0;
+        if (!agree || !reads) disagreements.push({ object: object['spec'], status, causes: causesOf(body), problems });
+      }
+      expect(taken.yes).toBeGreaterThan(20);
+      expect(kind.kind === 'BFDProfile' || taken.no > 20).toBe(true);
+      expect(disagreements).toEqual([]);
+    },
+    60_000,
+  );
 });
 
 describe('kubectl get', () => {

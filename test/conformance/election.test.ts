@@ -5,7 +5,7 @@ import type { LabProcess } from '../lab/lab-process.ts';
 import { until } from '../lab/until.ts';
 import { KubernetesCluster } from './cluster.ts';
 import { foreground } from './foreground.ts';
-import { apply, openDefinition, shipped } from './manifests.ts';
+import { apply, definition, shipped } from './manifests.ts';
 
 /** Controllers with the shipped service account and its Roles, of which one leads. */
 const program = join(import.meta.dirname, '../../bin/herald');
@@ -22,7 +22,7 @@ const running = new Set<LabProcess>();
 beforeAll(async () => {
   cluster = await KubernetesCluster.start();
   for (const file of ['namespace', 'controller-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
-  await apply(cluster, openDefinition('IPAddressPool'));
+  await apply(cluster, definition('IPAddressPool'));
   await until('the pool is taken', async () => {
     const spec = { addresses: ['192.0.2.0/24'] };
     await apply(cluster, { apiVersion: 'herald.dev/v1alpha1', kind: 'IPAddressPool', metadata: { name: 'main' }, spec });

@@ -37,20 +37,3 @@ export function definition(kind: string): object {
   if (found === undefined) throw new Error(`there is no CRD of ${kind}`);
   return found;
 }
-
-/** A CRD that takes anything, for a kind of Herald. */
-export function openDefinition(kind: string): object {
-  const plural = pluralOf(kind);
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.herald.dev` },
-    spec: {
-      group: 'herald.dev',
-      scope: 'Cluster',
-      names: { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
-      versions: [{ name: 'v1alpha1', served: true, storage: true, subresources: { status: {} }, schema }],
-    },
-  };
-}

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { SessionOptions } from '../../src/bfd/index.ts';
 import { BfdProcess } from '../peers/bfd-process.ts';
-import { Link, routerAddress, run, speakerAddress } from '../peers/link.ts';
+import { Link, linkLocalAddress, routerAddress, run, speakerAddress } from '../peers/link.ts';
 import { forge, PacketWatch } from './bfd-packets.ts';
 import { until } from './until.ts';
 
@@ -34,9 +34,6 @@ async function untilUp(...which: BfdProcess[]): Promise<void> {
   for (const process of which) await until('the session is up', async (note) => note(await stateOf(process)) === 'Up', 20_000);
 }
 
-const linkLocalOf = (namespace: string): string =>
-  /inet6 (fe80::[0-9a-f:]+)\//.exec(run('ip', '-n', namespace, '-6', 'addr', 'show', 'dev', 'v0'))?.[1] ?? '';
-
 /** The two ends of a session of each kind. */
 type Ends = () => readonly [ours: Partial<SessionOptions> & { peer: string }, peer: Partial<SessionOptions> & { peer: string }];
 const multihop = { multihop: { minimumTtl: 250 } };
@@ -47,8 +44,8 @@ const kinds: readonly (readonly [string, number, Ends])[] = [
     'IPv6 link-local',
     3784,
     () => [
-      { peer: linkLocalOf(link.router), interface: 'v0' },
-      { peer: linkLocalOf(link.speaker), interface: 'v0' },
+      { peer: linkLocalAddress(link.router), interface: 'v0' },
+      { peer: linkLocalAddress(link.speaker), interface: 'v0' },
     ],
   ],
   [
@@ -169,10 +166,10 @@ describe('who may speak for a peer', () => {
   test('BFD-026 sessions of an interface and of all interfaces stand beside one another', async () => {
     ours = start(link.speaker);
     peer = start(link.router);
-    const local = [linkLocalOf(link.router), linkLocalOf(link.speaker)];
+    const local = [linkLocalAddress(link.router), linkLocalAddress(link.speaker)] as const;
     // Both orders of opening: the one for all first, and last.
-    await ours.set({ name: 'all', peer: routerAddress[6] }, { name: 'one', peer: local[0] ?? '', interface: 'v0' });
-    await peer.set({ name: 'one', peer: local[1] ?? '', interface: 'v0' }, { name: 'all', peer: speakerAddress[6] });
+    await ours.set({ name: 'all', peer: routerAddress[6] }, { name: 'one', peer: local[0], interface: 'v0' });
+    await peer.set({ name: 'one', peer: local[1], interface: 'v0' }, { name: 'all', peer: speakerAddress[6] });
     for (const process of [ours, peer]) {
       for (const name of ['all', 'one']) await until(`${name} is up`, async () => (await stateOf(process, name)) === 'Up');
     }

@@ -22,11 +22,12 @@ const perSequence = 250;
 class Sequence {
   readonly #random: Random;
   readonly #mayMove = new Set<ServiceKey>();
-  #truth = new Truth();
+  readonly #truth: Truth;
   #running: Running;
 
   constructor(seed: number) {
     this.#random = new Random(seed);
+    this.#truth = new Truth({ attached: this.#random.chance(2) });
     this.#running = new Running(this.#truth, this.#random, this.#mayMove);
   }
 
@@ -35,7 +36,7 @@ class Sequence {
     await this.#running.start();
     for (let done = 0; done < count; done++) await this.#step();
     await this.#running.settle();
-    expectSettled(this.#truth, this.#running.source.snapshot);
+    expectSettled(this.#truth, this.#running);
     for (const key of serviceKeys) this.#mayMove.add(key);
     await expectNothingLeaks(this.#truth, this.#running);
     await this.#running.halt();
@@ -48,7 +49,8 @@ class Sequence {
     else if (what < 50) this.#removeService(random.pick(serviceKeys));
     else if (what < 56) this.#changePool(random.pick(poolNames));
     else if (what < 60) this.#changeSettings();
-    else if (what < 75) this.#running.deliver();
+    else if (what < 68) this.#running.deliver();
+    else if (what < 75) this.#running.deliver({ some: true });
     else if (what < 80) this.#running.fate = random.pick(['works', 'refused', 'lost', 'works']);
     else if (what < 88) for (let turns = random.below(12); turns > 0; turns--) await Promise.resolve();
     else if (what < 92) this.#running.clock.advance(random.below(20_000));
@@ -61,13 +63,13 @@ class Sequence {
   #changeService(key: ServiceKey): void {
     const before = this.#truth.services.get(key);
     const next = anyService(this.#random, key);
-    this.#truth.services.set(key, next);
+    this.#truth.putService(key, next);
     if (before !== undefined) this.#mayMove.add(key);
     this.#running.tell('Service', key);
   }
 
   #removeService(key: ServiceKey): void {
-    this.#truth.services.delete(key);
+    this.#truth.removeService(key);
     this.#mayMove.add(key);
     this.#running.tell('Service', key);
   }
@@ -92,14 +94,14 @@ class Sequence {
 
   async #checkpoint(): Promise<void> {
     await this.#running.settle();
-    expectSettled(this.#truth, this.#running.source.snapshot);
+    expectSettled(this.#truth, this.#running);
   }
 
-  /** In the middle of whatever the last one does. */
+  /** In the middle of whatever the last one does; what the next one has read may be as old as what the last one had heard. */
   async #takeOver(): Promise<void> {
     const last = this.#running;
     last.fenced = true;
-    this.#running = new Running(this.#truth, this.#random, this.#mayMove);
+    this.#running = new Running(this.#truth, this.#random, this.#mayMove, this.#random.chance(2) ? last : undefined);
     await Promise.all([last.halt(), this.#running.start()]);
   }
 
@@ -113,10 +115,11 @@ class Sequence {
     for (const order of [1, 2]) {
       const truth = this.#truth.copy();
       const one = new Running(truth, new Random(this.#random.u32() + order), new Set(serviceKeys));
+      one.punctual = true;
       await one.start();
       for (const { key, service } of next) {
-        if (service === undefined) truth.services.delete(key);
-        else truth.services.set(key, service);
+        if (service === undefined) truth.removeService(key);
+        else truth.putService(key, service);
         one.tell('Service', key);
       }
       if (pool !== undefined) {

@@ -17,7 +17,7 @@ import { inRoot, type Root } from './root.ts';
 
 export function bird(root: Root): DaemonKind {
   return {
-    name: `BIRD ${version(root)}`,
+    name: `BIRD ${birdVersion(root)}`,
     lacks: {
       unnumbered: 'it wants the address of its neighbour',
       'graceful restart after NOTIFICATION': 'it has no RFC 8538',
@@ -28,7 +28,7 @@ export function bird(root: Root): DaemonKind {
   };
 }
 
-function version(root: Root): string {
+export function birdVersion(root: Root): string {
   const [command = '', ...args] = inRoot(root, ['sh', '-c', 'bird --version 2>&1']);
   return /version ([\d.]+)/.exec(run(command, ...args))?.[1] ?? 'of unknown version';
 }
@@ -43,7 +43,7 @@ class Bird implements Daemon {
     this.#root = root;
     this.#options = options;
     this.#programs = new Programs(link, root);
-    this.#newCommands = Number.parseFloat(version(root)) >= 3.1;
+    this.#newCommands = Number.parseFloat(birdVersion(root)) >= 3.1;
   }
 
   async start(): Promise<void> {

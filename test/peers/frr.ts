@@ -1,34 +1,16 @@
-import { writeFileSync } from 'node:fs';
-import { run as runCommand } from '../lab/command.ts';
-import { askVty } from '../lab/vty.ts';
-import { until } from '../lab/until.ts';
-import {
-  asnOf,
-  Programs,
-  speakerAsnOf,
-  started,
-  type Daemon,
-  type DaemonKind,
-  type DaemonOptions,
-  type Family,
-  type Path,
-} from './daemon.ts';
-import { routerAddress, run, speakerAddress, type Link } from './link.ts';
-import { inRoot, type Root } from './root.ts';
+import { asnOf, speakerAsnOf, started, type Daemon, type DaemonKind, type DaemonOptions, type Family, type Path } from './daemon.ts';
+import { FrrDaemons, frrVersion } from './frr-daemons.ts';
+import { routerAddress, speakerAddress, type Link } from './link.ts';
+import type { Root } from './root.ts';
 
 export function frr(root: Root): DaemonKind {
   return {
-    name: `FRR ${version(root)}`,
+    name: `FRR ${frrVersion(root)}`,
     lacks: { 'no 4-octet AS numbers': 'it has them always, or no capabilities at all' },
     usesKernel: true,
     takesManyPrefixes: true,
     start: (link, options) => started(new Frr(root, link, options)),
   };
-}
-
-function version(root: Root): string {
-  const [command = '', ...args] = inRoot(root, ['/usr/lib/frr/bgpd', '--version']);
-  return /version ([\d.]+)/.exec(run(command, ...args))?.[1] ?? 'of unknown version';
 }
 
 interface FrrPath {
@@ -43,36 +25,18 @@ interface FrrPath {
 }
 
 class Frr implements Daemon {
-  readonly #root: Root;
-  readonly #link: Link;
   readonly #options: DaemonOptions;
-  readonly #programs: Programs;
+  readonly #daemons: FrrDaemons;
   readonly #neighbor: string;
-  readonly #run: string;
-  readonly #etc: string;
 
   constructor(root: Root, link: Link, options: DaemonOptions) {
-    this.#root = root;
-    this.#link = link;
     this.#options = options;
-    this.#programs = new Programs(link, root);
+    this.#daemons = new FrrDaemons(root, link);
     this.#neighbor = options.unnumbered === true ? 'v0' : speakerAddress[options.family];
-    // The "pathspace" of FRR's option -N.
-    this.#run = `/run/frr/${link.name}`;
-    this.#etc = `/etc/frr/${link.name}`;
   }
 
-  async start(): Promise<void> {
-    await this.#exec('install', '-d', '-o', 'frr', '-g', 'frrvty', '-m', '0775', this.#run);
-    await this.#exec('install', '-d', '-o', 'frr', '-g', 'frr', this.#etc);
-    writeFileSync(`${this.#root.path}${this.#etc}/frr.conf`, this.#configuration());
-    writeFileSync(`${this.#root.path}${this.#etc}/vtysh.conf`, '');
-    await this.#exec('chown', '-R', 'frr:frr', this.#etc);
-    // 10 wants mgmtd before the others; without zebra its bgpd closes every session.
-    if (this.#has('mgmtd')) await this.#launch('mgmtd', []);
-    await this.#launch('zebra', []);
-    await this.#launch('bgpd', this.#options.kernel === true ? [] : ['-n']);
-    await this.#exec('vtysh', '-N', this.#link.name, '-b');
+  start(): Promise<void> {
+    return this.#daemons.start(this.#configuration(), { bgpd: this.#options.kernel === true ? [] : ['-n'] });
   }
 
   async established(): Promise<boolean> {
@@ -99,7 +63,7 @@ class Frr implements Daemon {
   }
 
   async requestRefresh(): Promise<void> {
-    for (const family of [4, 6]) await this.#vtysh(`clear bgp ipv${family} unicast ${this.#neighbor} in`);
+    for (const family of [4, 6]) await this.#daemons.vtysh(`clear bgp ipv${family} unicast ${this.#neighbor} in`);
   }
 
   async updatesReceived(): Promise<number> {
@@ -108,23 +72,23 @@ class Frr implements Daemon {
   }
 
   async shutDown(text: string): Promise<void> {
-    await this.#vtysh('configure terminal', `router bgp ${this.#asn}`, `neighbor ${this.#neighbor} shutdown message ${text}`);
+    await this.#daemons.vtysh('configure terminal', `router bgp ${this.#asn}`, `neighbor ${this.#neighbor} shutdown message ${text}`);
   }
 
   async bringUp(): Promise<void> {
-    await this.#vtysh('configure terminal', `router bgp ${this.#asn}`, `no neighbor ${this.#neighbor} shutdown`);
+    await this.#daemons.vtysh('configure terminal', `router bgp ${this.#asn}`, `no neighbor ${this.#neighbor} shutdown`);
   }
 
   async lastError(): Promise<string> {
-    return `${JSON.stringify(await this.#neighborStatus())}\n${this.#programs.log('bgpd')}`;
+    return `${JSON.stringify(await this.#neighborStatus())}\n${this.#daemons.programs.log('bgpd')}`;
   }
 
   stop(): Promise<void> {
-    return this.#programs.end('SIGTERM');
+    return this.#daemons.programs.end('SIGTERM');
   }
 
   kill(): Promise<void> {
-    return this.#programs.end('SIGKILL');
+    return this.#daemons.programs.end('SIGKILL');
   }
 
   #configuration(): string {
@@ -161,43 +125,17 @@ ${announces.map((prefix) => `  network ${prefix}`).join('\n')}
 `;
   }
 
-  async #launch(daemon: string, more: readonly string[]): Promise<void> {
-    const { name } = this.#link;
-    const argv = [`/usr/lib/frr/${daemon}`, '-N', name, '-A', '127.0.0.1', '--log', 'stdout', ...more];
-    const { running } = this.#programs.start(daemon, argv);
-    await until(`${daemon} listens`, async () => {
-      if (!running()) throw new Error(this.#programs.log(daemon));
-      return askVty(this.#vty(daemon), 'show version');
-    });
-  }
-
   get #asn(): number {
     return asnOf(this.#options);
   }
 
-  #vty(daemon: string): string {
-    return `${this.#root.path}${this.#run}/${daemon}.vty`;
-  }
-
-  #has(daemon: string): boolean {
-    return run('sh', '-c', `test -x "${this.#root.path}/usr/lib/frr/${daemon}" && echo yes || echo no`).trim() === 'yes';
-  }
-
   async #show(command: string): Promise<Record<string, unknown>> {
-    return JSON.parse(await askVty(this.#vty('bgpd'), command)) as Record<string, unknown>;
+    return JSON.parse(await this.#daemons.ask('bgpd', command)) as Record<string, unknown>;
   }
 
   async #neighborStatus(): Promise<Record<string, unknown>> {
     const neighbors = (await this.#show(`show bgp neighbors ${this.#neighbor} json`)) as Record<string, Record<string, unknown>>;
     return neighbors[this.#neighbor] ?? {};
-  }
-
-  async #vtysh(...commands: readonly string[]): Promise<void> {
-    await this.#exec('vtysh', '-N', this.#link.name, ...commands.flatMap((command) => ['-c', command]));
-  }
-
-  async #exec(...argv: readonly string[]): Promise<void> {
-    await runCommand(inRoot(this.#root, argv));
   }
 }
 

@@ -81,6 +81,13 @@ export class Link {
   }
 }
 
+/** Of the end of the link in this namespace. */
+export function linkLocalAddress(namespace: string): string {
+  const [, address] = /inet6 (fe80::[0-9a-f:]+)\//.exec(run('ip', '-n', namespace, '-6', 'addr', 'show', 'dev', 'v0')) ?? [];
+  if (address === undefined) throw new Error(`${namespace} has no link-local address`);
+  return address;
+}
+
 let links = 0;
 
 /**

@@ -1,6 +1,7 @@
 import { formatAddress, sameAddress, type Address, type Family } from '../../net/address.ts';
 import type { IPAddressPool } from '../../model/configuration.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
+import type { ReleasedAddress } from '../../model/released-address.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { createAddressSpace, type AddressSpace } from './address-space.ts';
 import { addressesOf, createHoldings, type Holding } from './holdings.ts';
@@ -36,6 +37,10 @@ export interface PoolUsage {
   readonly assigned: number;
 }
 
+export interface KeptInPool extends ReleasedAddress {
+  readonly pool: string;
+}
+
 export interface Assignment {
   readonly service: ServiceKey;
   readonly addresses: readonly Address[];
@@ -44,9 +49,9 @@ export interface Assignment {
 /** Who holds which address. Pure: no I/O, no clock; the same calls in the same order give the same answers. */
 export interface Allocator {
   /**
-   * After a restart, before any `allocate`: the Service keeps exactly these addresses, whatever the pools say. Where an
-   * earlier one adopted holds one of them and may not share it, both keep it, as nobody can tell who is in the right, and
-   * this one is told why it should ask for another (AddressTaken).
+   * After a restart, before any `allocate`: the Service has exactly these addresses on record, whatever the pools say, and keeps them. Where an
+   * earlier one adopted holds one of them and may not share it, this one is told (AddressTaken); and where the two do not even have one sharing key, it
+   * is given another address when it is decided upon, so that who is first in the right must be adopted first (`inOrderOfPrecedence`).
    */
   adopt(request: AllocationRequest, addresses: readonly Address[]): Allocation;
   /** Whether nobody else holds one of these, or may share it with the Service. */
@@ -67,10 +72,19 @@ export interface Allocator {
   /** Pool by pool in the order they would be tried, why each would not give an address, or that it would; changes nothing. */
   survey(request: AllocationRequest): readonly { readonly pool: string; readonly reason?: Reason }[];
   /**
+   * The Service is gone, and what it holds is on record until `release`: that is given to nobody else. One that comes under its name
+   * before then has no right to it, and gets it only as any new Service would.
+   */
+  leave(service: ServiceKey): void;
+  /**
    * Lets go of everything the Service holds, at `now` in milliseconds; returns the addresses. Where their pool says so
    * (keepReleasedSeconds), they wait for a Service of its name.
    */
   release(service: ServiceKey, now: number): readonly Address[];
+  /** After a restart, after everything was adopted: goes on keeping what was kept before, where its pool still says so. */
+  keep(released: readonly ReleasedAddress[]): void;
+  /** What is kept, with its pool. */
+  kept(): readonly KeptInPool[];
   /** Ends the waiting of those that were kept until now; returns the addresses. */
   expire(now: number): readonly Address[];
   /** Replaces the pools that give, which must be disjoint, and those that do not (`effectivePools`); what is assigned stays. */
@@ -142,7 +156,7 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
   setPools(pools, refused);
   const consider = (request: AllocationRequest): { holding?: Holding; allocation: Allocation } => {
     const held = holdings.get(request.service);
-    if (held === undefined) {
+    if (held === undefined || held.addresses.length === 0) {
       const found = findAddresses(ledger(), request);
       if ('reason' in found) return { allocation: answer([], found.reason, found.pools, []) };
       const holding = { request, addresses: found.addresses, seeking: false, disputed: false };
@@ -152,8 +166,17 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     return { holding, allocation: answer(holding.addresses, reason, pools, freedBetween(held, holding)) };
   };
 
+  const leave = (service: ServiceKey): void => {
+    const holding = holdings.get(service);
+    if (holding === undefined) return;
+    freed.set(service, [...(freed.get(service) ?? []), ...holding.addresses]);
+    record(service, { ...holding, addresses: [], leaving: addressesOf(holding) });
+  };
   const stage = (request: AllocationRequest): Allocation => {
-    const { service } = request;
+    const { service, uid } = request;
+    const holder = holdings.get(service)?.request.uid;
+    // It was gone before we heard of it, and this one is new.
+    if (holder !== undefined && uid !== undefined && holder !== uid) leave(service);
     const before = addressesOf(holdings.get(service));
     const { holding, allocation } = consider(request);
     if (holding === undefined) return allocation;
@@ -166,7 +189,8 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
   };
   const confirm = (service: ServiceKey): readonly Address[] => {
     const holding = holdings.get(service);
-    if (holding?.leaving !== undefined && holding.leaving.length > 0) record(service, { ...holding, leaving: [] });
+    const kept = holding === undefined || holding.addresses.length === 0 ? undefined : { ...holding, leaving: [] };
+    if (holding?.leaving !== undefined && holding.leaving.length > 0) record(service, kept);
     const addresses = freed.get(service) ?? [];
     freed.delete(service);
     return addresses;
@@ -191,6 +215,7 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     },
     decide: (request) => consider(request).allocation,
     survey: (request) => surveyPools(ledger(), request),
+    leave,
     release(service, now) {
       const addresses = addressesOf(holdings.get(service));
       for (const address of addresses) {
@@ -202,6 +227,15 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
       freed.delete(service);
       return addresses;
     },
+    keep(released) {
+      for (const { service, address, until } of released) {
+        const { draining, keepReleasedSeconds } = space.poolOf(address) ?? { draining: false, keepReleasedSeconds: 0 };
+        if (draining || keepReleasedSeconds === 0 || holdings.holdersOf(address).length > 0) continue;
+        for (const other of reservations.keep(service, address, until)) giveBack(other);
+        space.take(address);
+      }
+    },
+    kept: () => [...reservations.kept()].map((one) => ({ ...one, pool: space.poolOf(one.address)?.metadata.name ?? '' })),
     expire(now) {
       const ended = reservations.expire(now);
       for (const address of ended) giveBack(address);
@@ -210,9 +244,10 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     setPools: (pools, refused = []) => setPools(pools, refused),
     assignmentOf(service) {
       const held = holdings.get(service);
-      return held === undefined ? undefined : { service, addresses: held.addresses };
+      return held === undefined || held.addresses.length === 0 ? undefined : { service, addresses: held.addresses };
     },
-    assignments: () => [...holdings.all()].map(({ request: { service }, addresses }) => ({ service, addresses })),
+    assignments: () =>
+      [...holdings.all()].flatMap(({ request: { service }, addresses }) => (addresses.length === 0 ? [] : [{ service, addresses }])),
     holdersOf: (address) => holdings.holdersOf(address),
     hasQuota: (request) => space.pools.some((pool) => quotaOf(pool, request) !== undefined),
     usage: () => usageOf(space, (pool, family) => held.count('', usageKey(pool, family))),

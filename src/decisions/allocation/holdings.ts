@@ -1,12 +1,13 @@
-import { compareAddresses, formatAddress, type Address } from '../../net/address.ts';
+import { compareAddresses, formatAddress, sameAddress, type Address } from '../../net/address.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
+import { haveOneKey } from '../../model/service.ts';
 import type { AllocationRequest } from './request.ts';
 import { admits, sharingGroup, whyNotShared } from './sharing.ts';
 
 /** What one Service holds, and the request under which it holds it. */
 export interface Holding {
   readonly request: AllocationRequest;
-  /** Never empty. */
+  /** Empty only where something is leaving. */
   readonly addresses: readonly Address[];
   /** What it let go, but is on record as its own until that is written anew: it is free for nobody else yet. */
   readonly leaving?: readonly Address[];
@@ -27,6 +28,8 @@ export interface Holdings {
   holdersOf(address: Address): readonly ServiceKey[];
   /** Another Service that holds the address and may not share it with the request, and why. */
   conflict(request: AllocationRequest, address: Address): { readonly by: ServiceKey; readonly why: string } | undefined;
+  /** Whether one that is in the right about the address holds it without having the sharing key of the request. */
+  heldTwice(request: AllocationRequest, address: Address): boolean;
   /** Whether another Service that holds the address could share it with the one request, and may not with the other. */
   parts(before: AllocationRequest, after: AllocationRequest, address: Address): boolean;
   /** Addresses that Services of the request's sharing group hold, ascending. */
@@ -65,15 +68,20 @@ export function createHoldings(): Holdings {
     conflict(request, address) {
       const others = byAddress.get(formatAddress(address));
       if (others === undefined) return undefined;
+      const there = byService.get(request.service)?.addresses.some((own) => sameAddress(own, address)) === true;
       for (const by of [...others].sort()) {
         const other = byService.get(by);
         if (by === request.service || other === undefined) continue;
         // Who is there already is told of the change when it is decided upon.
-        const latest = others.has(request.service) ? other.request : (expected.get(by) ?? other.request);
+        const latest = there ? other.request : (expected.get(by) ?? other.request);
         const why = whyNotShared(request, other.request) ?? whyNotShared(request, latest);
         if (why !== undefined) return { by, why };
       }
       return undefined;
+    },
+    heldTwice(request, address) {
+      const others = [...(byAddress.get(formatAddress(address)) ?? [])].flatMap((by) => byService.get(by) ?? []);
+      return others.some((other) => other.request.service !== request.service && !other.disputed && !haveOneKey(request, other.request));
     },
     parts(before, after, address) {
       const others = [...(byAddress.get(formatAddress(address)) ?? [])].flatMap((by) => byService.get(by)?.request ?? []);

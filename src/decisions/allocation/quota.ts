@@ -2,6 +2,7 @@ import { formatAddress, sameAddress, type Address } from '../../net/address.ts';
 import type { IPAddressPool } from '../../model/configuration.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { selects } from '../../model/selector.ts';
+import { addressesOf } from './holdings.ts';
 import type { Ledger } from './ledger.ts';
 import type { AllocationRequest } from './request.ts';
 
@@ -51,7 +52,7 @@ export function whyOverQuota(
   const { name } = pool.metadata;
   const allowed = quotaOf(pool, request);
   if (allowed === undefined) return undefined;
-  const own = holdings.get(request.service)?.addresses ?? [];
+  const own = addressesOf(holdings.get(request.service));
   const inPool = (address: Address): boolean => space.poolOf(address)?.metadata.name === name;
   const more = addresses.filter((address) => inPool(address) && use.holders(namespace, address) === 0);
   const given = (address: Address): boolean => addresses.some((other) => sameAddress(address, other));

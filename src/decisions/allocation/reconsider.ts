@@ -32,7 +32,7 @@ export function reconsider(ledger: Ledger, request: AllocationRequest, held: Hol
   if (wanted.length === 0) return replace(ledger, request, held);
   const addresses = withKept(request, wanted, held.addresses);
   const conflict = firstConflict(ledger, request, addresses);
-  if (conflict !== undefined && isOwnDoing(ledger, request, held, addresses)) {
+  if (conflict !== undefined && mustGo(ledger, request, held, addresses)) {
     const replaced = replace(ledger, request, held);
     return replaced.reason === undefined ? replaced : { ...replaced, reason: conflict };
   }
@@ -98,10 +98,13 @@ export function termsDiffer(a: AllocationRequest, b: AllocationRequest): boolean
   );
 }
 
-/** Whether a Service may no longer share what it holds with one of the others because of a change of its own, and not of the other's. */
-function isOwnDoing(ledger: Ledger, request: AllocationRequest, held: Holding, addresses: readonly Address[]): boolean {
+/**
+ * Whether it is for this Service to go, and not for the others: it may no longer share what it holds because of a change of its own; or the record gave
+ * it what another one has, to which it was never meant to come.
+ */
+function mustGo(ledger: Ledger, request: AllocationRequest, held: Holding, addresses: readonly Address[]): boolean {
   if (held.seeking) return true;
-  if (held.disputed) return differs(held.request, request);
+  if (held.disputed) return differs(held.request, request) || addresses.some((address) => ledger.holdings.heldTwice(request, address));
   return addresses.some((address) => ledger.holdings.parts(held.request, request, address));
 }
 

@@ -14,7 +14,11 @@ export interface PortUse {
 /** Everything that an allocation depends on, apart from the pools and who holds what. */
 export interface AllocationRequest {
   readonly service: ServiceKey;
+  /** Of the Service: another one of its name is another one. Undefined: not known. */
+  readonly uid?: string;
   readonly namespace: string;
+  /** Its deletion waits for finalizers. */
+  readonly deleting?: true;
   readonly namespaceLabels: Labels;
   readonly labels: Labels;
   /** spec.ipFamilies, in order of preference; never empty. */
@@ -37,7 +41,9 @@ export function allocationRequest(service: Service, snapshot: Snapshot): Allocat
   const { namespace, labels } = service.metadata;
   return {
     service: serviceKey(service.metadata),
+    uid: service.metadata.uid,
     namespace,
+    ...(service.metadata.deleting ? { deleting: true } : {}),
     namespaceLabels: namespaceLabels(snapshot, namespace),
     labels,
     families: service.ipFamilies,

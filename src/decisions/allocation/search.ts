@@ -1,6 +1,7 @@
 import type { Address, Family } from '../../net/address.ts';
 import type { IPAddressPool } from '../../model/configuration.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
+import { addressesOf } from './holdings.ts';
 import { keptForAnother, type Ledger } from './ledger.ts';
 import { inOrderOfTrial, whyPoolGivesNoMore, whyPoolRefuses } from './pool-eligibility.ts';
 import { refusalOf, whyNotThere, type PoolRefusal } from './pools.ts';
@@ -13,7 +14,11 @@ export type Found = { readonly addresses: readonly Address[] } | { readonly reas
 /** Finds addresses for a request: those it names, else all from one pool, the one it names or any. */
 export function findAddresses(ledger: Ledger, request: AllocationRequest): Found {
   const { requestedAddresses: named } = request;
-  const no = whyInvalid(request) ?? (named.length === 0 ? undefined : whyNotRequested(ledger, request));
+  // What it has it keeps until it is gone, as its clients may still be served. It is given nothing more.
+  const no =
+    (request.deleting === true ? reason('BeingDeleted', undefined) : undefined) ??
+    whyInvalid(request) ??
+    (named.length === 0 ? undefined : whyNotRequested(ledger, request));
   if (no !== undefined) return { reason: no, pools: [] };
   if (named.length > 0) return { addresses: named };
   const { pools } = ledger.space;
@@ -62,7 +67,7 @@ export function surveyPools(ledger: Ledger, request: AllocationRequest): { reado
 }
 
 /**
- * One address of each family from one pool: what the Service has there, else one that is kept for it, else one it may share,
+ * One address of each family from one pool: what the Service has there, be it on record only, else one that is kept for it, else one it may share,
  * else the lowest free one. `beside`: what it holds as well, and goes on to hold.
  */
 export function pick(
@@ -85,7 +90,7 @@ export function pick(
       holdings.conflict(request, address) === undefined &&
       keptForAnother(ledger, request, address) === undefined;
     const address =
-      holdings.get(request.service)?.addresses.find(fits) ??
+      addressesOf(holdings.get(request.service)).find(fits) ??
       ledger.reservations.of(request.service).find(fits) ??
       holdings.ofGroup(request).find(fits) ??
       space.lowestFree(name, family);
@@ -103,7 +108,7 @@ export function pick(
 function candidatePools({ space, holdings }: Ledger, request: AllocationRequest): IPAddressPool[] {
   const ordered = inOrderOfTrial(space.pools);
   if (request.requestedPool !== undefined) return ordered.filter(({ metadata }) => metadata.name === request.requestedPool);
-  const [held] = holdings.get(request.service)?.addresses ?? [];
+  const [held] = addressesOf(holdings.get(request.service));
   const current = held === undefined ? undefined : space.poolOf(held);
   return current === undefined ? ordered : [current, ...ordered.filter((pool) => pool !== current)];
 }

@@ -5,12 +5,14 @@ import { anySelects } from '../../model/selector.ts';
 import { assignedAddresses, type Service } from '../../model/service.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import { decideAllocationClaim } from '../allocation/claim.ts';
+import { whyHeldTwice } from '../allocation/held-twice.ts';
 import { placeOf, reachability, type Reachability } from '../forwarding/endpoints.ts';
 import { whyNotServed } from '../forwarding/served.ts';
 import { covers, resolveAdvertisement, type ResolvedAdvertisement } from './advertisements.ts';
 import { originOf } from './origin.ts';
 import { routesToPeer, type PeerAnnouncement } from './peer-routes.ts';
 import { peersOfNode, type NodePeer } from './peers.ts';
+import { whySwitchedOff } from './switches.ts';
 
 export type { PeerAnnouncement } from './peer-routes.ts';
 
@@ -99,11 +101,16 @@ function decideAddress(context: Context, address: Address, type: AddressType): A
   const no = (reason: Reason, refused: readonly RefusedAdvertisement[] = []): AddressAnnouncement => {
     return { address, type, result: { announce: false, reason }, refused };
   };
+  if (service.drain === true) return no(reason('ServiceDrained', undefined));
+  const twice = type === 'LoadBalancer' ? whyHeldTwice(snapshot, service, address) : undefined;
+  if (twice !== undefined) return no(twice);
   const origin = originOf(snapshot, service, address, type);
   if ('code' in origin) return no(origin);
 
   let advertisements = [...snapshot.advertisements.values()].filter((advertisement) => covers(advertisement, origin));
   if (advertisements.length === 0) return no(reason('NoAdvertisement', { type }));
+  const off = whySwitchedOff(service, type, snapshot.config);
+  if (off !== undefined) return no(off);
   const node = snapshot.nodes.get(nodeName);
   if (node === undefined) return no(reason('NodeUnknown', { node: nodeName }));
   const { labels } = node.metadata;

@@ -4,7 +4,7 @@ import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import type { ResolvedAdvertisement } from './advertisements.ts';
 import { uniteCommunities } from './communities.ts';
-import { carriesFamily, type NodePeer } from './peers.ts';
+import { carriesFamily, sessionWarning, type NodePeer } from './peers.ts';
 import type { RouteIntent } from './route.ts';
 
 export interface PeerAnnouncement {
@@ -35,8 +35,8 @@ export function routesToPeer(
     routes.push(route);
   }
   routes.sort((a, b) => comparePrefixes(a.prefix, b.prefix));
-  const { passwordGone } = result;
-  return { peer, result: { routes, ...(passwordGone === undefined ? {} : { warning: reason('PeerPasswordGone', passwordGone) }) } };
+  const warning = sessionWarning(peer, result);
+  return { peer, result: { routes, ...(warning === undefined ? {} : { warning }) } };
 }
 
 /**

@@ -16,12 +16,20 @@ export interface PeerSession {
   readonly session: SessionIntent;
   /** The Secret with the password is gone: a session that runs keeps its last password, which `session` has not. */
   readonly passwordGone?: MissingPassword;
+  /** Name of a BFDProfile that does not exist: the session has no BFD. */
+  readonly missingProfile?: string;
 }
 
 export interface MissingPassword {
   readonly peer: string;
   readonly secret: string;
   readonly why: string;
+}
+
+/** What is wrong with a session that runs all the same. */
+export function sessionWarning(peer: string, { passwordGone, missingProfile }: PeerSession): Reason | undefined {
+  if (passwordGone !== undefined) return reason('PeerPasswordGone', passwordGone);
+  return missingProfile === undefined ? undefined : reason('BFDProfileMissing', { peer, profile: missingProfile });
 }
 
 /** The settings of one session, with everything resolved. */
@@ -52,6 +60,17 @@ export interface SessionIntent {
   readonly passive: boolean;
   readonly adminDown: boolean;
   readonly shutdownMessage?: string;
+  readonly bfd?: BfdIntent;
+}
+
+/** How BFD watches the way to a peer; intervals in milliseconds. */
+export interface BfdIntent {
+  readonly receiveInterval: number;
+  readonly transmitInterval: number;
+  readonly detectMultiplier: number;
+  readonly passive: boolean;
+  /** Of packets of a peer that is several hops away; absent: it is a neighbour. */
+  readonly minimumTtl?: number;
 }
 
 /**
@@ -125,8 +144,10 @@ function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, isRunning: boole
   if (missing !== undefined && !isRunning) return { reason: reason('PeerPasswordMissing', missing) };
   const password = typeof found === 'object' ? undefined : found;
   const families: readonly Family[] = [4, 6];
+  const bfd = bfdOf(snapshot, peer);
   return {
     ...(missing === undefined ? {} : { passwordGone: missing }),
+    ...(bfd === 'missing' && peer.bfdProfile !== undefined ? { missingProfile: peer.bfdProfile } : {}),
     session: {
       peer: peer.metadata.name,
       localASN: peer.localASN ?? peer.myASN,
@@ -149,6 +170,7 @@ function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, isRunning: boole
       passive: peer.passive,
       adminDown: peer.adminDown,
       ...(peer.shutdownMessage === undefined ? {} : { shutdownMessage: peer.shutdownMessage }),
+      ...(bfd === undefined || bfd === 'missing' ? {} : { bfd }),
     },
   };
 }
@@ -158,6 +180,17 @@ function otherNextHop({ peerAddress, dualStackAddressFamily }: BGPPeer, { intern
   if (peerAddress === undefined || isLinkLocal(peerAddress)) return {};
   const address = internalIPs.find(({ family }) => family !== peerAddress.family);
   return dualStackAddressFamily && address !== undefined ? { otherNextHop: address } : {};
+}
+
+/** A session that is held down needs nobody to watch its way. */
+function bfdOf(snapshot: Snapshot, peer: BGPPeer): BfdIntent | 'missing' | undefined {
+  if (peer.bfdProfile === undefined || peer.adminDown) return undefined;
+  const profile = snapshot.bfdProfiles.get(peer.bfdProfile);
+  if (profile === undefined) return 'missing';
+  const { receiveInterval, transmitInterval, detectMultiplier, passiveMode, minimumTtl } = profile;
+  // What a router does that has a session over several hops: RFC 5883. TTL security with one hop is a neighbour's.
+  const isFar = peer.ebgpMultiHop || (peer.ttlSecurityHops ?? 1) > 1;
+  return { receiveInterval, transmitInterval, detectMultiplier, passive: passiveMode, ...(isFar ? { minimumTtl } : {}) };
 }
 
 /** A password that was asked for and is not there must not become a session without one. */

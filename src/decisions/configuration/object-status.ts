@@ -1,3 +1,4 @@
+import type { ObjectFields } from '../../model/manifest.ts';
 import type { Reason } from '../../model/reasons.ts';
 
 /** What the status of a configuration object says. */
@@ -6,6 +7,5 @@ export interface ObjectStatus {
   readonly refused?: Reason;
   /** Why it does not do what it is there for; absent: it does, or that is nothing else than being in force. */
   readonly unready?: Reason;
-  /** Further fields of its status. A bigint is an int64 of the API. */
-  readonly fields: Readonly<Record<string, number | bigint | string | readonly string[]>>;
+  readonly fields: ObjectFields;
 }

@@ -2,7 +2,7 @@ import type { BGPPeer } from '../../model/configuration.ts';
 import { currentReport } from '../../model/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
-import { peersOfNode } from '../announcement/peers.ts';
+import { peersOfNode, sessionWarning } from '../announcement/peers.ts';
 import type { ObjectStatus } from './object-status.ts';
 
 /** What a node has to do with a peer that selects it. */
@@ -30,9 +30,10 @@ export function peersOnNode(snapshot: Snapshot, node: string, now: number): Read
   return new Map(
     peersOfNode(snapshot, node).map(({ peer, result }) => {
       if ('reason' in result) return [peer, { expected: true, established: false, refused: result.reason }];
-      const { session, passwordGone } = result;
-      const refused = passwordGone === undefined ? {} : { refused: reason('PeerPasswordGone', passwordGone) };
-      return [peer, { expected: !session.adminDown, established: !session.adminDown && up.has(peer), ...refused }];
+      const { session } = result;
+      const refused = sessionWarning(peer, result);
+      const established = !session.adminDown && up.has(peer);
+      return [peer, { expected: !session.adminDown, established, ...(refused === undefined ? {} : { refused }) }];
     }),
   );
 }

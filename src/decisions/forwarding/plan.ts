@@ -15,6 +15,7 @@ import type { Reason } from '../../model/reasons.ts';
 import { assignedAddresses, type Service, type ServicePort } from '../../model/service.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import { consistentHashing, slotTable, sortTargets, type ConsistentHashing } from './balancing.ts';
+import { whyHeldTwice } from '../allocation/held-twice.ts';
 import { planDirectReturn } from '../direct-return/plan.ts';
 import { chooseEndpoints, placeOf, targetsOf, type NodePlace, type Target } from './endpoints.ts';
 import { withIcmpEcho } from './icmp-echo.ts';
@@ -40,11 +41,13 @@ export interface ForwardingDecision {
 export function decideForwarding(snapshot: Snapshot, service: Service, nodeName: string): ForwardingDecision {
   const no = whyNotServed(service, snapshot.config.serviceProxyName);
   if (no !== undefined) return { elsewhere: [], reasons: [no] };
-  const { allowed, reasons } = externalIPs(snapshot, service);
+  const external = externalIPs(snapshot, service);
+  const balanced = balancedAddresses(snapshot, service);
+  const reasons = [...balanced.reasons, ...external.reasons];
   const listeners: Listener[] = [
     ...listen(service.clusterIPs, 'internal', false),
-    ...listen(service.type === 'LoadBalancer' ? assignedAddresses(service) : [], 'external', true),
-    ...listen(allowed, 'external', false),
+    ...listen(balanced.addresses, 'external', true),
+    ...listen(external.allowed, 'external', false),
   ];
   const place = placeOf(snapshot, nodeName);
   const nodeAddresses = snapshot.nodes.get(nodeName)?.internalIPs ?? [];
@@ -107,6 +110,13 @@ interface HashedBackends {
 
 function listen(addresses: readonly Address[], scope: FrontendScope, guarded: boolean): Listener[] {
   return addresses.map((address) => ({ address, scope, guarded }));
+}
+
+/** Those on record, but for what is another Service's. */
+function balancedAddresses(snapshot: Snapshot, service: Service): { addresses: Address[]; reasons: Reason[] } {
+  const recorded = service.type === 'LoadBalancer' ? assignedAddresses(service) : [];
+  const reasons = recorded.map((address) => whyHeldTwice(snapshot, service, address));
+  return { addresses: recorded.filter((_, index) => reasons[index] === undefined), reasons: reasons.flatMap((reason) => reason ?? []) };
 }
 
 function externalIPs(snapshot: Snapshot, service: Service): { allowed: Address[]; reasons: Reason[] } {

@@ -9,8 +9,7 @@ export const bfdProfile = defineKind({
   kind: 'BFDProfile',
   plural: 'bfdprofiles',
   shortNames: ['hbfd'],
-  description:
-    'How BFD (RFC 5880) watches the way to a peer. It is read; nothing uses it yet, as `bfdProfile` of a BGPPeer is not supported yet.',
+  description: 'How BFD (RFC 5880) watches the way to a peer: `bfdProfile` of a BGPPeer names it. May change while sessions are up.',
   spec: object({
     receiveInterval: integer({
       ...interval,
@@ -31,9 +30,12 @@ export const bfdProfile = defineKind({
     echoInterval: integer({
       ...interval,
       default: 50,
-      description: 'Milliseconds: the least time between echo packets that we can take.',
+      description: 'Read, and not used: there is no echo mode.',
     }),
-    echoMode: boolean({ default: false, description: 'Send packets that the peer only forwards back to us.' }),
+    echoMode: boolean({
+      default: false,
+      description: 'Read, and not used: a host would loop echo packets back in its kernel, which says less than control packets do.',
+    }),
     passiveMode: boolean({ default: false, description: 'Send nothing until the peer does.' }),
     minimumTtl: integer({
       min: 1,

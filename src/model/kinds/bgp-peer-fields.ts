@@ -151,9 +151,9 @@ export const bgpPeerFields = {
   passwordSecret,
   bfdProfile: text({
     maxLength: 253,
-    rules: unsupported('bfdProfile', "self == ''", 'fast'),
-    unset: 'none',
-    description: 'Not supported yet: refused unless empty.',
+    unset: 'none: the session runs without BFD',
+    description:
+      'Name of a BFDProfile: BFD watches the way to the peer, and the session is closed when it is lost ([what happens](configuration.md#bfdprofile)). May change while the session is up.',
   }),
   enableGracefulRestart: boolean({
     default: false,

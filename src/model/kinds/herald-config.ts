@@ -93,6 +93,15 @@ const heraldConfigFields = {
     default: false,
     description: '`loadBalancerSourceRanges` of a Service guard its NodePorts and external IPs as well.',
   }),
+  advertiseClusterIPs: boolean({
+    default: true,
+    description:
+      'ClusterIPs of Services that do not say otherwise (`herald.dev/advertise-cluster-ip`) are announced where a BGPAdvertisement covers them. false: only those of Services that ask for it.',
+  }),
+  advertiseExternalIPs: boolean({
+    default: true,
+    description: 'The same for external IPs (`herald.dev/advertise-external-ips`).',
+  }),
   conntrack,
   masqueradeBit: integer({
     min: 0,
@@ -109,7 +118,8 @@ const heraldConfigFields = {
   }),
   compat: choice(compats, {
     default: 'none',
-    description: 'metallb: objects of `metallb.io` and annotations of MetalLB are read as if they were ours.',
+    description:
+      'metallb: objects of `metallb.io` and annotations of MetalLB are read as if they were ours ([migrating](../how-to/migrate-from-metallb.md)).',
   }),
   compatNamespace: parsed(labelName, {
     unset: 'metallb-system',

@@ -3,6 +3,7 @@ import { parsePrefix } from '../../net/prefix.ts';
 import { limits } from '../limits.ts';
 import type { ServiceKey } from '../metadata.ts';
 import {
+  bfdStates,
   differenceAspects,
   sessionStates,
   type DirectReturnReport,
@@ -30,6 +31,15 @@ const reasonFields = {
 };
 const writtenReason = object(reasonFields, { open: true, description: 'Why.' });
 
+const bfd = object(
+  {
+    state: text({ maxLength: 64, description: bfdStates.join(', ') }),
+    since: text({ maxLength: 64, description: 'RFC 3339.' }),
+    reason: text({ maxLength: longText, description: 'Why it is not up.' }),
+  },
+  { open: true, description: 'Where BFD watches the way to the peer.' },
+);
+
 const session = object(
   {
     peer: text({ maxLength: 253, description: 'Name of the BGPPeer.' }),
@@ -41,6 +51,7 @@ const session = object(
     peerASN: integer({ ...asn, description: "The peer's; 0 until it is known." }),
     prefixesSent: integer({ min: 0, max: Number.MAX_SAFE_INTEGER, description: 'Routes that the peer has of us.' }),
     lastError: text({ maxLength: longText, description: "Why it is down, or went down last; the peer's own text is quoted." }),
+    bfd,
   },
   { open: true },
 );
@@ -156,7 +167,14 @@ function readSession(item: Value<typeof session>): SessionStatus | undefined {
     peerASN: item.peerASN ?? 0,
     prefixesSent: item.prefixesSent ?? 0,
     ...(item.lastError === undefined ? {} : { lastError: item.lastError }),
+    ...readBfd(item.bfd),
   };
+}
+
+function readBfd(item: Value<typeof bfd> | undefined): Pick<SessionStatus, 'bfd'> {
+  const state = bfdStates.find((word) => word === item?.state);
+  if (item === undefined || state === undefined) return {};
+  return { bfd: { state, since: item.since ?? '', ...(item.reason === undefined ? {} : { reason: item.reason }) } };
 }
 
 const unexplained: Value<typeof writtenReason> = { details: {} };

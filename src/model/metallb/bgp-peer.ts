@@ -1,7 +1,7 @@
 import { parseDuration } from '../parse/duration.ts';
 import { isRecord } from '../parse/fields.ts';
 import { plainAddress } from './addresses.ts';
-import { differs, note, type FieldContext, type FieldRow, type TranslatedValue } from './rows.ts';
+import { note, type FieldContext, type FieldRow, type TranslatedValue } from './rows.ts';
 
 const holdTime =
   "Where it is not written: 90 s, as in MetalLB's native mode; FRR has 180 s. The peers agree on the lower of their two. Parts of a second are cut off, as FRR does.";
@@ -35,12 +35,8 @@ export const peerRows: readonly FieldRow[] = [
   },
   {
     field: 'bfdProfile',
-    does: 'differs',
-    text: 'Not supported yet: the session runs without BFD, so that a peer that falls silent is noticed by the hold time.',
-    translate: (value) =>
-      value === ''
-        ? {}
-        : { findings: [differs('is left out: Herald does not speak BFD yet', 'shorten holdTime if the peer may fall silent')] },
+    does: 'same',
+    text: 'Where the BFDProfile is missing the session runs without BFD, and says so ([BFDProfileMissing](reasons.md)); MetalLB takes no configuration then.',
   },
   {
     field: 'enableGracefulRestart',

@@ -1,5 +1,5 @@
 import { formatAddress, parseAddressLeniently, type Family } from '../../net/address.ts';
-import { labels, weightAnnotation } from '../annotations.ts';
+import { annotations, labels } from '../annotations.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../endpoint-slice.ts';
 import { limits } from '../limits.ts';
 import type { Labels } from '../metadata.ts';
@@ -29,13 +29,13 @@ export function readEndpointSlice(fields: Fields, options: ParseOptions): Read<E
 const none: readonly string[] = [];
 
 /** A mistake must not take the endpoints away: the weight is left out. */
-function readWeight(fields: Fields, annotations: Labels): Pick<EndpointSlice, 'weight'> {
-  const written = annotations[weightAnnotation] ?? '';
+function readWeight(fields: Fields, values: Labels): Pick<EndpointSlice, 'weight'> {
+  const written = values[annotations.weight] ?? '';
   if (written === '') return {};
   const weight = Number(written);
   if (/^\d{1,3}$/.test(written) && weight >= 1 && weight <= limits.endpointWeight) return { weight };
   fields.partialProblem(
-    ['metadata', 'annotations', weightAnnotation],
+    ['metadata', 'annotations', annotations.weight],
     `is ${JSON.stringify(written.slice(0, 60))}`,
     `write a whole number from 1 to ${limits.endpointWeight}`,
   );

@@ -4,8 +4,8 @@ import { nearest } from './nearest.ts';
 import { addProblem, type FieldPath, type Findings } from './problem.ts';
 
 export interface FieldsOptions {
-  /** Unknown fields are problems: our own kinds. Kubernetes' kinds have more fields than we read. */
-  readonly strict: boolean;
+  /** What becomes of fields that are not known. Kubernetes' kinds have more fields than we read: these are ignored. */
+  readonly unknown: 'refused' | 'warned of' | 'ignored';
   /** Values never appear in messages. */
   readonly secret?: boolean;
 }
@@ -182,16 +182,15 @@ export class Fields {
 
   /** To be called once, on the outermost object, after all fields were read. */
   end(): void {
-    if (!this.#options.strict) return;
+    if (this.#options.unknown === 'ignored') return;
     for (const name of Object.keys(this.#raw)) {
       if (this.#known.has(name)) continue;
       const meant = nearest(name, this.#known);
       const known = [...this.#known].sort().join(', ');
-      this.problem(
-        [name.slice(0, limits.shownValue)],
-        'is not a field',
-        meant === undefined ? `known here: ${known}` : `did you mean ${meant}?`,
-      );
+      const fix = meant === undefined ? `known here: ${known}` : `did you mean ${meant}?`;
+      const where = [name.slice(0, limits.shownValue)];
+      if (this.#options.unknown === 'refused') this.problem(where, 'is not a field', fix);
+      else this.warning(where, 'is not known to this version of Herald, which goes on without it', `upgrade, or remove it; ${fix}`);
     }
     for (const child of this.#children) child.end();
   }

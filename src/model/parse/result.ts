@@ -29,6 +29,11 @@ export interface ParseOptions {
   readonly resourceVersion?: string;
   /** Where the object is the translation of another program's. */
   readonly origin?: Origin;
+  /**
+   * Fields of our own kinds that this version does not know: a mistake in a file. An API server has taken them by a CRD that knows
+   * them, which is a newer one than this program: to refuse the object would take from it what it can do.
+   */
+  readonly unknownFields?: 'refused' | 'warned of';
 }
 
 /** What the reader of one kind finds: the object, unless its problems leave nothing to use. */

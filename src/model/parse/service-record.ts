@@ -1,6 +1,7 @@
 import type { Ingress } from '../service.ts';
 import type { Condition } from '../condition.ts';
 import { conditionTypes } from '../condition-types.ts';
+import type { ReasonCode } from '../reasons.ts';
 import { Fields, isRecord } from './fields.ts';
 import { readIngress } from './ingress.ts';
 import type { FieldProblem, Findings } from './problem.ts';
@@ -8,6 +9,8 @@ import type { FieldProblem, Findings } from './problem.ts';
 export interface ServiceRecord {
   /** Absent when the record cannot be used. */
   readonly ingress?: readonly Ingress[];
+  /** Another Service has what it holds or asks for. */
+  readonly addressTaken?: true;
   /** Since when it lacks what it asks for, RFC 3339 in UTC. */
   readonly waitingSince?: string;
   /** Those that Herald wrote. */
@@ -18,24 +21,38 @@ export interface ServiceRecord {
 /** A Service of which only the status is there: what Herald itself recorded. An empty list is a record too: no address. */
 export function readServiceRecord(raw: Readonly<Record<string, unknown>>): ServiceRecord {
   const findings: Findings = { problems: [], warnings: [], unusable: false };
-  const status = new Fields(raw, findings, { strict: false }).object('status');
+  const status = new Fields(raw, findings, { unknown: 'ignored' }).object('status');
   const ingress = readIngress(status.object('loadBalancer'));
   const written = status.raw('conditions');
   const conditions = Array.isArray(written) ? written.filter(isRecord) : [];
-  const since = waitingSince(conditions);
+  const unmet = unmetCondition(conditions);
+  const since = waitingSince(unmet);
   return {
     problems: findings.problems,
     conditions: conditions.flatMap((condition) => readCondition(condition) ?? []),
     ...(findings.unusable ? {} : { ingress }),
     ...(since === undefined ? {} : { waitingSince: since }),
+    ...(isTaken(unmet) ? { addressTaken: true } : {}),
   };
+}
+
+/** Whether the record of a Service says that another one has what it holds or asks for. */
+export function readAddressTaken(conditions: unknown): boolean {
+  return isTaken(unmetCondition(Array.isArray(conditions) ? conditions.filter(isRecord) : []));
 }
 
 type RawCondition = Readonly<Record<string, unknown>>;
 
-/** Only the order of those that wait depends on it: what cannot be read is as good as absent. */
-function waitingSince(conditions: readonly RawCondition[]): string | undefined {
-  const unmet = conditions.find(({ type, status }) => type === conditionTypes.addressAssigned && status === 'False');
+/** AddressAssigned where it is False. What cannot be read is as good as absent: no address depends on it alone. */
+function unmetCondition(conditions: readonly RawCondition[]): RawCondition | undefined {
+  return conditions.find(({ type, status }) => type === conditionTypes.addressAssigned && status === 'False');
+}
+
+function isTaken(unmet: RawCondition | undefined): boolean {
+  return unmet?.['reason'] === ('AddressTaken' satisfies ReasonCode);
+}
+
+function waitingSince(unmet: RawCondition | undefined): string | undefined {
   const since = unmet?.['lastTransitionTime'];
   return typeof since === 'string' && /^\d{4}-\d\d-\d\dT[\d:]{8}Z$/.test(since) ? since : undefined;
 }

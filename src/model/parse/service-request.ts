@@ -1,5 +1,5 @@
 import { formatAddress, parseAddressLeniently, sameAddress, type Address } from '../../net/address.ts';
-import { annotationPrefix, annotations, awsAnnotationPrefix } from '../annotations.ts';
+import { annotationPrefix, annotations, annotationTable, awsAnnotationPrefix } from '../annotations.ts';
 import { limits } from '../limits.ts';
 import type { Labels } from '../metadata.ts';
 import type { Service } from '../service.ts';
@@ -91,9 +91,9 @@ function readSharingNamespaces(values: Labels, refuse: (problem: string, fix: st
 }
 
 function warnOfUnknown(fields: Fields, values: Labels): void {
-  const known: readonly string[] = Object.values(annotations);
+  const known = Object.values(annotationTable).flatMap(({ name, on }) => (on === 'Service' ? [name] : []));
   for (const name of Object.keys(values)) {
-    if (!name.startsWith(annotationPrefix) || name.startsWith(awsAnnotationPrefix) || known.includes(name)) continue;
+    if (!name.startsWith(annotationPrefix) || name.startsWith(awsAnnotationPrefix) || known.some((one) => one === name)) continue;
     const meant = nearest(name, known);
     fields.warning(
       ['metadata', 'annotations', name],

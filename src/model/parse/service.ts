@@ -7,6 +7,8 @@ import { isLabelName, readMetadata } from './metadata.ts';
 import type { Fields } from './fields.ts';
 import type { ParseOptions, Read } from './result.ts';
 import { readIngress } from './ingress.ts';
+import { readAddressTaken } from './service-record.ts';
+import { readAnnouncement } from './service-announcement.ts';
 import { readBalancing } from './service-balancing.ts';
 import { readClusterAddresses } from './service-addresses.ts';
 import { readServicePorts } from './service-ports.ts';
@@ -41,11 +43,13 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
   }
   const internalTrafficPolicy = spec.oneOf('internalTrafficPolicy', ['Cluster', 'Local']) ?? 'Cluster';
   const balancing = readBalancing(fields, metadata?.annotations ?? {}, externalTrafficPolicy ?? 'Cluster');
-  const ingress = readIngress(fields.object('status').object('loadBalancer'));
+  const status = fields.object('status');
+  const ingress = readIngress(status.object('loadBalancer'));
   if (metadata === undefined) return {};
   const directReturn = readSwitch(fields, metadata.annotations, annotations.directReturn);
   const resetOnRemoval = readSwitch(fields, metadata.annotations, annotations.resetOnRemoval);
   const icmpEcho = readSwitch(fields, metadata.annotations, annotations.icmpEcho);
+  const announcement = readAnnouncement(fields, metadata.annotations);
   const proxy = metadata.labels[labels.serviceProxyName];
   return {
     object: {
@@ -65,6 +69,7 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
       ...(affinitySeconds === undefined ? {} : { affinitySeconds }),
       ...request,
       ...balancing,
+      ...announcement,
       ...(directReturn === undefined ? {} : { directReturn }),
       ...(icmpEcho === undefined ? {} : { icmpEcho }),
       ...(resetOnRemoval === undefined ? {} : { resetOnRemoval }),
@@ -72,6 +77,7 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
       healthCheckNodePort,
       ...(proxy === undefined ? {} : { serviceProxyName: proxy }),
       ingress,
+      ...(readAddressTaken(status.raw('conditions')) ? { addressTaken: true } : {}),
     },
   };
 }

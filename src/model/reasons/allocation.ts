@@ -24,6 +24,11 @@ export const allocationReasons = {
     fix: () =>
       'stop the other controller (MetalLB, where it still runs), or leave the Service to it: see defaultClass and compat of HeraldConfig; Herald goes on when it has been quiet for ten minutes, or HeraldConfig was changed',
   }),
+  BeingDeleted: entry({
+    brief: 'The Service is being deleted',
+    says: () => 'the Service is being deleted: it keeps what it has until it is gone, and is given nothing more',
+    fix: () => 'metadata.finalizers says who holds it',
+  }),
   NoPools: entry({
     brief: 'There is no IPAddressPool',
     says: () => 'there is no valid IPAddressPool',
@@ -113,6 +118,13 @@ export const allocationReasons = {
       `requested address ${d.address} is held by ${d.by}: ${d.why}`,
     fix: () =>
       `request another address, or let both Services share it with the annotation herald.dev/allow-shared-ip (same key, different ports; across namespaces with herald.dev/allow-shared-ip-namespaces on both)`,
+  }),
+  AddressHeldTwice: entry({
+    brief: 'The address is on record for another Service, too',
+    says: (d: { readonly address: string; readonly by: string }) =>
+      `${d.address} is on record for ${d.by} as well, which has it: this Service is neither announced nor forwarded there`,
+    fix: () =>
+      'nothing: the controller gives this Service another address as soon as it can; see AddressAssigned where it cannot, and whether a controller leads',
   }),
   RequestedFamilyMismatch: entry({
     brief: 'The requested addresses do not match the families of the Service',

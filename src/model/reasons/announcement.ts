@@ -21,6 +21,17 @@ export const announcementReasons = {
     says: (d: { readonly type: string }) => `no BGPAdvertisement covers this ${d.type} address`,
     fix: (d) => `create a BGPAdvertisement with addressTypes: [${d.type}] that selects it`,
   }),
+  ServiceDrained: entry({
+    brief: 'The Service is drained',
+    says: () => 'the Service has the annotation herald.dev/drain: it keeps its addresses, and no node announces them',
+    fix: () => 'remove the annotation to have them announced again',
+  }),
+  AdvertisingOff: entry({
+    brief: 'Addresses of this type are not to be announced',
+    says: (d: { readonly type: string; readonly annotation: string; readonly by: string }) =>
+      `${d.by} keeps its ${d.type} addresses unannounced`,
+    fix: (d) => `to have them announced, set the annotation ${d.annotation}: "true" on the Service`,
+  }),
   NodeNotSelected: entry({
     brief: 'No BGPAdvertisement selects the node',
     says: (d: OnNode) => `no BGPAdvertisement that covers this address selects node "${d.node}"`,
@@ -119,6 +130,17 @@ export const announcementReasons = {
       `the session with "${d.peer}" runs on with its last password, as Secret ${d.secret} cannot be used: ${d.why}`,
     fix: (d) =>
       `create Secret ${d.secret} of type kubernetes.io/basic-auth with the key password: an agent that restarts has no session without it`,
+  }),
+  BFDProfileMissing: entry({
+    brief: 'The BFDProfile of the peer is missing; the session runs without BFD',
+    says: (d: { readonly peer: string; readonly profile: string }) =>
+      `the session with "${d.peer}" runs without BFD, as BFDProfile "${d.profile}" does not exist`,
+    fix: (d) => `create BFDProfile "${d.profile}", or remove bfdProfile from BGPPeer "${d.peer}"`,
+  }),
+  BFDNotPossible: entry({
+    brief: 'BFD cannot watch the way to the peer; the session runs without',
+    says: (d: { readonly peer: string; readonly problem: string }) => `the session with "${d.peer}" runs without BFD: ${d.problem}`,
+    fix: (d) => `remove the cause, or bfdProfile from BGPPeer "${d.peer}"`,
   }),
   PeerNotPossible: entry({
     brief: 'The BGPPeer asks for what the speaker cannot do',

@@ -83,5 +83,5 @@ export type ObjectOfKind<D> = D extends Kind<string, infer O> ? { readonly [N in
 /** What a schema reads as where nothing is written. */
 export function defaultsOf<F>(schema: ObjectOf<F, boolean>): ObjectValue<F> {
   const findings: Findings = { problems: [], warnings: [], unusable: false };
-  return completed(readObject(schema, new Fields({}, findings, { strict: false })));
+  return completed(readObject(schema, new Fields({}, findings, { unknown: 'ignored' })));
 }

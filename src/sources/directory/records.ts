@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import type { Condition } from '../../model/condition.ts';
-import { ingressManifest, nodeStateManifest } from '../../model/manifest.ts';
+import { ingressManifest, nodeStateManifest, type ObjectFields } from '../../model/manifest.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
+import type { ObjectReference } from '../../model/object-event.ts';
 import type { NodeState } from '../../model/node-state.ts';
 import { isRecord } from '../../model/parse/fields.ts';
 import type { Ingress } from '../../model/service.ts';
@@ -14,6 +15,11 @@ import { readRecordedAddresses, type RecordedAddresses } from './recorded.ts';
 export interface RecordedServiceStatus {
   readonly ingress: readonly Ingress[];
   readonly conditions: readonly Condition[];
+}
+
+export interface RecordedObjectStatus {
+  readonly conditions: readonly Condition[];
+  readonly fields: ObjectFields;
 }
 
 /**
@@ -52,13 +58,24 @@ export class DirectoryRecords {
     await this.#inOrder(file, () => removeFile(join(this.#root, file)));
   }
 
-  async writeObject(kind: string, name: string, conditions: readonly Condition[]): Promise<void> {
-    await this.#write(fileOf(objectStatusFolder, kind.toLowerCase(), name), (before) => ({
-      apiVersion: 'herald.dev/v1alpha1',
-      kind,
-      metadata: { name },
-      status: { conditions: this.#dated(conditions, before) },
-    }));
+  /** Resolves to the conditions that were there before. */
+  async writeObject({ kind, name }: ObjectReference, { conditions, fields }: RecordedObjectStatus): Promise<readonly Condition[]> {
+    let recorded: readonly Condition[] = [];
+    await this.#write(objectFile(kind, name), (before) => {
+      recorded = conditionsIn(before).flatMap((condition) => (isCondition(condition) ? [condition] : []));
+      return {
+        apiVersion: 'herald.dev/v1alpha1',
+        kind,
+        metadata: { name },
+        status: { ...fields, conditions: this.#dated(conditions, before) },
+      };
+    });
+    return recorded;
+  }
+
+  async removeObject(kind: string, name: string): Promise<void> {
+    const file = objectFile(kind, name);
+    await this.#inOrder(file, () => removeFile(join(this.#root, file)));
   }
 
   async writeNodeState(state: NodeState): Promise<void> {
@@ -67,8 +84,7 @@ export class DirectoryRecords {
 
   /** A condition keeps its time of transition as long as its status is the same (metav1.Condition). */
   #dated(conditions: readonly Condition[], before: unknown): object[] {
-    const status = isRecord(before) && isRecord(before['status']) ? before['status'] : {};
-    const known = Array.isArray(status['conditions']) ? status['conditions'].filter(isRecord) : [];
+    const known = conditionsIn(before);
     const now = `${this.#clock.date().toISOString().slice(0, 19)}Z`;
     return conditions.map(({ type, status, reason, message, observedGeneration }) => {
       const last = known.find((condition) => condition['type'] === type && condition['status'] === status)?.['lastTransitionTime'];
@@ -96,6 +112,20 @@ export class DirectoryRecords {
       if (this.#pending.get(file) === run) this.#pending.delete(file);
     }
   }
+}
+
+function objectFile(kind: string, name: string): string {
+  return fileOf(objectStatusFolder, kind.toLowerCase(), name);
+}
+
+function conditionsIn(recorded: unknown): Readonly<Record<string, unknown>>[] {
+  const status = isRecord(recorded) && isRecord(recorded['status']) ? recorded['status'] : {};
+  return Array.isArray(status['conditions']) ? status['conditions'].filter(isRecord) : [];
+}
+
+function isCondition(value: Partial<Condition>): value is Condition {
+  const { type, status, reason } = value;
+  return typeof type === 'string' && typeof status === 'string' && typeof reason === 'string';
 }
 
 /** Whoever asked for the earlier write hears of its failure; the later one replaces it anyway. */

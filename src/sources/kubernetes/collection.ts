@@ -49,7 +49,7 @@ export class Collection implements ReflectorSink {
     { kind, apiVersion, label = kind }: CollectionKind,
     destination: Destination,
     events: CollectionEvents,
-    parse: (raw: RawObject) => ParseResult = (raw) => parseObject(raw),
+    parse: (raw: RawObject) => ParseResult = (raw) => parseObject(raw, { unknownFields: 'warned of' }),
   ) {
     this.#kind = kind;
     this.#apiVersion = apiVersion;
@@ -81,8 +81,8 @@ export class Collection implements ReflectorSink {
     // Elements of a list do not say what they are.
     const { object, problems, warnings } = this.#parse({ ...raw, apiVersion: this.#apiVersion, kind: this.#kind });
     this.#note(key, [
-      ...problems.map((problem) => this.#located('error', key, problem)),
-      ...warnings.map((warning) => this.#located('warning', key, warning)),
+      ...problems.map((problem) => this.#located('error', key, raw, problem)),
+      ...warnings.map((warning) => this.#located('warning', key, raw, warning)),
     ]);
     if (object !== undefined) {
       this.#good.set(key, uid);
@@ -123,7 +123,8 @@ export class Collection implements ReflectorSink {
   }
 
   #remove(key: string): void {
-    this.#good.delete(key);
+    // What was never good is not there.
+    if (!this.#good.delete(key)) return;
     this.#changes.push(...this.#destination.remove(this.#kind, key));
   }
 
@@ -134,8 +135,19 @@ export class Collection implements ReflectorSink {
     this.#dirty = true;
   }
 
-  #located(severity: SourceProblem['severity'], key: string, { field, message, fix }: FieldProblem): SourceProblem {
-    return { severity, object: `${this.#label}/${key}`, field, message, fix };
+  #located(severity: SourceProblem['severity'], key: string, raw: RawObject, { field, message, fix }: FieldProblem): SourceProblem {
+    const { name, namespace = '', resourceVersion } = raw.metadata;
+    const { uid, generation } = raw.metadata;
+    const about = {
+      apiVersion: this.#apiVersion,
+      kind: this.#kind,
+      namespace,
+      name,
+      uid: typeof uid === 'string' ? uid : '',
+      resourceVersion,
+      ...(typeof generation === 'number' ? { generation } : {}),
+    };
+    return { severity, object: `${this.#label}/${key}`, about, field, message, fix };
   }
 }
 

@@ -6,29 +6,24 @@ import { rawKey, rawObject, type RawObject } from '../../kube/raw-object.ts';
 import type { Condition } from '../../model/condition.ts';
 import { nodeStateManifest } from '../../model/manifest.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
+import type { ObjectReference } from '../../model/object-event.ts';
 import type { NodeState } from '../../model/node-state.ts';
 import { heraldApiVersion, pluralOf } from '../../model/kinds.ts';
 import { parseObject } from '../../model/parse.ts';
 import { readServiceRecord } from '../../model/parse/service-record.ts';
+import { readReleased, type ReleasedAddress } from '../../model/released-address.ts';
 import { sameContent } from '../../model/same-content.ts';
 import type { Ingress } from '../../model/service.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
-import type { Address } from '../../net/address.ts';
+import { formatAddress, type Address } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { RecordedAddresses } from '../directory/recorded.ts';
-import type { RecordedServiceStatus } from '../directory/records.ts';
+import type { RecordedObjectStatus, RecordedServiceStatus } from '../directory/records.ts';
 import { limits } from './limits.ts';
+import { objectPatch, recordedConditions } from './object-status.ts';
 import { OwnWrites, type Version } from './own-writes.ts';
-import {
-  conditionsPatch,
-  datedConditions,
-  isRecorded,
-  ourConditions,
-  sameConditions,
-  statusPatch,
-  type DatedCondition,
-} from './service-status.ts';
+import { datedConditions, isRecorded, ourConditions, sameConditions, statusPatch, type DatedCondition } from './service-status.ts';
 
 export interface KubernetesRecordsComponents {
   readonly client: Requests;
@@ -71,7 +66,7 @@ export class KubernetesRecords {
       const services = await this.#list();
       const until = clock.now() + limits.catchUpMilliseconds;
       do {
-        if (services.every((service) => this.#isSeen(service))) return this.#take(services);
+        if (services.every((service) => this.#isSeen(service))) return { ...this.#take(services), released: await this.#released() };
         await sleep(clock, pollMilliseconds);
       } while (clock.now() < until);
     }
@@ -79,7 +74,7 @@ export class KubernetesRecords {
   }
 
   async writeService(key: ServiceKey, status: RecordedServiceStatus, from: Version): Promise<void> {
-    const { snapshot, clock } = this.#components;
+    const { snapshot, clock, log } = this.#components;
     const { ingress } = status;
     const known = this.#known.get(key);
     const before = known?.conditions ?? [];
@@ -87,6 +82,11 @@ export class KubernetesRecords {
     // Somebody may have written over ours since.
     const there = this.#own.areLast(key, from) ? known?.ingress : snapshot.services.get(key)?.ingress;
     if (known !== undefined && known.unsure !== true && sameConditions(before, conditions) && sameContent(there, ingress)) return;
+    if (known !== undefined && known.unsure !== true && !sameContent(there, known.ingress))
+      log.warn(
+        { service: key, addresses: addressTexts(there), ours: addressTexts(known.ingress) },
+        'somebody else wrote the addresses of a Service',
+      );
     await this.#patchService(key, from, { ingress, conditions, before });
     this.#known.set(key, { ingress, conditions });
   }
@@ -116,9 +116,23 @@ export class KubernetesRecords {
     this.#own.forget(key);
   }
 
-  async writeObject(kind: string, name: string, conditions: readonly Condition[]): Promise<void> {
+  async writeObject(
+    { kind, name, uid }: ObjectReference,
+    { conditions, fields }: RecordedObjectStatus,
+  ): Promise<readonly Condition[] | undefined> {
     const path = `/apis/${heraldApiVersion}/${pluralOf(kind)}/${encodeURIComponent(name)}`;
-    await this.#patchObject(path, (object, now) => conditionsPatch(object, conditions, now));
+    let before: readonly Condition[] | undefined;
+    await this.#patchObject(path, (object, now) => {
+      // Another object of its name will be heard of.
+      if (object.metadata['uid'] !== uid) return undefined;
+      before = recordedConditions(object);
+      return objectPatch(object, { conditions, fields }, now);
+    });
+    return before;
+  }
+
+  async removeObject(): Promise<void> {
+    // Its status went with it.
   }
 
   /** Where the CRD is not installed nothing is reported, and that is said once. */
@@ -155,6 +169,20 @@ export class KubernetesRecords {
     return services;
   }
 
+  /** What the status of pools says is kept. */
+  async #released(): Promise<ReleasedAddress[]> {
+    const released: ReleasedAddress[] = [];
+    try {
+      const path = `/apis/${heraldApiVersion}/${pluralOf('IPAddressPool')}`;
+      for await (const { items } of listPages(this.#components.client, path, {}, new AbortController().signal))
+        released.push(...items.flatMap(({ status }) => readReleased(status)));
+    } catch (error) {
+      // Without the CRD there are no pools.
+      if (!isNotFound(error)) throw error;
+    }
+    return released;
+  }
+
   /** Of one that cannot be read the snapshot keeps an earlier form, or none. */
   #isSeen(service: RawObject): boolean {
     const seen = this.#components.snapshot.services.get(rawKey(service) as ServiceKey);
@@ -164,11 +192,13 @@ export class KubernetesRecords {
 
   #take(services: readonly RawObject[]): RecordedAddresses {
     const addresses = new Map<ServiceKey, readonly Address[]>();
+    const uids = new Map<ServiceKey, string>();
     const unreadable = new Map<ServiceKey, string>();
     const waitingSince = new Map<ServiceKey, string>();
     const conditions = new Map<ServiceKey, readonly Condition[]>();
     for (const service of services) {
       const key = rawKey(service) as ServiceKey;
+      uids.set(key, String(service.metadata['uid']));
       const record = readServiceRecord(service);
       if (record.problems.length > 0) unreadable.set(key, `status of Service ${key}`);
       else
@@ -180,7 +210,7 @@ export class KubernetesRecords {
       if (record.waitingSince !== undefined) waitingSince.set(key, record.waitingSince);
       this.#known.set(key, { ingress: record.ingress ?? [], conditions: ourConditions(service) });
     }
-    return { addresses, unreadable, waitingSince, conditions };
+    return { addresses, uids, unreadable, waitingSince, conditions };
   }
 
   /** Rejects with `conflict` where the Service is not as it was decided upon: what follows from that is for the caller to decide anew. */
@@ -228,6 +258,10 @@ const pollMilliseconds = 20;
 function servicePath(key: ServiceKey): string {
   const [namespace = '', name = ''] = key.split('/', 2);
   return `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${encodeURIComponent(name)}`;
+}
+
+function addressTexts(ingress: readonly Ingress[] = []): string[] {
+  return ingress.map(({ address, hostname = '' }) => (address === undefined ? hostname : formatAddress(address)));
 }
 
 function isNotFound(error: unknown): boolean {

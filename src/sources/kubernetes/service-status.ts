@@ -64,21 +64,13 @@ export function statusPatch({ uid, resourceVersion }: Version, { ingress, condit
   };
 }
 
-/** Conditions of an object of ours: the whole list, as there is no other writer. Undefined: it is so already. */
-export function conditionsPatch(object: RawObject, wanted: readonly Condition[], now: Date): object | undefined {
-  const before = conditionsOf(object);
-  const conditions = wanted.map((condition) => dated(condition, before, now));
-  if (same(before, conditions)) return undefined;
-  const { uid, resourceVersion } = object.metadata;
-  return { metadata: { uid, resourceVersion }, status: { conditions } };
-}
-
-function conditionsOf({ status }: RawObject): readonly RawCondition[] {
+export function conditionsOf({ status }: RawObject): readonly RawCondition[] {
   const conditions = isRecord(status) ? status['conditions'] : undefined;
   return Array.isArray(conditions) ? conditions.filter(isRecord) : [];
 }
 
-function dated(
+/** A condition keeps its time for as long as its status is the same (metav1.Condition). */
+export function dated(
   { type, status, observedGeneration, reason, message }: Condition,
   before: readonly (RawCondition | DatedCondition)[],
   now: Date,
@@ -88,19 +80,4 @@ function dated(
   const lastTransitionTime = typeof time === 'string' ? time : `${now.toISOString().slice(0, 19)}Z`;
   const observed = observedGeneration === undefined ? {} : { observedGeneration };
   return { type, status, ...observed, lastTransitionTime, reason, message };
-}
-
-function same(a: unknown, b: unknown): boolean {
-  return JSON.stringify(sorted(a)) === JSON.stringify(sorted(b));
-}
-
-/** The same value with the fields of every object in one order. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (!isRecord(value)) return value;
-  return Object.fromEntries(
-    Object.keys(value)
-      .toSorted()
-      .map((key) => [key, sorted(value[key])]),
-  );
 }

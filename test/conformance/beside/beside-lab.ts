@@ -18,6 +18,7 @@ import type { ApiObject } from '../../kube-fixture/object.ts';
 import { inside, namespaceOf, OneNode, type Machine } from '../../lab/dataplane/one-node.ts';
 import { FakeHost } from '../../unit/agent/fake-host.ts';
 import { FakeHttp } from '../../unit/agent/fake-http.ts';
+import { FakeBfd } from '../../unit/agent/fake-bfd.ts';
 import { RecordingSpeaker } from '../../unit/agent/recording-speaker.ts';
 import { advertisement, config, peer, pool } from '../../unit/decisions/fixtures.ts';
 import { TestSource } from '../../unit/test-source.ts';
@@ -93,6 +94,7 @@ export class BesideLab {
           legacyTables: async (family) => inside('node', `cat /proc/net/${family}_tables_names`).split('\n'),
         }),
         speaker: new RecordingSpeaker(this.routes).speaker,
+        startBfd: () => new FakeBfd(),
         writeNodeState: async (state) => void this.states.push(state),
         listenHttp: new FakeHttp().listen,
         host: new FakeHost(),

@@ -1,17 +1,17 @@
 import assert from 'node:assert';
-import { createAllocator } from '../../../src/decisions/allocation/allocator.ts';
+import { createAllocator, type Allocator } from '../../../src/decisions/allocation/allocator.ts';
 import { decideAllocationClaim } from '../../../src/decisions/allocation/claim.ts';
 import { effectivePools } from '../../../src/decisions/allocation/pools.ts';
-import { allocationRequest } from '../../../src/decisions/allocation/request.ts';
+import { allocationRequest, type AllocationRequest } from '../../../src/decisions/allocation/request.ts';
 import { whyNotShared } from '../../../src/decisions/allocation/sharing.ts';
-import type { Snapshot } from '../../../src/model/snapshot.ts';
+import { formatAddress } from '../../../src/net/address.ts';
 import { service } from '../../unit/decisions/fixtures.ts';
 import { serviceKeys } from './random-objects.ts';
 import { textsOf, type Running } from './running.ts';
 import type { Truth } from './truth.ts';
 
 /** After everything was heard and written: what must be so. */
-export function expectSettled(truth: Truth, snapshot: Snapshot): void {
+export function expectSettled(truth: Truth, { source: { snapshot }, allocator }: Running): void {
   const requests = [...truth.services.values()].map((one) => allocationRequest(one, snapshot));
   for (const request of requests) {
     const record = truth.records.get(request.service);
@@ -19,12 +19,20 @@ export function expectSettled(truth: Truth, snapshot: Snapshot): void {
     if (service === undefined || !decideAllocationClaim(service, snapshot.config).mine) continue;
     assert(record !== undefined, `${request.service} has no record`);
     assert(record.ingress.length > 0 || record.since !== undefined, `${request.service} has nothing, and is not told why`);
+    if (record.since !== undefined) expectNothingToBeHad(allocator, request);
     for (const other of requests) expectShared(truth, request, other);
   }
   for (const key of truth.records.keys()) assert(truth.services.has(key), `the record of ${key} is left behind`);
 }
 
-function expectShared(truth: Truth, a: ReturnType<typeof allocationRequest>, b: ReturnType<typeof allocationRequest>): void {
+/** Nobody waits for what he would be given if he were looked at. */
+function expectNothingToBeHad(allocator: Allocator, request: AllocationRequest): void {
+  const { reason, addresses } = allocator.decide(request);
+  const had = addresses.map(formatAddress).join();
+  assert(reason !== undefined, `${request.service} waits, although it would get ${had}`);
+}
+
+function expectShared(truth: Truth, a: AllocationRequest, b: AllocationRequest): void {
   if (a.service === b.service || whyNotShared(a, b) === undefined) return;
   const [ours, theirs] = [truth.records.get(a.service), truth.records.get(b.service)];
   const both = textsOf(ours?.ingress).filter((address) => textsOf(theirs?.ingress).includes(address));
@@ -35,7 +43,7 @@ function expectShared(truth: Truth, a: ReturnType<typeof allocationRequest>, b: 
 /** Without any Service every address is to be had again: as many Services as the pools have room for get one. */
 export async function expectNothingLeaks(truth: Truth, running: Running): Promise<void> {
   for (const key of serviceKeys) {
-    truth.services.delete(key);
+    truth.removeService(key);
     running.tell('Service', key);
   }
   await running.settle();
@@ -45,7 +53,7 @@ export async function expectNothingLeaks(truth: Truth, running: Running): Promis
   const plain = Array.from({ length: 24 }, (_, index) => service({ name: `n/plain${index}`, loadBalancerClass: 'herald.dev/herald' }));
   const room = plain.filter((one) => untouched.allocate(allocationRequest(one, running.source.snapshot)).addresses.length > 0).length;
   for (const one of plain) {
-    truth.services.set(`n/${one.metadata.name}`, one);
+    truth.putService(`n/${one.metadata.name}`, one);
     running.tell('Service', `n/${one.metadata.name}`);
   }
   await running.settle();

@@ -1,15 +1,19 @@
 import assert from 'node:assert';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../src/controller/controller.ts';
-import type { Recorded, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
+import type { DecidedFrom, ObjectRecord, Recorded, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
+import { createAllocator } from '../../../src/decisions/allocation/allocator.ts';
 import { allocationRequest } from '../../../src/decisions/allocation/request.ts';
 import { whyNotShared } from '../../../src/decisions/allocation/sharing.ts';
 import type { Reconciliation } from '../../../src/controller/provider.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/metadata.ts';
 import type { Ingress, Service } from '../../../src/model/service.ts';
-import type { Kind, Snapshot } from '../../../src/model/snapshot.ts';
+import type { HeraldObject, Kind, Snapshot } from '../../../src/model/snapshot.ts';
 import { formatAddress } from '../../../src/net/address.ts';
 import { silentLog } from '../../../src/system/log.ts';
+import type { ObjectReference } from '../../../src/model/object-event.ts';
+import { readReleased } from '../../../src/model/released-address.ts';
+import { objectKey } from '../../../src/model/store.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import type { Random } from '../../fuzz/random.ts';
 import { TestSource } from '../../unit/test-source.ts';
@@ -41,21 +45,45 @@ export class Running implements StatusWriter {
   readonly #pending = new Map<string, { readonly kind: Kind; readonly key: string }>();
   readonly #unheard = new Set<ServiceKey>();
   /** What each Service had when its status was written last, or should have been. */
-  readonly #decided = new Map<ServiceKey, readonly string[]>();
-  readonly #provider = new WatchedProvider();
+  readonly #decided = new Map<ServiceKey, { readonly uid: string; readonly addresses: readonly string[] }>();
+  readonly allocator = createAllocator([]);
+  readonly #provider = new WatchedProvider(this.allocator);
   readonly #violations: string[] = [];
   #controller: Controller | undefined;
   fate: Fate = 'works';
+  /** Writes take effect in the order in which they were begun. */
+  punctual = false;
   /** Another one has taken over: nothing of this one takes effect any more. */
   fenced = false;
 
-  /** `mayMove`: Services whose owner has asked for something that is not written down yet. */
-  constructor(truth: Truth, random: Random, mayMove: Set<ServiceKey>) {
+  /**
+   * `mayMove`: Services whose owner has asked for something that is not written down yet. `stale`: one that has not heard of
+   * everything, which this one has not either.
+   */
+  constructor(truth: Truth, random: Random, mayMove: Set<ServiceKey>, stale?: Running) {
     this.#truth = truth;
     this.#random = random;
     this.#mayMove = mayMove;
-    this.source = new TestSource(...shuffled(random, truth.objects()));
-    for (const [key, { ingress }] of shuffled(random, [...truth.records])) this.source.store.setIngress(key, ingress);
+    const objects = new Map(truth.objects().map((object) => [`${object.kind}/${objectKey(object)}`, object]));
+    const records = new Map([...truth.records].map(([key, { ingress }]) => [key, ingress]));
+    if (stale !== undefined) this.#knowWhatKnew(stale, objects, records);
+    this.source = new TestSource(...shuffled(random, [...objects.values()]));
+    for (const [key, ingress] of shuffled(random, [...records])) this.source.store.setIngress(key, ingress);
+  }
+
+  #knowWhatKnew(stale: Running, objects: Map<string, HeraldObject>, records: Map<ServiceKey, readonly Ingress[]>): void {
+    for (const [id, { kind, key }] of stale.#pending) {
+      const known = stale.source.find(kind, key);
+      if (known === undefined) objects.delete(id);
+      else objects.set(id, known);
+      this.#pending.set(id, { kind, key });
+    }
+    for (const key of stale.#unheard) {
+      const known = stale.source.snapshot.services.get(key)?.ingress ?? [];
+      if (known.length === 0) records.delete(key);
+      else records.set(key, known);
+      this.#unheard.add(key);
+    }
   }
 
   async start(): Promise<void> {
@@ -68,12 +96,14 @@ export class Running implements StatusWriter {
   /** Something changed of which the controller hears when it is delivered. */
   tell(kind: Kind, key: string): void {
     this.#pending.set(`${kind}/${key}`, { kind, key });
+    // Where the record is a part of the Service it may have gone with it.
+    if (this.#truth.attached && kind === 'Service') this.#unheard.add(key as ServiceKey);
   }
 
-  /** Everything that changed comes in one batch, in any order. */
-  deliver(): void {
-    const batch = shuffled(this.#random, [...this.#pending.values()]);
-    this.#pending.clear();
+  /** Everything that changed comes in one batch, in any order; or some of it. */
+  deliver({ some = false } = {}): void {
+    const batch = shuffled(this.#random, [...this.#pending.values()]).filter(() => !some || this.#random.chance(2));
+    for (const { kind, key } of batch) this.#pending.delete(`${kind}/${key}`);
     this.source.atOnce(() => {
       for (const { kind, key } of batch) {
         const object = this.#truth.find(kind, key);
@@ -81,8 +111,11 @@ export class Running implements StatusWriter {
         if (object !== undefined) this.source.put(object);
         else if (before !== undefined) this.source.remove(before);
       }
-      for (const key of shuffled(this.#random, [...this.#unheard])) this.source.record(key, this.#truth.records.get(key)?.ingress);
-      this.#unheard.clear();
+      for (const key of shuffled(this.#random, [...this.#unheard])) {
+        if (this.#pending.has(`Service/${key}`)) continue;
+        this.source.record(key, this.#truth.records.get(key)?.ingress);
+        this.#unheard.delete(key);
+      }
     });
   }
 
@@ -113,16 +146,20 @@ export class Running implements StatusWriter {
     );
     return {
       addresses: new Map(shuffled(this.#random, addresses)),
+      ...(this.#truth.attached ? { uids: this.#uids() } : {}),
       unreadable: new Map(),
+      released: [...this.#truth.released.values()].flat(),
       waitingSince: new Map(shuffled(this.#random, since)),
     };
   }
 
-  async writeService(key: ServiceKey, { ingress, conditions }: ServiceStatus): Promise<void> {
-    const held = this.#decided.get(key) ?? textsOf(this.#truth.records.get(key)?.ingress);
+  async writeService(key: ServiceKey, { ingress, conditions }: ServiceStatus, { uid }: DecidedFrom): Promise<void> {
+    if (this.#truth.attached && this.#truth.services.get(key)?.metadata.uid !== uid) return this.#missed(key);
+    const decided = this.#decided.get(key);
+    const held = decided?.uid === uid ? decided.addresses : textsOf(this.#truth.records.get(key)?.ingress);
     for (const address of textsOf(ingress)) if (!held.includes(address)) this.#expectFree(key, address);
-    this.#decided.set(key, textsOf(ingress));
-    await Promise.resolve();
+    this.#decided.set(key, { uid, addresses: textsOf(ingress) });
+    await this.#underWay();
     this.#expectToWork();
     const met = conditions[0]?.status === 'True';
     const record = this.#truth.records.get(key);
@@ -136,19 +173,42 @@ export class Running implements StatusWriter {
     if (this.fate === 'lost') throw new Error('the answer is lost');
   }
 
+  /** The Service is gone by now, or another one has its name: that will be heard of. */
+  async #missed(key: ServiceKey): Promise<void> {
+    await this.#underWay();
+    this.#expectToWork();
+    if (this.#truth.services.has(key)) throw new Error('another one has its name by now');
+  }
+
   async removeService(key: ServiceKey): Promise<void> {
-    await Promise.resolve();
+    await this.#underWay();
     this.#expectToWork();
     const held = textsOf(this.#truth.records.get(key)?.ingress);
     this.#must(held.length === 0 || this.#mayMove.has(key), `${key} loses ${held.join()} without having asked for it`);
     this.#truth.records.delete(key);
     this.#unheard.add(key);
-    if (this.fate === 'lost') throw new Error('the answer is lost');
     this.#decided.delete(key);
+    if (this.fate === 'lost') throw new Error('the answer is lost');
   }
 
-  async writeObject(): Promise<void> {
-    // Conditions of pools are no business of this test.
+  /** The status of pools is no business of this test. */
+  async writeObject({ name }: ObjectReference, { fields }: ObjectRecord): Promise<undefined> {
+    await this.#underWay();
+    this.#expectToWork();
+    this.#truth.released.set(name, readReleased(fields));
+  }
+
+  async removeObject(_kind: string, name: string): Promise<void> {
+    this.#truth.released.delete(name);
+  }
+
+  #uids(): Map<ServiceKey, string> {
+    return new Map([...this.#truth.services].map(([key, { metadata }]) => [key, metadata.uid]));
+  }
+
+  /** Several writes are on their way at once, and arrive in any order. */
+  async #underWay(): Promise<void> {
+    for (let turns = this.punctual ? 0 : this.#random.below(6); turns >= 0; turns--) await Promise.resolve();
   }
 
   /** The controller would take an error for one of the API server, and try again. */

@@ -75,6 +75,29 @@ describe('a pass', () => {
     expect(bed.takeLog()).toEqual(['-192.0.2.1 TCP 80']);
   });
 
+  test('a Service that is drained is withdrawn, keeps its rules, and is announced again afterwards', async () => {
+    const objects = web('a', ['192.0.2.1']);
+    const bed = await started(...objects, config({ drainSeconds: 0 }));
+    const drained = objects.find(({ kind }) => kind === 'Service');
+    bed.source.put(changed(drained, { drain: true }));
+    await bed.settle();
+    expect(bed.takeLog()).toEqual(['withdraw 192.0.2.1/32 to tor1', '+192.0.2.1 TCP 80']);
+    bed.source.put(...objects);
+    await bed.settle();
+    expect(bed.takeLog()).toEqual(['+192.0.2.1 TCP 80', 'announce 192.0.2.1/32 to tor1']);
+  });
+
+  test('HeraldConfig takes ClusterIPs off the air, but for those of Services that ask for it', async () => {
+    const objects = [
+      ...web('a', ['192.0.2.1'], { clusterIPs: ['10.96.0.1'] }),
+      ...web('b', ['192.0.2.2'], { clusterIPs: ['10.96.0.2'], advertiseClusterIP: true }),
+    ];
+    const bed = await started(...objects, advertisement({ name: 'all', addressTypes: ['ClusterIP'] }), config());
+    bed.source.put(config({ advertiseClusterIPs: false }));
+    await bed.settle();
+    expect(bed.takeLog().filter((line) => /announce|withdraw/.test(line))).toEqual(['withdraw 10.96.0.1/32 to tor1']);
+  });
+
   test('takes what changes while the kernel works in the next one, and each Service once', async () => {
     const bed = await started();
     const kernel = gate();
@@ -94,7 +117,10 @@ describe('a pass', () => {
 
   test('one changed Service among a thousand is one Service for the data plane', async () => {
     const many = Array.from({ length: 1000 }, (_, i) =>
-      web(`s${i}`, [i % 2 === 0 ? `192.0.2.${(i >> 1) % 256}` : `2001:db8:1::${(i % 256).toString(16)}`], { ports: [`${1000 + i}`] }),
+      web(`s${i}`, [i % 2 === 0 ? `192.0.2.${(i >> 1) % 256}` : `2001:db8:1::${(i % 256).toString(16)}`], {
+        ports: [`${1000 + i}`],
+        sharingKey: 'k',
+      }),
     );
     const bed = await started(...many.flat());
     expect(bed.dataplane.calls.map((services) => services.length)).toEqual([1000]);
@@ -170,20 +196,22 @@ describe('quarantine', () => {
   });
 
   test('a Service that asks for the frontend of another does not take its route away, and waits for its end', async () => {
-    const bed = await started(...web('a', ['192.0.2.1']), config({ drainSeconds: 0 }));
-    bed.source.put(...web('b', ['192.0.2.1']), ...web('c', ['192.0.2.1']));
+    // They share the address, and one of them has changed its port.
+    const sharing = (name: string): ReturnType<typeof web> => web(name, ['192.0.2.1'], { sharingKey: 'k' });
+    const bed = await started(...sharing('a'), config({ drainSeconds: 0 }));
+    bed.source.put(...sharing('b'), ...sharing('c'));
     await bed.settle();
-    bed.source.put(changed(web('a', ['192.0.2.1'])[0], { affinitySeconds: 10 }));
+    bed.source.put(changed(sharing('a')[0], { affinitySeconds: 10 }));
     await bed.advance(100);
     expect(bed.takeLog().filter((line) => !line.startsWith('+'))).toEqual([]);
     expect(differing(bed)).toContain('default/b Programmed FrontendTaken');
     expect(differing(bed)).toContain('default/b Announced NotProgrammed');
     expect(differing(bed)).toContain('default/c Announced NotProgrammed');
     expect(differing(bed).filter((text) => text.startsWith('default/a'))).toEqual([]);
-    for (const object of web('a', ['192.0.2.1'])) bed.source.remove(object);
+    for (const object of sharing('a')) bed.source.remove(object);
     await bed.settle();
     expect(bed.takeLog()).toEqual(['withdraw 192.0.2.1/32 to tor1', '+192.0.2.1 TCP 80', 'announce 192.0.2.1/32 to tor1']);
-    for (const object of web('b', ['192.0.2.1'])) bed.source.remove(object);
+    for (const object of sharing('b')) bed.source.remove(object);
     await bed.advance(100);
     expect(bed.peers.tables.get('tor1')).toEqual(new Set(['192.0.2.1/32']));
     expect(differing(bed)).toEqual([]);
@@ -425,11 +453,12 @@ describe('a data plane that takes nothing', () => {
 
 describe('addresses and prefixes that Services share', () => {
   test('one of two Services with an address goes: the route stays', async () => {
-    const bed = await started(...web('a', ['192.0.2.1']), ...web('b', ['192.0.2.1'], { ports: ['53/UDP'] }), config({ drainSeconds: 0 }));
-    for (const object of web('a', ['192.0.2.1'])) bed.source.remove(object);
+    const both = { a: web('a', ['192.0.2.1'], { sharingKey: 'k' }), b: web('b', ['192.0.2.1'], { sharingKey: 'k', ports: ['53/UDP'] }) };
+    const bed = await started(...both.a, ...both.b, config({ drainSeconds: 0 }));
+    for (const object of both.a) bed.source.remove(object);
     await bed.settle();
     expect(bed.takeLog()).toEqual(['-192.0.2.1 TCP 80']);
-    for (const object of web('b', ['192.0.2.1'])) bed.source.remove(object);
+    for (const object of both.b) bed.source.remove(object);
     await bed.settle();
     expect(bed.takeLog()).toEqual(['withdraw 192.0.2.1/32 to tor1', '-192.0.2.1 UDP 53']);
   });

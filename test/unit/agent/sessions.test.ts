@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { RouteTable } from '../../../src/agent/route-table.ts';
-import { Sessions, sessionChange } from '../../../src/agent/sessions.ts';
+import { Sessions, sessionChange, type SessionsOptions } from '../../../src/agent/sessions.ts';
 import { Speaker } from '../../../src/bgp/index.ts';
 import { maximumPeers } from '../../../src/bgp/limits.ts';
 import { peersOfNode, type SessionIntent } from '../../../src/decisions/announcement/peers.ts';
@@ -10,6 +10,7 @@ import { prefix } from '../../../src/net/prefix.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { cluster, type ClusterLiteral, type PeerLiteral } from '../decisions/fixtures.ts';
+import { FakeBfd } from './fake-bfd.ts';
 import { Routers } from './routers.ts';
 import { basics, testbed, web } from './testbed.ts';
 
@@ -26,8 +27,13 @@ beforeEach(() => {
   routers = new Routers(clock);
   speaker = new Speaker({ clock, random: () => 0.5, transport: routers.transport });
   table = new RouteTable();
-  sessions = new Sessions(speaker, table, silentLog);
+  sessions = newSessions();
 });
+
+function newSessions(options: SessionsOptions = {}): Sessions {
+  const components = { speaker, clock, log: silentLog, startBfd: () => new FakeBfd() };
+  return new Sessions(components, table, () => undefined, options);
+}
 
 function reconcile(...peers: readonly PeerLiteral[]): void {
   sessions.start(cluster({ nodes: [{ name: 'n1' }], peers }), 'n1');
@@ -164,7 +170,7 @@ describe('listening', () => {
   const listening = (): number[] => speaker.listening().sockets.map(({ port }) => port);
 
   test('begins with the first passive peer and ends with the last', () => {
-    sessions = new Sessions(speaker, table, silentLog, { listenForPassivePeers: true });
+    sessions = newSessions({ listenForPassivePeers: true });
     reconcile(tor1);
     expect(listening()).toEqual([]);
     reconcile(passive, tor6);
@@ -176,7 +182,7 @@ describe('listening', () => {
   });
 
   test('where it fails, passive peers say why, and only they', () => {
-    sessions = new Sessions(speaker, table, silentLog, { listenForPassivePeers: true });
+    sessions = newSessions({ listenForPassivePeers: true });
     routers.transport.listen = (_, events) => {
       clock.after(0, () => events.failed({ kind: 'inUse', detail: 'address already in use' }));
       return { setKeys: () => new Map(), close: () => {} };
@@ -190,7 +196,7 @@ describe('listening', () => {
     expect(listening()).toEqual([]);
     expect(statuses()[0]).toContain('tor1 Idle: no session with "tor1" is possible: passive: the agent of this node was started with');
     speaker = new Speaker({ clock, random: () => 0.5, transport: routers.transport, listen: [{ port: 1179 }] });
-    sessions = new Sessions(speaker, table, silentLog);
+    sessions = newSessions();
     reconcile(passive);
     expect(listening()).toEqual([1179]);
     expect(statuses()).toEqual(['tor1 Active']);

@@ -9,6 +9,7 @@ import type { HttpPlace } from '../../../src/system/http-listener.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { advertisement, node, peer, pool, service, slice, type ServiceLiteral } from '../decisions/fixtures.ts';
 import { TestSource } from '../test-source.ts';
+import { FakeBfd } from './fake-bfd.ts';
 import { FakeDataplane } from './fake-dataplane.ts';
 import { FakeForeign } from './fake-foreign.ts';
 import { FakeHost } from './fake-host.ts';
@@ -44,6 +45,7 @@ export interface Testbed {
   readonly http: FakeHttp;
   readonly host: FakeHost;
   readonly foreign: FakeForeign;
+  readonly bfd: FakeBfd;
   readonly clock: VirtualClock;
   readonly agent: Agent;
   readonly peers: RecordingSpeaker;
@@ -80,10 +82,12 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
   const http = new FakeHttp();
   const host = new FakeHost();
   const foreign = new FakeForeign();
+  const bfd = new FakeBfd(log);
   const components = {
     source,
     dataplane,
     speaker,
+    startBfd: () => bfd,
     writeNodeState,
     listenHttp: http.listen,
     host,
@@ -107,7 +111,7 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
     clock.advance(milliseconds);
     await settle();
   };
-  return { takeLog: () => log.splice(0), source, dataplane, http, host, foreign, clock, agent, peers, states, settle, advance };
+  return { takeLog: () => log.splice(0), source, dataplane, http, host, foreign, bfd, clock, agent, peers, states, settle, advance };
 }
 
 /** A Service like another, its other fields the same. */

@@ -2,14 +2,17 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../src/controller/controller.ts';
 import { limits } from '../../../src/controller/limits.ts';
-import type { Condition, Recorded, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
+import type { Condition, ObjectRecord, Recorded, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
+import type { ObjectReference } from '../../../src/model/object-event.ts';
 import type { NodeState } from '../../../src/model/node-state.ts';
 import { reason } from '../../../src/model/reasons.ts';
+import { readReleased, type ReleasedAddress } from '../../../src/model/released-address.ts';
 import type { ServiceKey } from '../../../src/model/metadata.ts';
+import type { Service } from '../../../src/model/service.ts';
 import { address, formatAddress } from '../../../src/net/address.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
-import { advertisement, config, metadata, node, peer, pool, service, slice } from '../decisions/fixtures.ts';
+import { advertisement, config, metadata, node, peer, pool, service, slice, type ServiceLiteral } from '../decisions/fixtures.ts';
 import { TestSource } from '../test-source.ts';
 
 /** Keeps records as a directory does, and tells the source of them. */
@@ -19,6 +22,7 @@ class TestWriter implements StatusWriter {
   readonly objects = new Map<string, readonly Condition[]>();
   readonly #source: TestSource;
   readonly waitingSince = new Map<ServiceKey, string>();
+  readonly released = new Map<string, readonly ReleasedAddress[]>();
   failing = false;
   writes = 0;
 
@@ -32,6 +36,7 @@ class TestWriter implements StatusWriter {
       addresses: new Map(addresses.filter(([key]) => !this.unreadable.has(key))),
       unreadable: new Map(this.unreadable),
       waitingSince: this.waitingSince,
+      released: [...this.released.values()].flat(),
     };
   }
 
@@ -47,8 +52,15 @@ class TestWriter implements StatusWriter {
     this.#source.record(key, undefined);
   }
 
-  async writeObject(kind: string, name: string, conditions: readonly Condition[]): Promise<void> {
+  async writeObject({ kind, name }: ObjectReference, { conditions, fields }: ObjectRecord): Promise<readonly Condition[]> {
+    const before = this.objects.get(`${kind}/${name}`) ?? [];
     this.objects.set(`${kind}/${name}`, conditions);
+    this.released.set(name, readReleased(fields));
+    return before;
+  }
+
+  async removeObject(kind: string, name: string): Promise<void> {
+    this.objects.delete(`${kind}/${name}`);
   }
 
   addresses(key: ServiceKey): string[] {
@@ -107,6 +119,26 @@ describe('the controller', () => {
     );
     await startController();
     expect(writer.condition('shop/web', 'Programmed')).toBe('True Programmed');
+  });
+
+  test('a hostname stands beside the address of its Service, and goes without moving the address', async () => {
+    const record = () => writer.services.get('shop/web')?.ingress;
+    source.put(service({ name: 'shop/web', hostname: 'web.example.com' }));
+    const controller = await startController();
+    expect(record()).toEqual([{ address: address('192.0.2.1'), hostname: 'web.example.com', ipMode: 'VIP' }]);
+    source.put(service({ name: 'shop/web', hostname: 'www.example.com' }));
+    await controller.settled();
+    expect(record()).toEqual([{ address: address('192.0.2.1'), hostname: 'www.example.com', ipMode: 'VIP' }]);
+    source.put(service({ name: 'shop/web' }));
+    await controller.settled();
+    expect(record()).toEqual([{ address: address('192.0.2.1'), ipMode: 'VIP' }]);
+  });
+
+  test('a Service that is drained keeps its address and says why it is not announced', async () => {
+    source.put(service({ name: 'shop/web', drain: true }), node({ name: 'n1' }), advertisement({ name: 'all' }));
+    await startController();
+    expect(writer.addresses('shop/web')).toEqual(['192.0.2.1']);
+    expect(writer.condition('shop/web', 'Announced')).toBe('False ServiceDrained');
   });
 
   test('keeps every assigned address when it starts anew, whatever else waits', async () => {
@@ -223,6 +255,51 @@ describe('the controller', () => {
     expect(writer.addresses('shop/other')).toEqual(['192.0.2.1']);
   });
 
+  describe('what a deleted Service held, and the controller that comes next', () => {
+    const keeping = pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.1'], keepReleasedSeconds: 60 });
+    let clock: VirtualClock;
+
+    beforeEach(async () => {
+      clock = new VirtualClock();
+      source.put(keeping, service({ name: 'shop/web' }));
+      const controller = await startController(clock);
+      source.remove(service({ name: 'shop/web' }));
+      await controller.settled();
+      clock.advance(7000);
+      await controller.settled();
+      await controller.stop();
+    });
+
+    test('still waits for a Service of its name', async () => {
+      source.put(service({ name: 'shop/other' }));
+      const controller = await startController(clock);
+      expect(writer.condition('shop/other', 'AddressAssigned')).toBe('False PoolFull');
+      source.put(service({ name: 'shop/web' }));
+      await controller.settled();
+      expect(writer.addresses('shop/web')).toEqual(['192.0.2.1']);
+      clock.advance(7000);
+      await controller.settled();
+      expect(writer.released.get('main')).toEqual([]);
+    });
+
+    test('as long as it would have without a restart', async () => {
+      source.put(service({ name: 'shop/other' }));
+      const controller = await startController(clock);
+      clock.advance(50_000);
+      await controller.settled();
+      expect(writer.addresses('shop/other')).toEqual([]);
+      clock.advance(15_000);
+      await controller.settled();
+      expect(writer.addresses('shop/other')).toEqual(['192.0.2.1']);
+    });
+
+    test('is free where the pool keeps nothing any more', async () => {
+      source.put({ ...keeping, keepReleasedSeconds: 0 }, service({ name: 'shop/other' }));
+      await startController(clock);
+      expect(writer.addresses('shop/other')).toEqual(['192.0.2.1']);
+    });
+  });
+
   test('nobody is given what another let go before that is written down', async () => {
     const controller = await startController();
     for (const name of ['shop/one', 'shop/two', 'shop/waiting']) source.put(service({ name }));
@@ -241,6 +318,75 @@ describe('the controller', () => {
     await controller.settled();
     expect(writer.addresses('shop/one')).toEqual(['198.51.100.1']);
     expect(writer.addresses('shop/waiting')).toEqual(['192.0.2.1']);
+  });
+
+  describe('a Service that comes under the name of one that is gone', () => {
+    const sharing = { sharingKey: 'k', ports: ['443'] };
+    const impossible = { requested: ['2001:db8::1'] };
+
+    test('while the record of that one could not be removed yet, has no right to what it shared', async () => {
+      source.put(service({ name: 'shop/one', sharingKey: 'k' }), service({ name: 'shop/two', ...sharing }));
+      const controller = await startController();
+      expect([writer.addresses('shop/one'), writer.addresses('shop/two')]).toEqual([['192.0.2.1'], ['192.0.2.1']]);
+      const remove = writer.removeService.bind(writer);
+      writer.removeService = () => Promise.reject(new Error('the answer is lost'));
+      source.remove(service({ name: 'shop/one' }));
+      await controller.settled();
+      writer.removeService = remove;
+      source.put(service({ name: 'shop/one', ...impossible }), service({ name: 'shop/newcomer' }));
+      await controller.settled();
+      expect(writer.addresses('shop/one')).toEqual([]);
+      expect(writer.condition('shop/one', 'AddressAssigned')).toBe('False RequestedFamilyMismatch');
+      expect(writer.addresses('shop/newcomer')).toEqual(['192.0.2.2']);
+    });
+
+    test('and is heard of only when it is there, is a new one: it has the address if it may have it, and nothing by right', async () => {
+      const named = (uid: string, literal: Omit<ServiceLiteral, 'name'> = {}): Service => {
+        const { metadata, ...rest } = service({ name: 'shop/one', ...literal });
+        return { metadata: { ...metadata, uid }, ...rest };
+      };
+      source.put(named('first', { sharingKey: 'k' }), service({ name: 'shop/two', ...sharing }));
+      const controller = await startController();
+      source.put(named('second', { sharingKey: 'k' }));
+      await controller.settled();
+      expect(writer.addresses('shop/one')).toEqual(['192.0.2.1']);
+      source.put(named('third', impossible));
+      await controller.settled();
+      expect(writer.addresses('shop/one')).toEqual([]);
+    });
+  });
+
+  describe('a controller that has read the Services before another one wrote to them', () => {
+    const stale = service({ name: 'shop/web' });
+
+    beforeEach(() => {
+      source.put(stale, service({ name: 'shop/a-newcomer', requested: ['192.0.2.1'] }));
+      const ingress = [{ address: address('192.0.2.1'), ipMode: 'VIP' as const }];
+      // As if told by another process: the source has yet to hear of it.
+      writer.services.set('shop/web', { ingress, conditions: [] });
+    });
+
+    test('takes over what is on record, whatever it has read', async () => {
+      await startController();
+      expect(writer.addresses('shop/web')).toEqual(['192.0.2.1']);
+      expect(writer.addresses('shop/a-newcomer')).toEqual([]);
+    });
+
+    test('keeps it for a Service that HeraldConfig makes a stranger', async () => {
+      source.put(config({ defaultClass: false }));
+      await startController();
+      expect(writer.addresses('shop/web')).toEqual(['192.0.2.1']);
+    });
+
+    test('but not for another Service that has the name by now', async () => {
+      const uids = new Map([['shop/web', 'the one that is gone']] as const);
+      const recorded = writer.recorded.bind(writer);
+      writer.recorded = async () => ({ ...(await recorded()), uids });
+      source.put(pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.2'], draining: true }));
+      await startController();
+      expect(writer.addresses('shop/web')).toEqual([]);
+      expect(writer.condition('shop/web', 'AddressAssigned')).toBe('False PoolDraining');
+    });
   });
 
   test("what is on record for a Service that ceased to be ours meanwhile is nobody else's until the record is gone", async () => {
@@ -523,5 +669,56 @@ describe('the controller', () => {
     expect(writer.condition('shop/web', 'Programmed')).toBe('Unknown NoAgentReports');
     await controller.stop();
     expect(clock.pending).toBe(0);
+  });
+});
+
+describe('an address that is on record twice', () => {
+  const aged = (name: ServiceKey, day: number): Service => {
+    const made = service({ name });
+    return { ...made, metadata: { ...made.metadata, creationTimestamp: `2026-01-0${day}T00:00:00Z` } };
+  };
+  const ingress = (text: string): ServiceStatus['ingress'] => [{ address: address(text), ipMode: 'VIP' }];
+  const why = (): unknown => (released()[0] as { readonly why: string } | undefined)?.why;
+
+  test('stays with the older of the two when a controller starts; the other one is given another, and that is said', async () => {
+    source.put(aged('shop/a-young', 2), aged('shop/old', 1));
+    for (const key of ['shop/a-young', 'shop/old'] as const) {
+      writer.services.set(key, { ingress: ingress('192.0.2.1'), conditions: [] });
+      source.record(key, ingress('192.0.2.1'));
+    }
+    await startController();
+    expect([writer.addresses('shop/old'), writer.addresses('shop/a-young')]).toEqual([['192.0.2.1'], ['192.0.2.2']]);
+    expect(released()).toEqual([
+      { service: 'shop/a-young', addresses: ['192.0.2.1'], why: expect.stringContaining('on record for shop/old') },
+    ]);
+  });
+
+  test('moves nobody who has it from this controller, whatever somebody else writes to another Service', async () => {
+    source.put(aged('shop/a', 2), aged('shop/b', 1));
+    const controller = await startController();
+    const [a, b] = [writer.addresses('shop/a'), writer.addresses('shop/b')];
+    source.record('shop/b', ingress(a[0] ?? ''));
+    await controller.settled();
+    expect([writer.addresses('shop/a'), writer.addresses('shop/b')]).toEqual([a, b]);
+    expect(source.store.services.get('shop/b')?.ingress).toEqual(ingress(b[0] ?? ''));
+    expect(why()).toBeUndefined();
+  });
+
+  test('goes away from one that came with it', async () => {
+    source.put(aged('shop/a', 2));
+    const controller = await startController();
+    source.put({ ...aged('shop/b', 1), ingress: ingress('192.0.2.1') });
+    await controller.settled();
+    expect([writer.addresses('shop/a'), writer.addresses('shop/b')]).toEqual([['192.0.2.1'], ['192.0.2.2']]);
+  });
+
+  test('an address that nobody else has stays with a Service to which a controller before this one wrote it late', async () => {
+    const controller = await startController();
+    source.atOnce(() => {
+      source.put(aged('shop/a', 1));
+      source.put({ ...aged('shop/b', 2), ingress: ingress('192.0.2.1') });
+    });
+    await controller.settled();
+    expect([writer.addresses('shop/a'), writer.addresses('shop/b')]).toEqual([['192.0.2.2'], ['192.0.2.1']]);
   });
 });

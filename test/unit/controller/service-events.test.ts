@@ -8,6 +8,7 @@ import type { NodeState } from '../../../src/model/node-state.ts';
 import type { ObjectEvent } from '../../../src/model/object-event.ts';
 import type { Service } from '../../../src/model/service.ts';
 import type { HeraldObject } from '../../../src/model/snapshot.ts';
+import { address } from '../../../src/net/address.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { advertisement, metadata, node, peer, pool, service, slice } from '../decisions/fixtures.ts';
@@ -26,7 +27,7 @@ class Records implements StatusWriter {
   async recorded(): Promise<Recorded> {
     const all = [...this.statuses];
     return {
-      addresses: new Map(all.map(([key, { ingress }]) => [key, ingress.flatMap(({ address }) => address ?? [])])),
+      addresses: new Map(all.map(([key, { ingress }]) => [key, ingress.flatMap((entry) => entry.address ?? [])])),
       conditions: new Map(all.map(([key, { conditions }]) => [key, conditions])),
       unreadable: new Map(),
     };
@@ -43,8 +44,13 @@ class Records implements StatusWriter {
     this.source.record(key, undefined);
   }
 
-  async writeObject(): Promise<void> {
-    // Events of Services only.
+  /** Events of Services only. */
+  async writeObject(): Promise<undefined> {
+    return undefined;
+  }
+
+  async removeObject(): Promise<void> {
+    // As above.
   }
 }
 
@@ -125,6 +131,16 @@ describe('Events of addresses', () => {
     ]);
   });
 
+  test('warn a Service that is given another address because its own is on record twice', async () => {
+    const twice = { ingress: [{ address: address('192.0.2.1'), ipMode: 'VIP' as const }], conditions: [] };
+    source.put(service({ name: 'shop/a' }), service({ name: 'shop/b' }));
+    for (const key of ['shop/a', 'shop/b'] as const) await records.writeService(key, twice);
+    await start();
+    expect(told()).toEqual([
+      'Warning AddressHeldTwice shop/b: 192.0.2.1 is on record for shop/a as well, which has it: this Service is neither announced nor forwarded there; it has 192.0.2.2 now',
+    ]);
+  });
+
   test('warn of an address that cannot be had, by the code of the catalogue, and with that of each pool', async () => {
     source.put(pool({ name: 'other', addresses: ['198.51.100.0/30'], autoAssign: false }));
     await start();
@@ -146,6 +162,31 @@ describe('Events of addresses', () => {
     // That no agent reports has lasted by now.
     expect(new Set(codes())).toEqual(new Set());
   });
+});
+
+test('a mistake in a Service is told once, in the version that has it', async () => {
+  await start();
+  const about = { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name: 'web', uid: 'u', resourceVersion: '9' };
+  const problem = {
+    severity: 'warning',
+    object: 'Service/shop/web',
+    about,
+    field: 'metadata.annotations["herald.dev/adress-pool"]',
+  } as const;
+  const unknown = { ...problem, message: 'is not an annotation', fix: 'did you mean herald.dev/address-pool?' };
+  source.breakSomething(unknown);
+  source.breakSomething(unknown, { severity: 'error', object: 'IPAddressPool/main', message: 'is no Service', fix: '' });
+  expect(events).toMatchObject([
+    {
+      type: 'Warning',
+      reason: 'InvalidService',
+      regarding: about,
+      note: 'metadata.annotations["herald.dev/adress-pool"] is not an annotation (did you mean herald.dev/address-pool?)',
+    },
+  ]);
+  source.breakSomething();
+  source.breakSomething(unknown);
+  expect(events).toHaveLength(2);
 });
 
 describe('Events and conditions of announcement', () => {

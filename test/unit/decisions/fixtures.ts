@@ -6,6 +6,7 @@ import { parseRange } from '../../../src/net/range.ts';
 import type { Namespace, Node, Secret, ServiceCIDR } from '../../../src/model/cluster.ts';
 import type {
   BGPAdvertisement,
+  BFDProfile,
   BGPPeer,
   Community,
   ExternalIPPolicy,
@@ -17,6 +18,7 @@ import { serviceKey, type Labels, type Metadata, type NamespacedName, type Servi
 import type { NodeState } from '../../../src/model/node-state.ts';
 import type { LabelSelector } from '../../../src/model/selector.ts';
 import type { Service, ServicePort } from '../../../src/model/service.ts';
+import { holdersIn } from '../../../src/model/address-index.ts';
 import type { Snapshot } from '../../../src/model/snapshot.ts';
 
 /** Small literals to model objects: text where the model has addresses, and the API's defaults for what is left out. */
@@ -175,6 +177,22 @@ export interface PeerLiteral extends Overrides<Omit<BGPPeer, 'peerAddress' | 'so
   readonly routerID?: string;
 }
 
+export interface BfdProfileLiteral extends Overrides<BFDProfile> {
+  readonly name: string;
+}
+
+export function bfdProfile({ name, ...rest }: BfdProfileLiteral): BFDProfile {
+  const defaults = {
+    receiveInterval: 300,
+    transmitInterval: 300,
+    detectMultiplier: 3,
+    echoInterval: 50,
+    echoMode: false,
+    passiveMode: false,
+  };
+  return { kind: 'BFDProfile', metadata: metadata(name), ...defaults, minimumTtl: 254, ...rest };
+}
+
 export function peer({ name, peerAddress, routerID, ...rest }: PeerLiteral): BGPPeer {
   return {
     kind: 'BGPPeer',
@@ -262,6 +280,7 @@ export interface ClusterLiteral {
   readonly slices?: readonly SliceLiteral[];
   readonly pools?: readonly PoolLiteral[];
   readonly peers?: readonly PeerLiteral[];
+  readonly bfdProfiles?: readonly BfdProfileLiteral[];
   readonly advertisements?: readonly Parameters<typeof advertisement>[0][];
   readonly nodes?: readonly NodeLiteral[];
   /** Labels by name of the namespace. */
@@ -299,8 +318,10 @@ export function cluster(literal: ClusterLiteral): Snapshot {
     new Map(objects.map((object) => [object.metadata.name, object]));
   const byNamespacedName = <T extends { readonly metadata: Metadata }>(objects: readonly T[]): Map<ServiceKey, T> =>
     new Map(objects.map((object) => [serviceKey(object.metadata), object]));
+  const services = byNamespacedName((literal.services ?? []).map(service));
   return {
-    services: byNamespacedName((literal.services ?? []).map(service)),
+    services,
+    holdersOf: holdersIn(services),
     endpointSlices: (key) => slices.get(key) ?? [],
     nodes: byName((literal.nodes ?? []).map(node)),
     namespaces: byName(
@@ -317,7 +338,7 @@ export function cluster(literal: ClusterLiteral): Snapshot {
     secrets: byNamespacedName((literal.secrets ?? []).map(secret)),
     pools: byName((literal.pools ?? []).map(pool)),
     peers: byName((literal.peers ?? []).map(peer)),
-    bfdProfiles: new Map(),
+    bfdProfiles: byName((literal.bfdProfiles ?? []).map(bfdProfile)),
     advertisements: byName((literal.advertisements ?? []).map(advertisement)),
     communities: byName([
       {

@@ -413,12 +413,38 @@ describe('sharing', () => {
     expect(ask(allocator, alone)).toBe(only);
   });
 
-  test('a record with one address twice moves nobody', () => {
+  test('where the record has one address twice, the second is given another one, and waits with the reason where there is none', () => {
+    const allocator = withPools({ name: 'two', addresses: ['192.0.2.1-192.0.2.2'] });
+    const twice = [address('192.0.2.1')];
+    expect(show(allocator.adopt(request('a'), twice))).toBe('192.0.2.1');
+    expect(show(allocator.adopt(request('b'), twice))).toBe('192.0.2.1 (AddressTaken)');
+    expect(show(allocator.adopt(request('c'), twice))).toBe('192.0.2.1 (AddressTaken)');
+    expect([ask(allocator, 'c'), ask(allocator, 'a'), ask(allocator, 'b')]).toEqual(['192.0.2.2', '192.0.2.1', '192.0.2.1 (AddressTaken)']);
+    allocator.release('default/c', 0);
+    expect(ask(allocator, 'b')).toBe('192.0.2.2');
+  });
+
+  test('one who shares with the first in the right stays, whatever a third has on record', () => {
     const allocator = withPools(small);
-    expect(show(allocator.adopt(request('a'), [address('192.0.2.1')]))).toBe('192.0.2.1');
-    expect(show(allocator.adopt(request('b'), [address('192.0.2.1')]))).toBe('192.0.2.1 (AddressTaken)');
-    expect([ask(allocator, 'a'), ask(allocator, 'b')]).toEqual(['192.0.2.1', '192.0.2.1 (AddressTaken)']);
-    expect(ask(allocator, { name: 'b', requested: ['192.0.2.2'] })).toBe('192.0.2.2');
+    const key = { sharingKey: 'k' };
+    allocator.adopt(request({ ...key, name: 'a', ports: ['80'] }), [address('192.0.2.1')]);
+    allocator.adopt(request('intruder'), [address('192.0.2.1')]);
+    allocator.adopt(request({ ...key, name: 'b', ports: ['443'] }), [address('192.0.2.1')]);
+    expect(ask(allocator, { ...key, name: 'b', ports: ['443'] })).toMatch(/^192\.0\.2\.1 /);
+    expect(ask(allocator, 'intruder')).toBe('192.0.2.2');
+    expect(ask(allocator, { ...key, name: 'b', ports: ['443'] })).toBe('192.0.2.1');
+  });
+
+  test("a record in which two share by others' rules moves nobody", () => {
+    const allocator = withPools(small);
+    const [a, b] = [
+      { name: 'a', sharingKey: 'k', ports: ['80'] },
+      { name: 'elsewhere/b', sharingKey: 'k', ports: ['443'] },
+    ];
+    allocator.adopt(request(a), [address('192.0.2.1')]);
+    allocator.adopt(request(b), [address('192.0.2.1')]);
+    expect([ask(allocator, a), ask(allocator, b)]).toEqual(['192.0.2.1', '192.0.2.1 (AddressTaken)']);
+    expect(ask(allocator, { ...b, requested: ['192.0.2.2'] })).toBe('192.0.2.2');
   });
 });
 
@@ -656,6 +682,65 @@ describe('quota', () => {
     expect(asking(allocator, { name: 'big/e' })).toBe('(QuotaReached)');
     allocator.release('big/b', 0);
     expect(asking(allocator, { name: 'big/e' })).not.toContain('(');
+  });
+});
+
+describe('a Service whose deletion waits for somebody', () => {
+  const deleting = (literal: ServiceLiteral): AllocationRequest => ({ ...request(literal), deleting: true });
+
+  test('is given nothing', () => {
+    expect(show(withPools(small).allocate(deleting({ name: 'a' })))).toBe('(BeingDeleted)');
+  });
+
+  test('keeps what it has, and is told nothing but where it asks for more', () => {
+    const allocator = withPools(small);
+    ask(allocator, 'a');
+    expect(show(allocator.allocate(deleting({ name: 'a' })))).toBe('192.0.2.1');
+    expect(show(allocator.allocate(deleting({ name: 'a', requested: ['192.0.2.2'] })))).toBe('192.0.2.1 (BeingDeleted)');
+    expect(ask(allocator, { name: 'b', requested: ['192.0.2.1'] })).toBe('(AddressTaken)');
+  });
+});
+
+describe('a Service that is gone while its record is not', () => {
+  const key = { sharingKey: 'k' };
+  const left = (): Allocator => {
+    const allocator = withPools(small);
+    ask(allocator, { name: 'a', ...key });
+    ask(allocator, { name: 'b', ...key, ports: ['443'] });
+    allocator.leave('default/a');
+    return allocator;
+  };
+
+  test('leaves what it held to nobody else until the record is gone', () => {
+    const allocator = withPools({ name: 'one', addresses: ['192.0.2.1-192.0.2.1'] });
+    ask(allocator, 'a');
+    allocator.leave('default/a');
+    expect(allocator.assignmentOf('default/a')).toBeUndefined();
+    expect([...allocator.assignments()]).toEqual([]);
+    expect(ask(allocator, 'b')).toBe('(PoolFull)');
+    expect(allocator.release('default/a', 0).map(formatAddress)).toEqual(['192.0.2.1']);
+    expect(ask(allocator, 'b')).toBe('192.0.2.1');
+  });
+
+  test('has a successor that gets what is on record, if it may', () => {
+    expect(ask(left(), { name: 'a', ...key })).toBe('192.0.2.1');
+    expect(ask(left(), 'a')).toBe('192.0.2.2');
+    expect(ask(left(), { name: 'a', requestedPool: 'none' })).toBe('(PoolNotFound)');
+  });
+
+  test('has no claim against one that is about to share no more', () => {
+    const allocator = left();
+    allocator.expect(request({ name: 'b', ports: ['443'] }));
+    expect(ask(allocator, { name: 'a', ...key })).toBe('192.0.2.2');
+  });
+
+  test('and whose successor takes something else, or nothing, frees it when that is written down', () => {
+    const allocator = left();
+    allocator.release('default/b', 0);
+    expect(show(allocator.stage(request({ name: 'a', requested: ['192.0.2.9'] })))).toBe('(AddressNotInPools)');
+    expect(ask(allocator, { name: 'c', requested: ['192.0.2.1'] })).toBe('(AddressTaken)');
+    expect(allocator.confirm('default/a').map(formatAddress)).toEqual(['192.0.2.1']);
+    expect(ask(allocator, { name: 'c', requested: ['192.0.2.1'] })).toBe('192.0.2.1');
   });
 });
 

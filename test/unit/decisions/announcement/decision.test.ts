@@ -115,6 +115,44 @@ describe('the ordered rules', () => {
   });
 });
 
+describe('what a Service says of its addresses', () => {
+  const all = {
+    advertisements: [{ name: 'ad', addressTypes: ['LoadBalancer', 'ClusterIP', 'ExternalIP'] as const }],
+    externalIPPolicies: [{ cidrs: ['198.51.100.0/24'] }],
+  };
+  /** Type and outcome of each address. */
+  const each = (service: Omit<ServiceLiteral, 'name'>, config: ClusterLiteral['config'] = {}): string[] =>
+    decide({ ...all, ...web({ externalIPs: ['198.51.100.1'], ...service }), config }).addresses.map(
+      ({ type, result }) => `${type} ${result.announce ? 'announced' : result.reason.code}`,
+    );
+
+  test('drain keeps every address of it unannounced', () => {
+    expect(each({})).toEqual(['LoadBalancer announced', 'ClusterIP announced', 'ExternalIP announced']);
+    expect(each({ drain: true })).toEqual(['LoadBalancer ServiceDrained', 'ClusterIP ServiceDrained', 'ExternalIP ServiceDrained']);
+    expect(each({ drain: false })).toEqual(each({}));
+  });
+
+  test.each<[Omit<ServiceLiteral, 'name'>, ClusterLiteral['config'], string, string]>([
+    [{ advertiseClusterIP: false }, {}, 'AdvertisingOff', 'announced'],
+    [{ advertiseExternalIPs: false }, {}, 'announced', 'AdvertisingOff'],
+    [{}, { advertiseClusterIPs: false }, 'AdvertisingOff', 'announced'],
+    [{}, { advertiseExternalIPs: false }, 'announced', 'AdvertisingOff'],
+    [{ advertiseClusterIP: true }, { advertiseClusterIPs: false, advertiseExternalIPs: false }, 'announced', 'AdvertisingOff'],
+    [{ advertiseExternalIPs: true }, { advertiseClusterIPs: false, advertiseExternalIPs: false }, 'AdvertisingOff', 'announced'],
+  ])('%j with %j: ClusterIP %s, ExternalIP %s', (service, config, clusterIP, externalIP) => {
+    expect(each(service, config)).toEqual(['LoadBalancer announced', `ClusterIP ${clusterIP}`, `ExternalIP ${externalIP}`]);
+  });
+
+  test('a Service cannot have announced what no advertisement covers, nor an external IP that no policy allows', () => {
+    const service = web({ externalIPs: ['198.51.100.1'], advertiseClusterIP: true, advertiseExternalIPs: true });
+    const codes = (change: ClusterLiteral): string[] =>
+      decide({ ...service, ...change }).addresses.map(
+        ({ type, result }) => `${type} ${result.announce ? 'announced' : result.reason.code}`,
+      );
+    expect(codes({})).toEqual(['LoadBalancer announced', 'ClusterIP NoAdvertisement', 'ExternalIP ExternalIPNotAllowed']);
+  });
+});
+
 describe('traffic policies', () => {
   test.each([
     ['a local ready endpoint', ['10.1.0.1@here'], true],

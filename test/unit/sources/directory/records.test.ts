@@ -1,8 +1,10 @@
+import type { ObjectReference } from '../../../../src/model/object-event.ts';
 import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import type { NodeState } from '../../../../src/model/node-state.ts';
 import { reason } from '../../../../src/model/reasons.ts';
 import { address } from '../../../../src/net/address.ts';
+import { releasedManifest } from '../../../../src/model/released-address.ts';
 import { DirectoryRecords, type RecordedServiceStatus } from '../../../../src/sources/directory/records.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { serviceYaml, Workbench } from './workbench.ts';
@@ -27,6 +29,15 @@ const state = (name: string): NodeState => ({
 });
 
 const file = '.herald/status/services/shop/web.yaml';
+
+const object = (kind: string, name: string): ObjectReference => ({
+  apiVersion: '',
+  kind,
+  namespace: '',
+  name,
+  uid: '',
+  resourceVersion: '',
+});
 
 describe('records of a directory', () => {
   test('are files that a person can read', async () => {
@@ -133,12 +144,18 @@ status:
   test('of configuration objects are no manifests', async () => {
     await using bench = await Workbench.started({});
     const records = new DirectoryRecords(bench.path(''), { clock: new VirtualClock() });
-    await records.writeObject('IPAddressPool', 'main', assigned.conditions);
+    const file = bench.path('.herald/status/objects/ipaddresspool/main.yaml');
+    const status = { conditions: assigned.conditions, fields: { availableIPv6: 2n ** 63n - 1n, usage: '0/2^64' } };
+    expect(await records.writeObject(object('IPAddressPool', 'main'), status)).toEqual([]);
     await records.writeNodeState(state('n1'));
     await bench.until(() => bench.source.snapshot.nodeStates.has('n1'));
-    expect(await readFile(bench.path('.herald/status/objects/ipaddresspool/main.yaml'), 'utf8')).toContain('kind: IPAddressPool');
+    expect(await readFile(file, 'utf8')).toContain('kind: IPAddressPool');
+    expect(await readFile(file, 'utf8')).toContain('availableIPv6: 9223372036854775807');
+    expect(await records.writeObject(object('IPAddressPool', 'main'), status)).toMatchObject(assigned.conditions);
     expect(bench.problems).toEqual([]);
     expect(bench.source.snapshot.pools.size).toBe(0);
+    await records.removeObject('IPAddressPool', 'main');
+    await expect(readFile(file, 'utf8')).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   test('never leave their folder', async () => {
@@ -149,7 +166,7 @@ status:
       await expect(records.removeService(key)).rejects.toMatchObject({ code: 'invalidName' });
     }
     await expect(records.writeNodeState(state('../n'))).rejects.toMatchObject({ code: 'invalidName' });
-    await expect(records.writeObject('../k', 'n', [])).rejects.toMatchObject({ code: 'invalidName' });
+    await expect(records.writeObject(object('../k', 'n'), { conditions: [], fields: {} })).rejects.toMatchObject({ code: 'invalidName' });
   });
 
   test('of one file are written in the order of the calls, and a refused write does not stop the next', async () => {
@@ -164,6 +181,15 @@ status:
     );
     await Promise.all(writes);
     expect((await records.recorded()).addresses.get('shop/web')).toEqual([address('192.0.2.3')]);
+  });
+
+  test('tell what pools keep, and nothing of a status that cannot be read', async () => {
+    await using bench = await Workbench.over({});
+    const records = new DirectoryRecords(bench.path(''), { clock: new VirtualClock() });
+    const kept = { service: 'shop/web', address: address('192.0.2.7'), until: Date.parse('2026-01-01T00:01:00Z') } as const;
+    await records.writeObject(object('IPAddressPool', 'main'), { conditions: [], fields: { released: releasedManifest([kept]) } });
+    await bench.write('.herald/status/objects/ipaddresspool/broken.yaml', 'status: {released: [{service: 1}, 7');
+    expect((await records.recorded()).released).toEqual([kept]);
   });
 
   test('tell since when a Service waits', async () => {

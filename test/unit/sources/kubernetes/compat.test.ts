@@ -167,5 +167,12 @@ describe('a cluster with objects of MetalLB', () => {
     ]);
     server.remove(ownPools, 'edge');
     await until(() => source.snapshot.pools.get('edge')?.metadata.origin !== undefined);
+    // It is an object of no kind that decisions know.
+    server.remove(of('l2advertisements'), 'l2', 'metallb-system');
+    await until(() => problems().length === 0);
+    server.put(of('l2advertisements'), 'l2', { spec: {} }, 'metallb-system');
+    await until(() => problems().length === 1);
+    compat('none');
+    await until(() => problems().length === 0);
   });
 });

@@ -61,12 +61,12 @@ export class FakeServices {
     }
     this.writes.push(write);
     const before = (object['status'] ?? {}) as { readonly conditions?: readonly Condition[]; readonly loadBalancer?: object };
-    const { ingress } = status['loadBalancer'] as { readonly ingress: unknown };
+    const { ingress } = (status['loadBalancer'] ?? before.loadBalancer ?? {}) as { readonly ingress?: unknown };
     const conditions = merged(before.conditions ?? [], status['conditions'] as readonly Condition[]);
     this.put(
       key,
       {
-        status: { loadBalancer: ingress === null ? {} : { ingress }, ...(conditions.length === 0 ? {} : { conditions }) },
+        status: { loadBalancer: (ingress ?? null) === null ? {} : { ingress }, ...(conditions.length === 0 ? {} : { conditions }) },
         metadata: object.metadata,
       },
       String(object.metadata['uid']),

@@ -150,6 +150,16 @@ describe('an object that cannot be used', () => {
   });
 });
 
+test('an object of ours with a field of a newer version is used without it, and that is said', async () => {
+  server.put(pools, 'main', { spec: { addresses: ['192.0.2.0/24'], sharding: { factor: 2 } } });
+  await source.start();
+  expect(source.snapshot.pools.get('main')?.addresses).toHaveLength(1);
+  const text =
+    /^IPAddressPool\/main: spec\.sharding: is not known to this version of Herald, which goes on without it \(upgrade, or remove it/;
+  expect(source.problems().map(problemText)).toEqual([expect.stringMatching(text)]);
+  expect(source.problems()[0]?.severity).toBe('warning');
+});
+
 test('without the CRDs there are no objects of ours', async () => {
   server.absent.add(peers).add(pools);
   server.put(services, 'web', web, 'shop');

@@ -175,7 +175,8 @@ describe('a controller that begins', () => {
 
   test('knows who has what, and since when who waits', async () => {
     see();
-    const { addresses, unreadable, waitingSince } = await records.recorded();
+    const { addresses, uids, unreadable, waitingSince } = await records.recorded();
+    expect(uids?.get('shop/web')).toBe('u1');
     expect(addresses).toEqual(
       new Map([
         ['shop/web', [address('192.0.2.7')]],

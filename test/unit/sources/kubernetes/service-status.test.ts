@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { rawObject, type RawObject } from '../../../../src/kube/raw-object.ts';
 import { address } from '../../../../src/net/address.ts';
 import {
-  conditionsPatch,
   datedConditions,
   isRecorded,
   ourConditions,
@@ -52,11 +51,4 @@ test('a status is ours when it has a condition of ours', () => {
   expect(isRecorded(service({ conditions: [recorded] }))).toBe(true);
   expect(isRecorded(service({ loadBalancer: { ingress: [{ ip: '192.0.2.7' }] }, conditions: [foreign] }))).toBe(false);
   expect(isRecorded(service())).toBe(false);
-});
-
-test('conditions of an object of ours are the whole list', () => {
-  const accepted = { type: 'Accepted', status: 'True', reason: 'Accepted', message: '' } as const;
-  const pool = rawObject({ metadata, status: { conditions: [{ ...accepted, lastTransitionTime: '2026-01-01T00:00:00Z' }] } });
-  expect(conditionsPatch(pool, [accepted], now)).toBeUndefined();
-  expect(conditionsPatch(rawObject({ metadata }), [accepted], now)).toMatchObject({ metadata: { resourceVersion: '7' } });
 });

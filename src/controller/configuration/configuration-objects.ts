@@ -1,0 +1,59 @@
+import type {
+  BFDProfile,
+  BGPAdvertisement,
+  BGPPeer,
+  Community,
+  ExternalIPPolicy,
+  HeraldConfig,
+  IPAddressPool,
+} from '../../model/configuration.ts';
+import type { Kind, Snapshot } from '../../model/snapshot.ts';
+
+/** What users write for Herald; the status of these objects is the controller's. */
+export type ConfigurationObject = IPAddressPool | BGPPeer | BGPAdvertisement | BFDProfile | Community | ExternalIPPolicy | HeraldConfig;
+
+/** "IPAddressPool/main". All of these kinds are cluster-scoped. */
+export type ObjectKey = `${ConfigurationObject['kind']}/${string}`;
+
+const collections: { readonly [K in ConfigurationObject['kind']]: (snapshot: Snapshot) => ReadonlyMap<string, ConfigurationObject> } = {
+  IPAddressPool: ({ pools }) => pools,
+  BGPPeer: ({ peers }) => peers,
+  BGPAdvertisement: ({ advertisements }) => advertisements,
+  BFDProfile: ({ bfdProfiles }) => bfdProfiles,
+  Community: ({ communities }) => communities,
+  ExternalIPPolicy: ({ externalIPPolicies }) => externalIPPolicies,
+  // Where there is none its defaults hold, and those have no uid.
+  HeraldConfig: ({ config }) => new Map(config.metadata.uid === '' ? [] : [[config.metadata.name, config]]),
+};
+
+export function isConfigurationKind(kind: Kind | string): kind is ConfigurationObject['kind'] {
+  return Object.hasOwn(collections, kind);
+}
+
+export function objectKeyOf(kind: ConfigurationObject['kind'], name: string): ObjectKey {
+  return `${kind}/${name}`;
+}
+
+/** Undefined: there is none that can be used. One that is made of another program's object is that program's, and its status too. */
+export function configurationObject(snapshot: Snapshot, key: ObjectKey): ConfigurationObject | undefined {
+  const { kind, name } = partsOf(key);
+  const object = collections[kind](snapshot).get(name);
+  return object?.metadata.origin === undefined ? object : undefined;
+}
+
+/** One that is made of another program's object, which has no status of ours. */
+export function translatedObject(snapshot: Snapshot, key: ObjectKey): ConfigurationObject | undefined {
+  const { kind, name } = partsOf(key);
+  const object = collections[kind](snapshot).get(name);
+  return object?.metadata.origin === undefined ? undefined : object;
+}
+
+export function keysOf(snapshot: Snapshot, ...kinds: readonly ConfigurationObject['kind'][]): ObjectKey[] {
+  const wanted = kinds.length === 0 ? (Object.keys(collections) as ConfigurationObject['kind'][]) : kinds;
+  return wanted.flatMap((kind) => [...collections[kind](snapshot).keys()].map((name) => objectKeyOf(kind, name)));
+}
+
+export function partsOf(key: ObjectKey): { readonly kind: ConfigurationObject['kind']; readonly name: string } {
+  const slash = key.indexOf('/');
+  return { kind: key.slice(0, slash) as ConfigurationObject['kind'], name: key.slice(slash + 1) };
+}

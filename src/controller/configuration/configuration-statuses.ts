@@ -1,0 +1,242 @@
+import type { KeptInPool, PoolUsage } from '../../decisions/allocation/allocator.ts';
+import { effectivePools } from '../../decisions/allocation/pools.ts';
+import { advertisementStatus } from '../../decisions/configuration/advertisement-status.ts';
+import type { ObjectStatus } from '../../decisions/configuration/object-status.ts';
+import { peerStatus } from '../../decisions/configuration/peer-status.ts';
+import { conflictsOf } from '../../decisions/configuration/pool-conflicts.ts';
+import { poolStatus } from '../../decisions/configuration/pool-status.ts';
+import { heraldApiVersion } from '../../model/kinds.ts';
+import type { Condition } from '../../model/condition.ts';
+import { originText } from '../../model/metadata.ts';
+import type { ObjectEvent, ObjectReference } from '../../model/object-event.ts';
+import type { Change, Snapshot } from '../../model/snapshot.ts';
+import type { Source } from '../../sources/source.ts';
+import type { Cancel, Clock } from '../../system/clock.ts';
+import type { Log } from '../../system/log.ts';
+import type { Random } from '../../system/random.ts';
+import type { EventSink } from '../events/event-sink.ts';
+import { limits } from '../limits.ts';
+import type { StatusWriter } from '../status-writer.ts';
+import { WorkQueue } from '../work-queue.ts';
+import { configurationObject, isConfigurationKind, keysOf, objectKeyOf, partsOf, translatedObject } from './configuration-objects.ts';
+import type { ConfigurationObject, ObjectKey } from './configuration-objects.ts';
+import { objectConditions } from './object-conditions.ts';
+import { objectEvents } from './object-events.ts';
+import { Pace } from './pace.ts';
+import { PeerSessions } from './peer-sessions.ts';
+import { unreadableObjects, type Unreadable } from './unreadable.ts';
+
+export interface ConfigurationStatusesComponents {
+  readonly source: Source;
+  readonly writer: StatusWriter;
+  readonly events: EventSink;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** How much of every pool is given. */
+  readonly usage: () => readonly PoolUsage[];
+  /** What pools keep for Services that let it go. */
+  readonly kept: () => readonly KeptInPool[];
+}
+
+/**
+ * Keeps the status of every configuration object as things are: whether it is in force, whether it does what it is there for, and the
+ * figures of pools and peers. An object is written when something of it differs, and once in a few seconds at most: ten thousand Services
+ * that take addresses of a pool are a handful of writes.
+ */
+export class ConfigurationStatuses {
+  readonly #components: ConfigurationStatusesComponents;
+  readonly #queue: WorkQueue<ObjectKey>;
+  readonly #pace: Pace<ObjectKey>;
+  readonly #sessions = new PeerSessions();
+  /** What was written last, as text. */
+  readonly #written = new Map<ObjectKey, string>();
+  /** What was last told of objects of another program. */
+  readonly #told = new Map<ObjectKey, readonly Condition[]>();
+  #unreadable: ReadonlyMap<ObjectKey, Unreadable> = new Map();
+  #usage = new Map<string, readonly PoolUsage[]>();
+  #kept = new Map<string, readonly KeptInPool[]>();
+  #conflicts: ReadonlyMap<string, readonly string[]> = new Map();
+  #cancelSweep: Cancel | undefined;
+
+  constructor(components: ConfigurationStatusesComponents) {
+    this.#components = components;
+    this.#queue = new WorkQueue(components, (key) => this.#write(key));
+    this.#pace = new Pace(components.clock, limits.objectStatusMilliseconds, (key) => this.#queue.add(key));
+  }
+
+  start(): void {
+    const { source, clock } = this.#components;
+    this.#sessions.lookAtAll(source.snapshot, clock.date().getTime());
+    this.#conflicts = conflictsOf(source.snapshot.pools.values());
+    this.#usage = this.#usageNow();
+    this.#kept = this.#keptNow();
+    this.#unreadable = unreadableObjects(source.problems(), source.snapshot);
+    this.#touch(...keysOf(source.snapshot), ...this.#unreadable.keys());
+    this.#queue.start();
+  }
+
+  /** Resolves when nothing is left to do at this moment. */
+  settled(): Promise<void> {
+    return this.#queue.idle();
+  }
+
+  async stop(): Promise<void> {
+    this.#pace.stop();
+    this.#cancelSweep?.();
+    await this.#queue.stop();
+  }
+
+  changed(changes: readonly Change[]): void {
+    const { source, clock } = this.#components;
+    const { snapshot } = source;
+    const now = clock.date().getTime();
+    const kinds = new Set(changes.map(({ kind }) => kind));
+    for (const { kind, key } of changes) if (isConfigurationKind(kind)) this.#touch(objectKeyOf(kind, key));
+    if (kinds.has('IPAddressPool')) {
+      this.#conflicts = conflictsOf(snapshot.pools.values());
+      this.#usage = this.#usageNow();
+      this.#touch(...keysOf(snapshot, 'IPAddressPool'));
+    }
+    if (kinds.has('BGPPeer') || kinds.has('Secret') || kinds.has('BFDProfile')) this.#touchPeers(this.#sessions.lookAtAll(snapshot, now));
+    for (const { kind, key } of changes) {
+      if (kind === 'Node' || kind === 'NodeState') this.#touchPeers(this.#sessions.look(snapshot, key, now));
+    }
+    if (['IPAddressPool', 'BGPPeer', 'Node', 'Community'].some((kind) => kinds.has(kind as Change['kind'])))
+      this.#touch(...keysOf(snapshot, 'BGPAdvertisement'));
+  }
+
+  problemsChanged(): void {
+    const { source } = this.#components;
+    const before = this.#unreadable;
+    this.#unreadable = unreadableObjects(source.problems(), source.snapshot);
+    for (const key of new Set([...before.keys(), ...this.#unreadable.keys()])) {
+      if (JSON.stringify(before.get(key)) !== JSON.stringify(this.#unreadable.get(key))) this.#touch(key);
+    }
+  }
+
+  /** Addresses were given, let go, or are kept no longer. Looked at once for all of them. */
+  usageChanged(): void {
+    this.#cancelSweep ??= this.#components.clock.after(limits.usageMilliseconds, () => {
+      this.#cancelSweep = undefined;
+      const before = this.#usage;
+      this.#usage = this.#usageNow();
+      const keptBefore = this.#kept;
+      this.#kept = this.#keptNow();
+      for (const pool of this.#usage.keys()) {
+        const now = [this.#usage.get(pool), this.#kept.get(pool)];
+        if (textOf(now) !== textOf([before.get(pool), keptBefore.get(pool)])) this.#touch(objectKeyOf('IPAddressPool', pool));
+      }
+    });
+  }
+
+  /** Called every now and then: agents that fall silent are no change that anybody tells of. */
+  passTime(): void {
+    const { source, clock } = this.#components;
+    this.#touchPeers(this.#sessions.lookAtSilent(source.snapshot, clock.date().getTime()));
+  }
+
+  #touch(...keys: readonly ObjectKey[]): void {
+    for (const key of keys) this.#pace.touch(key);
+  }
+
+  #touchPeers(names: Iterable<string>): void {
+    for (const name of names) this.#touch(objectKeyOf('BGPPeer', name));
+  }
+
+  #usageNow(): Map<string, readonly PoolUsage[]> {
+    return Map.groupBy(this.#components.usage(), ({ pool }) => pool);
+  }
+
+  #keptNow(): Map<string, readonly KeptInPool[]> {
+    return Map.groupBy(this.#components.kept(), ({ pool }) => pool);
+  }
+
+  async #write(key: ObjectKey): Promise<void> {
+    const { source, writer } = this.#components;
+    const { kind, name } = partsOf(key);
+    const object = configurationObject(source.snapshot, key);
+    const unreadable = this.#unreadable.get(key);
+    if (object === undefined && unreadable === undefined) {
+      const translated = translatedObject(source.snapshot, key);
+      if (translated !== undefined) return this.#tellOf(key, translated);
+      this.#told.delete(key);
+      this.#pace.forget(key);
+      this.#written.delete(key);
+      return writer.removeObject(kind, name);
+    }
+    const { fields, ...status } = this.#statusOf(object, unreadable);
+    const conditions = objectConditions(
+      { ...status, fields },
+      unreadable === undefined ? object?.metadata.generation : unreadable.generation,
+    );
+    const regarding = referenceOf(kind, name, unreadable ?? object?.metadata);
+    const text = textOf([regarding.uid, conditions, fields]);
+    if (this.#written.get(key) === text) return;
+    const before = await writer.writeObject(regarding, { conditions, fields });
+    if (before === undefined) return void this.#written.delete(key);
+    this.#written.set(key, text);
+    this.#tell(key, objectEvents(regarding, before, conditions));
+  }
+
+  /** An object of another program: nothing is written to it, and what would be in its status is told all the same. */
+  #tellOf(key: ObjectKey, object: ConfigurationObject): void {
+    const { origin, uid, resourceVersion, generation } = object.metadata;
+    if (origin === undefined) return;
+    const conditions = objectConditions(this.#statusOfReadable(object, this.#components.source.snapshot), generation);
+    const before = this.#told.get(key) ?? [];
+    this.#told.set(key, conditions);
+    this.#tell(originText(origin), objectEvents({ ...origin, uid, resourceVersion }, before, conditions));
+  }
+
+  #tell(object: string, told: readonly ObjectEvent[]): void {
+    const { events, log } = this.#components;
+    for (const event of told) {
+      events.record(event);
+      const said = { object, reason: event.reason, note: event.note };
+      if (event.type === 'Warning') log.warn(said, 'configuration object');
+      else log.info(said, 'configuration object');
+    }
+  }
+
+  #statusOf(object: ConfigurationObject | undefined, unreadable: Unreadable | undefined): ObjectStatus {
+    const refused = unreadable === undefined ? {} : { refused: unreadable.reason };
+    if (object === undefined) return { ...refused, ...(unreadable === undefined ? {} : { unready: unreadable.reason }), fields: {} };
+    return { ...this.#statusOfReadable(object, this.#components.source.snapshot), ...refused };
+  }
+
+  #statusOfReadable(object: ConfigurationObject, snapshot: Snapshot): ObjectStatus {
+    const { name } = object.metadata;
+    switch (object.kind) {
+      case 'IPAddressPool':
+        return poolStatus(object, {
+          refused: effectivePools(snapshot.pools).refused.get(name)?.reason,
+          usage: this.#usage.get(name) ?? [],
+          conflicts: this.#conflicts.get(name) ?? [],
+          released: this.#kept.get(name) ?? [],
+        });
+      case 'BGPPeer':
+        return peerStatus(object, this.#sessions.of(name));
+      case 'BGPAdvertisement':
+        return advertisementStatus(object, snapshot);
+      case 'BFDProfile':
+      case 'Community':
+      case 'ExternalIPPolicy':
+      case 'HeraldConfig':
+        return { fields: {} };
+    }
+  }
+}
+
+function referenceOf(
+  kind: ConfigurationObject['kind'],
+  name: string,
+  version: { readonly uid: string; readonly resourceVersion: string } | undefined,
+): ObjectReference {
+  const { uid = '', resourceVersion = '' } = version ?? {};
+  return { apiVersion: heraldApiVersion, kind, namespace: '', name, uid, resourceVersion };
+}
+
+function textOf(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part)) ?? '';
+}

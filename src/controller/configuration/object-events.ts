@@ -1,0 +1,22 @@
+import type { Condition } from '../../model/condition.ts';
+import type { ObjectEvent, ObjectReference } from '../../model/object-event.ts';
+import { eventOf } from '../events/event-of.ts';
+
+/** What is worth telling of a configuration object whose conditions were `before` and are `after`. */
+export function objectEvents(
+  regarding: ObjectReference,
+  before: readonly Condition[],
+  [accepted, ready]: readonly [Condition, Condition],
+): ObjectEvent[] {
+  const was = ({ type }: Condition): Condition | undefined => before.find((condition) => condition.type === type);
+  const events: ObjectEvent[] = [];
+  const [accepting, working] = [was(accepted), was(ready)];
+  if (accepted.status === 'False' && accepting?.reason !== accepted.reason)
+    events.push(eventOf('refused', regarding, accepted.message, accepted.reason));
+  if (accepted.status === 'True' && accepting?.status === 'False') events.push(eventOf('accepted', regarding, accepted.message));
+  // That what was refused does not work goes without saying.
+  if (ready.status === 'False' && working?.status === 'True' && ready.reason !== accepted.reason)
+    events.push(eventOf('notReady', regarding, ready.message, ready.reason));
+  if (ready.status === 'True' && working?.status === 'False') events.push(eventOf('ready', regarding, ready.message));
+  return events;
+}

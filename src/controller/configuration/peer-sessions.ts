@@ -1,0 +1,73 @@
+import { peersOnNode, type PeerOnNode, type PeerSummary } from '../../decisions/configuration/peer-status.ts';
+import { currentReport } from '../../model/node-state.ts';
+import type { Reason } from '../../model/reasons.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+
+interface Total {
+  nodes: number;
+  expected: number;
+  established: number;
+  readonly refused: Map<string, Reason>;
+}
+
+/** How many sessions each peer has, of all nodes: a report of one node costs a look at that node. */
+export class PeerSessions {
+  readonly #nodes = new Map<string, ReadonlyMap<string, PeerOnNode>>();
+  readonly #totals = new Map<string, Total>();
+  /** Nodes whose reports counted when they were looked at last. */
+  readonly #heard = new Set<string>();
+
+  /** Looks at a node again; returns the peers of which something has changed. */
+  look(snapshot: Snapshot, node: string, now: number): Set<string> {
+    const before = this.#nodes.get(node) ?? new Map<string, PeerOnNode>();
+    const after = peersOnNode(snapshot, node, now);
+    if (currentReport(snapshot.nodeStates, node, now) === undefined) this.#heard.delete(node);
+    else this.#heard.add(node);
+    if (after.size === 0) this.#nodes.delete(node);
+    else this.#nodes.set(node, after);
+    const changed = new Set<string>();
+    for (const peer of new Set([...before.keys(), ...after.keys()])) {
+      const [old, now] = [before.get(peer), after.get(peer)];
+      if (JSON.stringify(old) === JSON.stringify(now)) continue;
+      changed.add(peer);
+      this.#count(peer, node, old, -1);
+      this.#count(peer, node, now, 1);
+    }
+    return changed;
+  }
+
+  lookAtAll(snapshot: Snapshot, now: number): Set<string> {
+    const nodes = new Set([...snapshot.nodes.keys(), ...this.#nodes.keys()]);
+    return new Set([...nodes].flatMap((node) => [...this.look(snapshot, node, now)]));
+  }
+
+  /** Looks at the nodes that have fallen silent since they were looked at last. */
+  lookAtSilent(snapshot: Snapshot, now: number): Set<string> {
+    const silent = [...this.#heard].filter((node) => currentReport(snapshot.nodeStates, node, now) === undefined);
+    return new Set(silent.flatMap((node) => [...this.look(snapshot, node, now)]));
+  }
+
+  of(peer: string): PeerSummary {
+    const { nodes, expected, established, refused } = this.#totals.get(peer) ?? {
+      nodes: 0,
+      expected: 0,
+      established: 0,
+      refused: new Map(),
+    };
+    const [first] = [...refused.keys()].toSorted();
+    const because = first === undefined ? undefined : refused.get(first);
+    return { nodes, expected, established, ...(because === undefined ? {} : { refused: because }) };
+  }
+
+  #count(peer: string, node: string, on: PeerOnNode | undefined, by: 1 | -1): void {
+    if (on === undefined) return;
+    const total = this.#totals.get(peer) ?? { nodes: 0, expected: 0, established: 0, refused: new Map<string, Reason>() };
+    this.#totals.set(peer, total);
+    total.nodes += by;
+    if (on.expected) total.expected += by;
+    if (on.established) total.established += by;
+    if (by === 1 && on.refused !== undefined) total.refused.set(node, on.refused);
+    else if (by === -1) total.refused.delete(node);
+    if (total.nodes === 0) this.#totals.delete(peer);
+  }
+}

@@ -1,0 +1,32 @@
+import { reason, type Reason } from '../../model/reasons.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import type { SourceProblem } from '../../sources/source.ts';
+import { configurationObject, isConfigurationKind, objectKeyOf, type ObjectKey } from './configuration-objects.ts';
+
+/** A configuration object that the source refuses as it is now: there may be an earlier version in force, or none. */
+export interface Unreadable {
+  readonly reason: Reason;
+  /** Of the version that is refused. "" and undefined where the source does not tell. */
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation: number | undefined;
+}
+
+/** The first error of each object. */
+export function unreadableObjects(problems: readonly SourceProblem[], snapshot: Snapshot): ReadonlyMap<ObjectKey, Unreadable> {
+  const found = new Map<ObjectKey, Unreadable>();
+  for (const { severity, object = '', about, field = '', message, fix } of problems) {
+    const [kind = '', name = '', ...further] = object.split('/');
+    if (severity !== 'error' || !isConfigurationKind(kind) || name === '' || further.length > 0) continue;
+    const key = objectKeyOf(kind, name);
+    if (found.has(key)) continue;
+    const inForce = configurationObject(snapshot, key) !== undefined;
+    found.set(key, {
+      reason: reason('ObjectUnreadable', { field, problem: message, remedy: fix, inForce }),
+      uid: about?.uid ?? '',
+      resourceVersion: about?.resourceVersion ?? '',
+      generation: about?.generation,
+    });
+  }
+  return found;
+}

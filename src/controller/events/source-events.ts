@@ -1,0 +1,30 @@
+import type { Source } from '../../sources/source.ts';
+import { problemText } from '../../sources/source.ts';
+import { eventOf } from './event-of.ts';
+import type { EventSink } from './event-sink.ts';
+
+/** Tells of what is wrong with Services themselves, each mistake once. What is wrong with configuration objects is in their conditions. */
+export class SourceEvents {
+  readonly #source: Source;
+  readonly #events: EventSink;
+  #told: ReadonlySet<string> = new Set();
+
+  constructor(source: Source, events: EventSink) {
+    this.#source = source;
+    this.#events = events;
+  }
+
+  look(): void {
+    const told = new Set<string>();
+    for (const problem of this.#source.problems()) {
+      const { about, field = '', message, fix } = problem;
+      if (about?.kind !== 'Service') continue;
+      const text = `${about.uid} ${problemText(problem)}`;
+      told.add(text);
+      if (this.#told.has(text)) continue;
+      const what = field === '' ? message : `${field} ${message}`;
+      this.#events.record(eventOf('invalidService', about, fix === '' ? what : `${what} (${fix})`));
+    }
+    this.#told = told;
+  }
+}

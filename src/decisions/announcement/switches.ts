@@ -1,0 +1,30 @@
+import { annotations } from '../../model/annotations.ts';
+import type { AddressType, HeraldConfig } from '../../model/configuration.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import type { Service } from '../../model/service.ts';
+
+/**
+ * Why an address stays unannounced although a BGPAdvertisement covers it: its Service, or HeraldConfig for those that say nothing, has
+ * it so. A Service cannot be announced by its own word: who may write Services is not who answers for the network.
+ */
+export function whySwitchedOff(service: Service, type: AddressType, config: HeraldConfig): Reason | undefined {
+  switch (type) {
+    case 'LoadBalancer':
+      return undefined;
+    case 'ClusterIP':
+      return offBy(type, service.advertiseClusterIP, config.advertiseClusterIPs, annotations.advertiseClusterIP, 'advertiseClusterIPs');
+    case 'ExternalIP':
+      return offBy(
+        type,
+        service.advertiseExternalIPs,
+        config.advertiseExternalIPs,
+        annotations.advertiseExternalIPs,
+        'advertiseExternalIPs',
+      );
+  }
+}
+
+function offBy(type: AddressType, own: boolean | undefined, usual: boolean, annotation: string, field: string): Reason | undefined {
+  if (own ?? usual) return undefined;
+  return reason('AdvertisingOff', { type, annotation, by: own === undefined ? `${field} of HeraldConfig` : 'the Service' });
+}

@@ -1,0 +1,69 @@
+import { parseArgs } from 'node:util';
+import { measureCost, type CostResult } from './cost.ts';
+import { measureDetection, type DetectionResult } from './detection.ts';
+import { flapCases, measureFlaps, type FlapResult } from './flaps.ts';
+
+const help = `npm run bench:bfd -- [options]
+
+  How often sessions with FRR's bfdd flap while our process is kept busy, how long a cut wire goes unnoticed, and what sessions cost.
+  Needs root, and a machine on which nothing else is at work.
+
+  --minutes N       of each case of flaps, default 10
+  --quick           half a minute, and less of the rest
+  --only PART,...   flaps, detection, cost; default all of them
+  --case N,...      of flaps: 1 is 300 ms x 3, 2 is 50 ms x 3, 3 is 50 ms x 3 with real-time priority; default all of them
+  --json            for machines`;
+
+const { values } = parseArgs({
+  options: {
+    help: { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    minutes: { type: 'string' },
+    only: { type: 'string', default: 'flaps,detection,cost' },
+    case: { type: 'string', default: '1,2,3' },
+  },
+});
+if (values.help) {
+  console.log(help);
+  process.exit();
+}
+const parts = new Set(values.only.split(','));
+const minutes = Number(values.minutes ?? (values.quick ? 0.5 : 10));
+const note = (text: string): void => void process.stderr.write(`${text}\n`);
+
+const flaps: FlapResult[] = [];
+const detection: DetectionResult[] = [];
+const cost: CostResult[] = [];
+
+if (parts.has('detection')) {
+  for (const interval of [300, 100, 50]) {
+    note(`detection at ${interval} ms x 3`);
+    detection.push(await measureDetection(interval, values.quick ? 3 : 20));
+  }
+}
+if (parts.has('cost')) {
+  for (const [sessions, interval] of [
+    [10, 50],
+    [100, 300],
+    [300, 300],
+  ] as const) {
+    note(`${sessions} sessions at ${interval} ms`);
+    cost.push(await measureCost(sessions, interval));
+  }
+}
+if (parts.has('flaps')) {
+  const chosen = new Set(values.case.split(',').map((number) => flapCases[Number(number) - 1]));
+  for (const flapCase of flapCases.filter((one) => chosen.has(one))) {
+    note(`${flapCase.name}, ${minutes} minutes`);
+    flaps.push(await measureFlaps(flapCase, minutes));
+  }
+}
+
+if (values.json) console.log(JSON.stringify({ flaps, detection, cost }));
+else {
+  if (flaps.length > 0) console.table(flaps.map(({ interval: _, blocked: _blocked, realTime: _realTime, ...row }) => row));
+  if (detection.length > 0) console.table(detection);
+  if (cost.length > 0) console.table(cost);
+  console.log(JSON.stringify({ flaps, detection, cost }));
+}

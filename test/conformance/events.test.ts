@@ -1,0 +1,223 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { heraldApiVersion, kinds, pluralOf } from '../../src/model/kinds.ts';
+import type { LabProcess } from '../lab/lab-process.ts';
+import { until } from '../lab/until.ts';
+import { KubernetesCluster } from './cluster.ts';
+import { foreground } from './foreground.ts';
+import { apply, definition, shipped } from './manifests.ts';
+
+/** What the controller says of Services and of configuration objects, as a real API server takes it. */
+const program = join(import.meta.dirname, '../../bin/herald');
+const services = '/api/v1/namespaces/default/services';
+const group = `/apis/${heraldApiVersion}`;
+
+let cluster: KubernetesCluster;
+let controller: LabProcess;
+
+interface Event {
+  readonly metadata: { readonly name: string; readonly namespace: string };
+  readonly type: string;
+  readonly reason: string;
+  readonly action: string;
+  readonly note: string;
+  readonly eventTime: string;
+  readonly reportingController: string;
+  readonly reportingInstance: string;
+  readonly regarding: { readonly kind: string; readonly name: string; readonly uid: string; readonly namespace?: string };
+  readonly series?: { readonly count: number; readonly lastObservedTime: string };
+}
+
+interface Read {
+  readonly metadata: { readonly uid: string; readonly generation?: number };
+  readonly status?: Readonly<Record<string, unknown>> & {
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly reason: string;
+      readonly message: string;
+      readonly observedGeneration?: number;
+    }[];
+  };
+}
+
+const ours = (kind: string, name: string, spec: object): object => ({ apiVersion: heraldApiVersion, kind, metadata: { name }, spec });
+const anything = {
+  IPAddressPool: ours('IPAddressPool', 'main', { addresses: ['192.0.2.0/30', '2001:db8::/64'] }),
+  BGPPeer: ours('BGPPeer', 'tor', { myASN: 64_512, peerASN: 64_513, peerAddress: '198.51.100.1' }),
+  BGPAdvertisement: ours('BGPAdvertisement', 'all', { peers: ['tor', 'nobody'] }),
+  BFDProfile: ours('BFDProfile', 'fast', {}),
+  Community: ours('Community', 'named', { communities: [{ name: 'internal', value: '64512:1' }] }),
+  ExternalIPPolicy: ours('ExternalIPPolicy', 'office', { namespaceSelector: {}, cidrs: ['198.51.100.0/24'] }),
+  HeraldConfig: ours('HeraldConfig', 'default', {}),
+};
+const nameOf = (kind: keyof typeof anything): string => (anything[kind] as { metadata: { name: string } }).metadata.name;
+
+beforeAll(async () => {
+  cluster = await KubernetesCluster.start();
+  for (const file of ['namespace', 'controller-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
+  for (const { kind } of kinds) await apply(cluster, definition(kind));
+  await until('every object is taken', async () => {
+    await apply(cluster, ...Object.values(anything));
+    return true;
+  });
+  const kubeconfig = join(cluster.directory, 'controller.kubeconfig');
+  await writeFile(kubeconfig, cluster.kubeconfig(await cluster.serviceAccountToken('herald-system', 'herald-controller')), { mode: 0o600 });
+  controller = foreground([program, 'controller', '--kubeconfig', kubeconfig], join(cluster.directory, 'controller.log'));
+  await controller.waitForLine(/controller started/, 60_000);
+});
+
+afterAll(async () => {
+  controller?.kill('SIGKILL');
+  await controller?.exited;
+  await cluster?.stop();
+});
+
+function service(name: string, spec: object = {}): object {
+  const whole = { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/herald', ports: [{ port: 80 }], ...spec };
+  return { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: 'default' }, spec: whole };
+}
+
+const get = async (path: string): Promise<Read> => (await cluster.request({ path })) as Read;
+const objectPath = (kind: string, name: string): string => `${group}/${pluralOf(kind)}/${name}`;
+
+async function eventsOf(name: string): Promise<readonly Event[]> {
+  const { items } = (await cluster.request({ path: '/apis/events.k8s.io/v1/namespaces/default/events' })) as { items: Event[] };
+  return items.filter(({ regarding }) => regarding.name === name);
+}
+
+const untilEvent = (name: string, reason: string): Promise<Event> =>
+  until(`${name} has an Event ${reason}`, async () => (await eventsOf(name)).find((event) => event.reason === reason), 30_000);
+
+const untilStatus = (path: string, what: string, holds: (object: Read) => boolean): Promise<Read> =>
+  until(
+    `${path} ${what}`,
+    async (note) => {
+      const object = note(await get(path));
+      return holds(object) && object;
+    },
+    30_000,
+  );
+
+const conditionOf = ({ status }: Read, type: string) => status?.conditions?.find((condition) => condition.type === type);
+
+describe('Events', () => {
+  test('say of which Service they are, who gives them, and what happened', async () => {
+    await apply(cluster, service('web', { loadBalancerIP: '192.0.2.1' }));
+    const event = await untilEvent('web', 'AddressAssigned');
+    const { metadata } = await get(`${services}/web`);
+    expect(event).toMatchObject({
+      type: 'Normal',
+      action: 'AssignAddress',
+      note: 'The Service has 192.0.2.1',
+      reportingController: 'herald.dev/controller',
+      reportingInstance: expect.stringMatching(/./),
+      eventTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{6}Z$/),
+      regarding: { kind: 'Service', namespace: 'default', name: 'web', uid: metadata.uid },
+    });
+  });
+
+  test('that repeat are a series', async () => {
+    const asks = (loadBalancerIP: string): Promise<unknown> => apply(cluster, service('mover', { loadBalancerIP }));
+    await asks('192.0.2.2');
+    await untilEvent('mover', 'AddressAssigned');
+    const told = (count: number, text: string) =>
+      until(`${count} times ${text}`, async () => {
+        const found = (await eventsOf('mover')).find(({ note }) => note === text);
+        return found !== undefined && (found.series?.count ?? 1) === count && found;
+      });
+    for (const count of [1, 2]) {
+      await asks('192.0.2.3');
+      await told(count, 'The Service has 192.0.2.3 and had 192.0.2.2');
+      await asks('192.0.2.2');
+      await told(count, 'The Service has 192.0.2.2 and had 192.0.2.3');
+    }
+    expect((await eventsOf('mover')).filter(({ reason }) => reason === 'AddressChanged')).toHaveLength(2);
+  });
+
+  test('warn of a Service without an address, and of one that cannot be understood', async () => {
+    await apply(cluster, service('late', { loadBalancerIP: '192.0.2.1' }));
+    const taken = await untilEvent('late', 'AddressTaken');
+    expect(taken).toMatchObject({ type: 'Warning', note: expect.stringContaining('default/web') });
+    const odd = service('odd') as { metadata: object };
+    await apply(cluster, { ...odd, metadata: { ...odd.metadata, annotations: { 'herald.dev/adress-pool': 'main' } } });
+    const invalid = await untilEvent('odd', 'InvalidService');
+    expect(invalid).toMatchObject({ type: 'Warning', note: expect.stringContaining('herald.dev/address-pool') });
+  });
+
+  test('of an address that was released outlive their Service', async () => {
+    await cluster.request({ method: 'DELETE', path: `${services}/mover` });
+    expect(await untilEvent('mover', 'AddressReleased')).toMatchObject({ note: '192.0.2.2: the Service is gone' });
+  });
+});
+
+describe('the status of configuration objects', () => {
+  test.each([
+    ['IPAddressPool', 'Accepted', 'Ready'],
+    ['BGPPeer', 'Accepted', 'PeerSelectsNoNode'],
+    ['BGPAdvertisement', 'UnknownPeer', 'AdvertisesNothing'],
+    ['BFDProfile', 'Accepted', 'Ready'],
+    ['Community', 'Accepted', 'Ready'],
+    ['ExternalIPPolicy', 'Accepted', 'Ready'],
+    ['HeraldConfig', 'Accepted', 'Ready'],
+  ] as const)('a %s says: %s, %s', async (kind, accepted, ready) => {
+    const object = await untilStatus(objectPath(kind, nameOf(kind)), 'has conditions', (one) => one.status?.conditions?.length === 2);
+    expect(conditionOf(object, 'Accepted')).toMatchObject({ reason: accepted, observedGeneration: object.metadata.generation });
+    expect(conditionOf(object, 'Ready')).toMatchObject({ reason: ready, observedGeneration: object.metadata.generation });
+  });
+
+  test('a pool counts what it gives, and shows it', async () => {
+    await untilStatus(objectPath('IPAddressPool', 'main'), 'counts', ({ status }) => status?.['assignedIPv4'] === 2);
+    const table = (await cluster.request({
+      path: `${group}/ipaddresspools`,
+      accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
+    })) as { columnDefinitions: { name: string }[]; rows: { cells: unknown[] }[] };
+    const cells = Object.fromEntries(table.columnDefinitions.map(({ name }, index) => [name, table.rows[0]?.cells[index]]));
+    expect(cells).toMatchObject({ Name: 'main', Usage: '2/4, 0/2^64', Accepted: 'True', Ready: 'True' });
+    expect((await get(objectPath('IPAddressPool', 'main'))).status).toMatchObject({ availableIPv4: 2, availableIPv6: 2 ** 63 });
+  });
+
+  test('a pool that the schema lets pass and Herald cannot use says so, and its earlier form stays in force', async () => {
+    const path = objectPath('IPAddressPool', 'second');
+    await apply(cluster, ours('IPAddressPool', 'second', { addresses: ['198.51.100.0/24'] }));
+    await untilStatus(path, 'is accepted', (object) => conditionOf(object, 'Accepted')?.status === 'True');
+    await apply(cluster, ours('IPAddressPool', 'second', { addresses: ['198.51.100.0/24', '198.51.100.128/25'] }));
+    const broken = await untilStatus(path, 'is refused', (object) => conditionOf(object, 'Accepted')?.status === 'False');
+    expect(conditionOf(broken, 'Accepted')).toMatchObject({
+      reason: 'ObjectUnreadable',
+      message: expect.stringMatching(/^spec\.addresses .*stays in force.*make the ranges disjoint/),
+      observedGeneration: 2,
+    });
+    expect(conditionOf(broken, 'Ready')).toMatchObject({ status: 'True' });
+    const event = await untilEvent('second', 'ObjectUnreadable');
+    expect(event).toMatchObject({ metadata: { namespace: 'default' }, regarding: { kind: 'IPAddressPool', uid: broken.metadata.uid } });
+  });
+
+  test('of two pools that overlap the later is left out, both name the other, and the earlier works on', async () => {
+    await apply(cluster, ours('IPAddressPool', 'third', { addresses: ['192.0.2.0/24', '203.0.113.0/24'] }));
+    const third = await untilStatus(
+      objectPath('IPAddressPool', 'third'),
+      'is refused',
+      (one) => conditionOf(one, 'Accepted')?.status === 'False',
+    );
+    expect(conditionOf(third, 'Accepted')?.reason).toBe('PoolOverlaps');
+    const main = await untilStatus(objectPath('IPAddressPool', 'main'), 'has a conflict', ({ status }) =>
+      JSON.stringify(status?.['conflicts']).includes('third'),
+    );
+    expect(conditionOf(main, 'Accepted')?.status).toBe('True');
+    expect(third.status?.['conflicts']).toEqual(['main']);
+    await cluster.request({ method: 'DELETE', path: objectPath('IPAddressPool', 'third') });
+    await untilStatus(objectPath('IPAddressPool', 'main'), 'has none', ({ status }) => JSON.stringify(status?.['conflicts']) === '[]');
+  });
+
+  test('a peer of a router that another has is refused, and works when that one is gone', async () => {
+    await apply(cluster, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } });
+    await untilStatus(objectPath('BGPPeer', 'tor'), 'expects a session', ({ status }) => status?.['sessions'] === '0/1');
+    await apply(cluster, ours('BGPPeer', 'twin', { myASN: 64_512, peerASN: 64_513, peerAddress: '198.51.100.1' }));
+    await untilStatus(objectPath('BGPPeer', 'twin'), 'is refused', (one) => conditionOf(one, 'Accepted')?.reason === 'DuplicatePeer');
+    await cluster.request({ method: 'DELETE', path: objectPath('BGPPeer', 'tor') });
+    await untilStatus(objectPath('BGPPeer', 'twin'), 'is accepted', (one) => conditionOf(one, 'Accepted')?.status === 'True');
+    expect(await untilEvent('twin', 'Accepted')).toMatchObject({ type: 'Normal' });
+  });
+});

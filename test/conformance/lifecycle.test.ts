@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { LabProcess } from '../lab/lab-process.ts';
+import { until } from '../lab/until.ts';
+import { apply } from './manifests.ts';
+import { loadBalancer, ServiceCluster } from './services.ts';
+
+/** What an owner, or another program, may do to a Service in the course of its life. */
+let services: ServiceCluster;
+let controller: LabProcess;
+
+beforeAll(async () => {
+  services = await ServiceCluster.start(['192.0.2.0/24', '2001:db8::/120']);
+  controller = await services.startController();
+});
+
+afterAll(() => services?.stop());
+
+const create = (name: string, spec: object = {}, metadata: object = {}): Promise<void> =>
+  apply(services.cluster, loadBalancer(name, spec, metadata));
+
+const remove = (name: string): Promise<unknown> => services.cluster.request({ method: 'DELETE', path: `${services.path}/${name}` });
+
+/** The later one has its address when whatever was to be done for the earlier ones is done. */
+async function settled(): Promise<void> {
+  await create('settled');
+  await services.untilAddresses('settled', 1);
+  await remove('settled');
+}
+
+describe('another type', () => {
+  test('clears the status and frees the address; back again it has one by the rules for a new one', async () => {
+    await create('changes', { loadBalancerIP: '192.0.2.50' });
+    await services.untilAddresses('changes', 1);
+    // The API server lets the class and the address go with the type only.
+    const clusterIP = { type: 'ClusterIP', loadBalancerClass: null, allocateLoadBalancerNodePorts: null, loadBalancerIP: null };
+    expect((await services.patch('changes', { spec: clusterIP })).status).toBe(200);
+    await until('the status is cleared', async (note) => note((await services.get('changes')).status.conditions) === undefined, 30_000);
+    expect(await services.addressesOf('changes')).toEqual([]);
+    await create('takes', { loadBalancerIP: '192.0.2.50' });
+    expect(await services.untilAddresses('takes', 1)).toEqual(['192.0.2.50']);
+    const back = { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/herald', allocateLoadBalancerNodePorts: false };
+    expect((await services.patch('changes', { spec: back })).status).toBe(200);
+    const [address] = await services.untilAddresses('changes', 1);
+    expect(address).not.toBe('192.0.2.50');
+    await services.untilCondition('changes', 'True Assigned');
+  });
+
+  test('ExternalName is left alone, whatever it was before', async () => {
+    await create('alias');
+    const [address = ''] = await services.untilAddresses('alias', 1);
+    const spec = {
+      type: 'ExternalName',
+      externalName: 'example.net',
+      clusterIP: '',
+      clusterIPs: null,
+      loadBalancerClass: null,
+      allocateLoadBalancerNodePorts: null,
+    };
+    expect((await services.patch('alias', { spec })).status).toBe(200);
+    await until('the status is cleared', async (note) => note((await services.get('alias')).status.conditions) === undefined, 30_000);
+    await create('takes-alias', { loadBalancerIP: address });
+    expect(await services.untilAddresses('takes-alias', 1)).toEqual([address]);
+  });
+});
+
+test('the class of a Service cannot be changed: whose it is, it stays', async () => {
+  await create('classed');
+  const addresses = await services.untilAddresses('classed', 1);
+  const answer = await services.patch('classed', { spec: { loadBalancerClass: 'example.net/other' } });
+  expect(answer).toMatchObject({ status: 422, body: { message: expect.stringContaining('may not change once set') } });
+  await settled();
+  expect(await services.addressesOf('classed')).toEqual(addresses);
+});
+
+describe('families', () => {
+  test('come and go by the policy, and the address that stays is the same', async () => {
+    await create('families', { ipFamilyPolicy: 'SingleStack', ipFamilies: ['IPv4'] });
+    const [v4 = ''] = await services.untilAddresses('families', 1);
+    expect((await services.patch('families', { spec: { ipFamilyPolicy: 'RequireDualStack' } })).status).toBe(200);
+    const both = await services.untilAddresses('families', 2);
+    expect(both[0]).toBe(v4);
+    expect(both[1]).toContain(':');
+    const single = { ipFamilyPolicy: 'SingleStack', ipFamilies: ['IPv4'], clusterIPs: [(await clusterIPsOf('families'))[0]] };
+    expect((await services.patch('families', { spec: single })).status).toBe(200);
+    expect(await services.untilAddresses('families', 1)).toEqual([v4]);
+    // What it let go is free for others.
+    await create('takes-six', { ipFamilies: ['IPv6'], ipFamilyPolicy: 'SingleStack', loadBalancerIP: both[1] });
+    expect(await services.untilAddresses('takes-six', 1)).toEqual([both[1]]);
+  });
+
+  async function clusterIPsOf(name: string): Promise<readonly string[]> {
+    const { spec } = (await services.get(name)) as unknown as { readonly spec: { readonly clusterIPs: readonly string[] } };
+    return spec.clusterIPs;
+  }
+});
+
+describe('a Service that is being deleted while a finalizer of somebody else holds it', () => {
+  test('keeps its address until it is gone, over a restart as well: its clients may still be served', async () => {
+    await create('held', { loadBalancerIP: '192.0.2.60' }, { finalizers: ['example.net/cleanup'] });
+    await services.untilAddresses('held', 1);
+    await remove('held');
+    expect((await services.get('held')).metadata['deletionTimestamp']).toBeDefined();
+    await create('wants', { loadBalancerIP: '192.0.2.60' });
+    await services.untilCondition('wants', 'False AddressTaken');
+    await services.kill(controller);
+    controller = await services.startController();
+    await settled();
+    expect(await services.addressesOf('held')).toEqual(['192.0.2.60']);
+    expect(await services.conditionOf('held')).toBe('True Assigned');
+    await services.patch('held', { metadata: { finalizers: null } });
+    expect(await services.untilAddresses('wants', 1)).toEqual(['192.0.2.60']);
+  });
+
+  test('and one that had none is given none any more', async () => {
+    await services.kill(controller);
+    await create('late', {}, { finalizers: ['example.net/cleanup'] });
+    await remove('late');
+    controller = await services.startController();
+    await settled();
+    expect(await services.addressesOf('late')).toEqual([]);
+    expect(await services.conditionOf('late')).toBe('False BeingDeleted');
+    await services.patch('late', { metadata: { finalizers: null } });
+  });
+});
+
+describe('another manager', () => {
+  const ingress = (ip: string): object => ({ status: { loadBalancer: { ingress: [{ ip }] } } });
+  const as = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'managed', namespace: 'default' } };
+
+  test('that applies the status of a Service is in conflict with us, and what it forces is written over', async () => {
+    await create('managed');
+    const addresses = await services.untilAddresses('managed', 1);
+    const path = `${services.path}/managed/status`;
+    const conflict = await services.applyAs('meddler', path, { ...as, ...ingress('203.0.113.5') }, false);
+    expect(conflict).toMatchObject({ status: 409, body: { message: expect.stringContaining('herald') } });
+    expect((await services.applyAs('meddler', path, { ...as, ...ingress('203.0.113.5') }, true)).status).toBe(200);
+    await until('it is ours again', async (note) => note(await services.addressesOf('managed')).join() === addresses.join(), 30_000);
+  });
+
+  test('that applies the rest of a Service has nothing to do with us', async () => {
+    await create('applied');
+    const addresses = await services.untilAddresses('applied', 1);
+    const path = `${services.path}/applied`;
+    const labels = { ...as, metadata: { ...as.metadata, name: 'applied', labels: { tier: 'front' } } };
+    expect((await services.applyAs('gitops', path, labels, false)).status).toBe(200);
+    await settled();
+    expect(await services.addressesOf('applied')).toEqual(addresses);
+  });
+});
+
+describe('an object as large as the API server takes', () => {
+  test('is read with everything that matters, and its status is written', async () => {
+    const annotations = { 'example.net/state': 'x'.repeat(250_000) };
+    const ports = Array.from({ length: 1000 }, (_, index) => ({ name: `p${index}`, port: 1000 + index }));
+    await create('large', { ports }, { annotations });
+    expect(await services.untilAddresses('large', 1)).toHaveLength(1);
+    await services.untilCondition('large', 'True Assigned');
+  });
+
+  test('that it refuses disturbs nobody', async () => {
+    const annotations = { 'example.net/state': 'x'.repeat(300_000) };
+    const answer = await services.applyAs('test', `${services.path}/too-large`, loadBalancer('too-large', {}, { annotations }), true);
+    expect(answer.status).toBe(422);
+    await settled();
+  });
+});

@@ -1,0 +1,207 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { SessionOptions } from '../../src/bfd/index.ts';
+import { until } from '../lab/until.ts';
+import type { BfdDaemon, BfdDaemonKind, BfdDaemonOptions } from './bfd-daemon.ts';
+import { BfdProcess } from './bfd-process.ts';
+import { Link, linkLocalAddress, routerAddress, speakerAddress } from './link.ts';
+
+const kinds = ['IPv4', 'IPv6', 'IPv6 link-local', 'multihop IPv4', 'multihop IPv6'] as const;
+type Kind = (typeof kinds)[number];
+
+/** Generous: these machines are shared. */
+const patience = 20_000;
+
+/** What holds between our BFD and any daemon. */
+export function bfdSuite(daemonKind: BfdDaemonKind): void {
+  describe.each(kinds)(`${daemonKind.name}, BFD over %s`, (kind) => {
+    const bench = new BfdBench(daemonKind, kind);
+    beforeAll(() => bench.open());
+    afterAll(() => bench.close());
+    afterEach(({ task }) => bench.clear(task.result?.state === 'fail'));
+
+    test('BFD-006 comes up on both sides, and stays up', async () => {
+      await bench.start();
+      await until('some packets', async () => (await bench.ours.session()).counters.received > 10, patience);
+      await bench.expectNoFlap();
+    });
+
+    test('BFD-015 intervals changed on either side while it is up cause no flap', async () => {
+      await bench.start();
+      for (const [whose, interval] of [
+        ['ours', 100],
+        ['theirs', 1000],
+        ['ours', 1000],
+        ['theirs', 100],
+        ['ours', 300],
+        ['theirs', 300],
+      ] as const) {
+        if (whose === 'ours') await bench.setOurs({ transmitInterval: interval, receiveInterval: interval });
+        else await bench.daemon.setInterval(interval);
+        await until(
+          `both go by ${interval} ms of ${whose}`,
+          async (note) => {
+            const { advertised, remote, polling } = note(await bench.ours.session());
+            return !polling && (whose === 'ours' ? advertised : remote).transmitInterval === interval;
+          },
+          patience,
+        );
+      }
+      await bench.expectNoFlap();
+    });
+
+    test('BFD-019 comes up with a passive daemon', async () => {
+      await bench.start({ passive: true });
+    });
+
+    test('BFD-019 comes up where we are passive', async ({ skip }) => {
+      skip(daemonKind.waitsAlways !== undefined, daemonKind.waitsAlways);
+      await bench.start({}, { passive: true });
+    });
+
+    test('BFD-016 a wire that is cut is noticed on both sides; the time is printed', async () => {
+      await bench.start({ interval: 100 }, { transmitInterval: 100, receiveInterval: 100 });
+      await bench.ours.changes();
+      const restore = bench.link.dropEverything();
+      const cut = Date.now();
+      await until(
+        'both have noticed',
+        async () => (await bench.ours.session()).state !== 'Up' && (await bench.daemon.session()).state !== 'Up',
+      );
+      const [down] = await bench.ours.changes();
+      const took = Date.parse(down?.at ?? '') - cut;
+      console.info(`${daemonKind.name}, ${kind}: a cut wire noticed ${took} ms after it was cut, at 100 ms x 3`);
+      expect(down).toMatchObject({ from: 'Up', to: 'Down', diagnostic: 1 });
+      restore();
+      await bench.untilUp();
+    });
+
+    test('BFD-021 BFD-025 a daemon that is killed is missed, and comes up again as another', async () => {
+      await bench.start();
+      const before = await bench.ours.session();
+      await bench.ours.changes();
+      await bench.daemon.kill();
+      await until('it is missed', async () => (await bench.ours.session()).state !== 'Up');
+      expect((await bench.ours.changes())[0]).toMatchObject({ to: 'Down', diagnostic: 1 });
+      await bench.startDaemon();
+      await bench.untilUp();
+      expect((await bench.ours.session()).remote.discriminator).not.toBe(before.remote.discriminator);
+    });
+
+    test('BFD-020 our AdminDown is heard, and so is the end of it', async () => {
+      await bench.start();
+      await bench.setOurs({ adminDown: true });
+      await until('it has gone down', async () => (await bench.daemon.session()).state === 'Down', patience);
+      await bench.setOurs();
+      await bench.untilUp();
+    });
+
+    test('BFD-020 its AdminDown is no loss', async ({ skip }) => {
+      skip(daemonKind.cannotAdminDown !== undefined, daemonKind.cannotAdminDown);
+      await bench.start();
+      await bench.ours.changes();
+      await bench.daemon.setAdminDown(true);
+      await until('it is down', async () => (await bench.ours.session()).state === 'Down', patience);
+      expect((await bench.ours.changes())[0]).toMatchObject({ from: 'Up', to: 'Down', remoteState: 'AdminDown', diagnostic: 3 });
+      await bench.daemon.setAdminDown(false);
+      await bench.untilUp();
+    });
+  });
+}
+
+/** One daemon, our BFD and the link between them; both new for every test. */
+class BfdBench {
+  readonly #daemonKind: BfdDaemonKind;
+  readonly #kind: Kind;
+  #link: Link | undefined;
+  #daemon: BfdDaemon | undefined;
+  #ours: BfdProcess | undefined;
+
+  constructor(daemonKind: BfdDaemonKind, kind: Kind) {
+    this.#daemonKind = daemonKind;
+    this.#kind = kind;
+  }
+
+  get link(): Link {
+    return present(this.#link);
+  }
+
+  get daemon(): BfdDaemon {
+    return present(this.#daemon);
+  }
+
+  get ours(): BfdProcess {
+    return present(this.#ours);
+  }
+
+  open(): void {
+    this.#link = new Link('hp');
+  }
+
+  close(): void {
+    this.#link?.close();
+  }
+
+  async clear(failed: boolean): Promise<void> {
+    if (failed && this.#ours !== undefined) console.error(JSON.stringify(await this.#ours.status(), null, 2));
+    await this.#ours?.kill();
+    if (failed && this.#daemon !== undefined) console.error(`the daemon:\n${this.#daemon.log().slice(-4000)}`);
+    await this.#daemon?.kill();
+    this.#ours = undefined;
+    this.#daemon = undefined;
+  }
+
+  /** Both of them, with the session up. */
+  async start(daemonOptions: Partial<BfdDaemonOptions> = {}, options: Partial<SessionOptions> = {}): Promise<void> {
+    await this.startDaemon(daemonOptions);
+    this.#ours = new BfdProcess(this.link.speaker);
+    await this.setOurs(options);
+    await this.untilUp();
+  }
+
+  async startDaemon(options: Partial<BfdDaemonOptions> = {}): Promise<void> {
+    const [local, remote] = this.#addresses();
+    this.#daemon = await this.#daemonKind.start(this.link, { local, remote, multihop: this.#kind.startsWith('multihop'), ...options });
+  }
+
+  async setOurs(options: Partial<SessionOptions> = {}): Promise<void> {
+    const [peer, localAddress] = this.#addresses();
+    const refused = await this.ours.set({
+      name: 'x',
+      peer,
+      ...(this.#kind === 'IPv6 link-local' ? { interface: 'v0' } : { localAddress }),
+      ...(this.#kind.startsWith('multihop') ? { multihop: { minimumTtl: this.#daemonKind.multihopTtl } } : {}),
+      ...options,
+    });
+    expect(refused).toEqual([]);
+  }
+
+  async untilUp(): Promise<void> {
+    await until(
+      'both sides are up',
+      async (note) => {
+        const states = note([(await this.ours.session()).state, (await this.daemon.session()).state]);
+        return states.every((state) => state === 'Up');
+      },
+      patience,
+    );
+  }
+
+  async expectNoFlap(): Promise<void> {
+    const { counters } = await this.ours.session();
+    expect(counters).toMatchObject({ ups: 1, downs: 0 });
+    const { state } = await this.daemon.session();
+    expect(state).toBe('Up');
+  }
+
+  /** The daemon's, and ours. */
+  #addresses(): readonly [string, string] {
+    if (this.#kind === 'IPv6 link-local') return [linkLocalAddress(this.link.router), linkLocalAddress(this.link.speaker)];
+    const family = this.#kind.endsWith('4') ? 4 : 6;
+    return [routerAddress[family], speakerAddress[family]];
+  }
+}
+
+function present<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('the bench is not open');
+  return value;
+}

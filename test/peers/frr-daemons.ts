@@ -1,0 +1,72 @@
+import { writeFileSync } from 'node:fs';
+import { run as runCommand } from '../lab/command.ts';
+import { until } from '../lab/until.ts';
+import { askVty } from '../lab/vty.ts';
+import { Programs } from './daemon.ts';
+import { run, type Link } from './link.ts';
+import { inRoot, type Root } from './root.ts';
+
+/** FRR's daemons of one namespace, in a pathspace (option -N) that has the link's name. */
+export class FrrDaemons {
+  readonly programs: Programs;
+  readonly #root: Root;
+  readonly #name: string;
+
+  constructor(root: Root, link: Link) {
+    this.#root = root;
+    this.#name = link.name;
+    this.programs = new Programs(link, root);
+  }
+
+  /** `daemons` with their further arguments, in the order in which they start; zebra is there before. */
+  async start(configuration: string, daemons: Readonly<Record<string, readonly string[]>>): Promise<void> {
+    const etc = `/etc/frr/${this.#name}`;
+    await this.#exec('install', '-d', '-o', 'frr', '-g', 'frrvty', '-m', '0775', this.#run);
+    await this.#exec('install', '-d', '-o', 'frr', '-g', 'frr', etc);
+    writeFileSync(`${this.#root.path}${etc}/frr.conf`, configuration);
+    writeFileSync(`${this.#root.path}${etc}/vtysh.conf`, '');
+    await this.#exec('chown', '-R', 'frr:frr', etc);
+    // 10 wants mgmtd before the others; without zebra its bgpd closes every session.
+    if (this.#has('mgmtd')) await this.#launch('mgmtd', []);
+    await this.#launch('zebra', []);
+    for (const [daemon, more] of Object.entries(daemons)) await this.#launch(daemon, more);
+    await this.#exec('vtysh', '-N', this.#name, '-b');
+  }
+
+  /** What a daemon answers over its vty socket. */
+  ask(daemon: string, command: string): Promise<string> {
+    return askVty(`${this.#root.path}${this.#run}/${daemon}.vty`, command);
+  }
+
+  /** What vtysh prints: it knows more than `ask`, and takes its time. */
+  async vtysh(...commands: readonly string[]): Promise<string> {
+    return this.#exec('vtysh', '-N', this.#name, ...commands.flatMap((command) => ['-c', command]));
+  }
+
+  get #run(): string {
+    return `/run/frr/${this.#name}`;
+  }
+
+  async #launch(daemon: string, more: readonly string[]): Promise<void> {
+    const argv = [`/usr/lib/frr/${daemon}`, '-N', this.#name, '-A', '127.0.0.1', '--log', 'stdout', ...more];
+    const { running } = this.programs.start(daemon, argv);
+    await until(`${daemon} listens`, async () => {
+      if (!running()) throw new Error(this.programs.log(daemon));
+      return this.ask(daemon, 'show version');
+    });
+  }
+
+  #has(daemon: string): boolean {
+    return run('sh', '-c', `test -x "${this.#root.path}/usr/lib/frr/${daemon}" && echo yes || echo no`).trim() === 'yes';
+  }
+
+  async #exec(...argv: readonly string[]): Promise<string> {
+    const { stdout } = await runCommand(inRoot(this.#root, argv));
+    return stdout;
+  }
+}
+
+export function frrVersion(root: Root): string {
+  const [command = '', ...args] = inRoot(root, ['/usr/lib/frr/bgpd', '--version']);
+  return /version ([\d.]+)/.exec(run(command, ...args))?.[1] ?? 'of unknown version';
+}

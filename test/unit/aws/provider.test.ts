@@ -1,0 +1,246 @@
+import { describe, expect, test } from 'vitest';
+import { Town } from './town.ts';
+
+const web = { name: 'web', ports: ['http:80/TCP@30080'] };
+const nodeGroup = 'sg-00000aaa';
+
+describe('the life of a Service', () => {
+  test('begins with the finalizer, before anything is made, and ends with it, after everything is gone', async () => {
+    const town = new Town();
+    const key = town.apply(web);
+    await town.run(300);
+    expect(town.said.get(key)?.ingress).toMatchObject([{ hostname: expect.stringMatching(/^k8s-default-web-/) as string }]);
+    expect(town.said.get(key)?.reason).toBeUndefined();
+    expect(town.finalizers).toEqual(['+default/web after 0 writes']);
+    town.delete(key);
+    await town.run(300);
+    expect(town.services.has(key)).toBe(false);
+    expect([town.cloud.world.loadBalancers.size, town.cloud.world.targetGroups.size]).toEqual([0, 0]);
+    // The front-end group, and that of the cluster: there is no other load balancer.
+    expect([...town.cloud.world.securityGroups.keys()]).toEqual([nodeGroup]);
+    expect(town.finalizers.length).toBe(2);
+  });
+
+  test('goes on after a restart without a call that changes anything', async () => {
+    const town = new Town();
+    town.apply(web);
+    await town.run(300);
+    const writes = town.cloud.writes.length;
+    town.restart();
+    await town.run(600);
+    expect(town.cloud.writes.slice(writes)).toEqual([]);
+  });
+
+  test('that ceases to be a load balancer is cleaned up as well, also by a new process', async () => {
+    const town = new Town();
+    const key = town.apply(web);
+    await town.run(300);
+    town.restart();
+    town.apply({ ...web, type: 'ClusterIP' });
+    await town.run(300);
+    expect(town.cloud.world.loadBalancers.size).toBe(0);
+    expect(town.services.get(key)?.metadata.finalizers).toEqual([]);
+  });
+});
+
+describe('rules of nodes', () => {
+  test('are one for each protocol, from the lowest port of all load balancers to the highest, and shrink with them', async () => {
+    const town = new Town();
+    const rules = (): unknown =>
+      town.cloud.world.securityGroups
+        .get(nodeGroup)
+        ?.IpPermissions.map(({ IpProtocol, FromPort, ToPort }) => `${IpProtocol} ${FromPort}-${ToPort}`);
+    town.apply(web);
+    const other = town.apply({ name: 'other', ports: ['a:443/TCP@30443', 'b:53/UDP@30053'] });
+    await town.run(300);
+    expect(rules()).toEqual(['tcp 30053-30443', 'udp 30053-30053']);
+    town.delete(other);
+    await town.run(300);
+    expect(rules()).toEqual(['tcp 30080-30080']);
+  });
+
+  test('leave rules of others alone', async () => {
+    const town = new Town();
+    const group = town.cloud.world.securityGroups.get(nodeGroup);
+    const foreign = { IpProtocol: 'tcp', FromPort: 22, ToPort: 22, IpRanges: [{ CidrIp: '10.0.0.0/8' }] };
+    if (group !== undefined) group.IpPermissions = [foreign];
+    const key = town.apply(web);
+    await town.run(300);
+    town.delete(key);
+    await town.run(300);
+    expect(group?.IpPermissions).toEqual([foreign]);
+  });
+
+  test('are not narrowed by a new process before it has looked at every Service', async () => {
+    const town = new Town();
+    town.apply(web);
+    town.apply({ name: 'other', ports: ['a:443/TCP@30443'] });
+    await town.run(300);
+    town.restart();
+    const writes = town.cloud.writes.length;
+    await town.run(60);
+    expect(town.cloud.writes.slice(writes)).toEqual([]);
+  });
+});
+
+describe('an NLB that is shared', () => {
+  const shared = { 'herald.dev/aws-shared-load-balancer': 'edge' };
+  const first = { ...web, annotations: shared, createdAt: '2026-01-01T00:00:00Z' };
+  const second = { name: 'dns', ports: ['dns:53/UDP@30053'], annotations: shared, createdAt: '2026-01-02T00:00:00Z' };
+
+  test('has the listeners of all, and each Service takes only its own away', async () => {
+    const town = new Town();
+    const keys = [town.apply(first), town.apply(second)];
+    await town.run(300);
+    const hostnames = keys.map((key) => town.said.get(key)?.ingress[0]?.hostname);
+    expect(new Set(hostnames).size).toBe(1);
+    expect([...town.cloud.world.listeners.values()].map(({ value }) => value.Port).toSorted((a, b) => a - b)).toEqual([53, 80]);
+    town.delete('default/web');
+    await town.run(300);
+    expect(town.services.has('default/web')).toBe(false);
+    expect([...town.cloud.world.listeners.values()].map(({ value }) => value.Port)).toEqual([53]);
+    expect(town.cloud.world.loadBalancers.size).toBe(1);
+    expect(town.said.get('default/dns')?.ingress[0]?.hostname).toBe(hostnames[0]);
+    town.delete('default/dns');
+    await town.run(300);
+    expect([town.services.size, town.cloud.world.loadBalancers.size, town.cloud.world.targetGroups.size]).toEqual([0, 0, 0]);
+  });
+
+  test('refuses a port that an older Service has, and leaves that alone', async () => {
+    const town = new Town();
+    town.apply(first);
+    const key = town.apply({ ...second, ports: ['http:80/TCP@30081'] });
+    await town.run(300);
+    expect(town.said.get(key)?.reason).toMatchObject({ code: 'AwsSharedPortTaken', details: { port: 80, other: 'default/web' } });
+    expect(town.said.get('default/web')?.reason).toBeUndefined();
+  });
+
+  test('takes over from the load balancer that the Service had, which goes afterwards', async () => {
+    const town = new Town();
+    const key = town.apply(web);
+    await town.run(300);
+    const before = town.said.get(key)?.ingress[0]?.hostname;
+    town.apply(first);
+    await town.run(20);
+    expect(town.cloud.world.loadBalancers.size).toBe(2);
+    await town.run(400);
+    expect(town.cloud.world.loadBalancers.size).toBe(1);
+    expect(town.said.get(key)?.ingress[0]?.hostname).not.toBe(before);
+  });
+});
+
+describe('what others have changed', () => {
+  test('is put right, and said', async () => {
+    const town = new Town();
+    town.apply(web);
+    await town.run(600);
+    town.cloud.world.listeners.clear();
+    await town.run(600);
+    expect(town.repaired).toEqual(['listener 80: create: nothing listens on port 80']);
+    expect(town.cloud.world.listeners.size).toBe(1);
+  });
+});
+
+test('a look at a load balancer with which nothing is wrong costs 8 reads, one for each listener and two for each target group', async () => {
+  const town = new Town();
+  town.apply({ name: 'web', ports: ['http:80/TCP@30080', 'alt:81/TCP@30081', 'dns:53/UDP@30053'] });
+  // Orphans were looked for at the beginning, and are again in a while.
+  await town.run(600);
+  const before = town.cloud.calls.length;
+  await town.run(10);
+  const ofAll = ['ec2:DescribeVpcs', 'ec2:DescribeSubnets', 'ec2:DescribeRouteTables', 'ec2:DescribeInstances'];
+  const calls = town.cloud.calls
+    .slice(before)
+    .filter(({ operation, input }) => !ofAll.includes(operation) && !isOfAllGroups(operation, input));
+  expect(calls.length).toBe(8 + 3 + 2 * 3);
+});
+
+/** Facts, and the rules of nodes, are read for all load balancers together. */
+function isOfAllGroups(operation: string, input: unknown): boolean {
+  return operation === 'ec2:DescribeSecurityGroups' && !JSON.stringify(input).includes('tag:');
+}
+
+describe('letting go', () => {
+  test('removes our tags and nothing else', async () => {
+    const town = new Town();
+    const key = town.apply(web);
+    await town.run(300);
+    const before = town.cloud.writes.length;
+    town.apply({ ...web, annotations: { 'herald.dev/aws-disown': 'true' } });
+    await town.run(600);
+    expect(new Set(town.cloud.writes.slice(before).map(({ operation }) => operation))).toEqual(
+      new Set(['elbv2:RemoveTags', 'ec2:DeleteTags']),
+    );
+    town.delete(key);
+    await town.run(8000);
+    expect([town.services.size, town.cloud.world.loadBalancers.size, town.cloud.world.listeners.size]).toEqual([0, 1, 1]);
+  });
+});
+
+describe('orphans', () => {
+  test('are marked, and deleted only after a while', async () => {
+    const town = new Town();
+    const key = town.apply(web);
+    await town.run(300);
+    // Gone while nobody looked, as where there are no finalizers.
+    town.services.delete(key);
+    town.restart();
+    await town.run(1800);
+    const [arn = ''] = town.cloud.world.loadBalancers.keys();
+    expect(town.cloud.world.tags.get(arn)?.get('herald.dev/orphaned-at')).toMatch(/^2026-/);
+    expect(town.cloud.world.loadBalancers.size).toBe(1);
+    await town.run(5400);
+    expect([town.cloud.world.loadBalancers.size, town.cloud.world.targetGroups.size]).toEqual([0, 0]);
+  });
+
+  test('are none any more when their Service is back', async () => {
+    const town = new Town();
+    const key = town.apply(web);
+    await town.run(300);
+    const arn = [...town.cloud.world.loadBalancers.keys()];
+    town.services.delete(key);
+    town.restart();
+    await town.run(1800);
+    town.apply(web);
+    await town.run(7200);
+    expect([...town.cloud.world.loadBalancers.keys()]).toEqual(arn);
+    expect(town.cloud.world.tags.get(arn[0] ?? '')?.has('herald.dev/orphaned-at')).toBe(false);
+  });
+});
+
+test('a Service that another controller holds is not touched', async () => {
+  const town = new Town();
+  const key = town.apply({ ...web, loadBalancerClass: 'service.k8s.aws/nlb' });
+  const known = town.services.get(key);
+  if (known !== undefined) town.services.set(key, { ...known, metadata: { ...known.metadata, finalizers: ['service.k8s.aws/resources'] } });
+  await town.run(60);
+  expect(town.said.get(key)?.reason).toMatchObject({ code: 'AwsOtherController' });
+  expect(town.cloud.writes).toEqual([]);
+});
+
+test('a mistake changes nothing of what is there, and all of it is told', async () => {
+  const town = new Town();
+  const key = town.apply(web);
+  await town.run(300);
+  const { ingress } = town.said.get(key) ?? {};
+  const writes = town.cloud.writes.length;
+  town.apply({ ...web, annotations: { scheme: 'public', 'ssl-cert': 'mine', 'healthcheck-interval': 'x' }, ingress: ingress ?? [] });
+  await town.run(600);
+  expect(town.cloud.writes.length).toBe(writes);
+  expect(town.said.get(key)).toMatchObject({
+    ingress,
+    reason: { code: 'AwsSeveral' },
+    details: [{ code: 'AwsAnnotationInvalid' }, { code: 'AwsAnnotationInvalid' }, { code: 'AwsAnnotationInvalid' }],
+  });
+});
+
+test('AWS that does not answer is said, and tried again', async () => {
+  const town = new Town();
+  town.cloud.fault = () => ({ kind: 'error', code: 'denied' });
+  const key = town.apply(web);
+  await town.run(60);
+  expect(town.said.get(key)?.reason).toMatchObject({ code: 'AwsCallFailed', details: { operation: 'elbv2:DescribeLoadBalancers' } });
+  town.cloud.fault = () => undefined;
+  await town.run(600);
+  expect(town.said.get(key)?.reason).toBeUndefined();
+});

@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest';
+import { inOrderOfPrecedence, whyHeldTwice } from '../../../../src/decisions/allocation/held-twice.ts';
+import { decideAnnouncement } from '../../../../src/decisions/announcement/decision.ts';
+import { decideForwarding } from '../../../../src/decisions/forwarding/plan.ts';
+import { serviceKey, type ServiceKey } from '../../../../src/model/metadata.ts';
+import type { Service } from '../../../../src/model/service.ts';
+import type { Snapshot } from '../../../../src/model/snapshot.ts';
+import { Store } from '../../../../src/model/store.ts';
+import { address, formatAddress } from '../../../../src/net/address.ts';
+import { advertisement, config, node, peer, pool, service, slice, type ServiceLiteral } from '../fixtures.ts';
+
+const shared = address('192.0.2.1');
+
+interface Literal extends ServiceLiteral {
+  /** The day of January 2026; absent: it does not say. */
+  readonly created?: number;
+  readonly taken?: true;
+}
+
+function made({ created, taken, ...literal }: Literal): Service {
+  const one = service({ assigned: ['192.0.2.1'], ...literal });
+  const creationTimestamp = created === undefined ? '' : `2026-01-0${created}T00:00:00Z`;
+  return { ...one, metadata: { ...one.metadata, creationTimestamp }, ...(taken === undefined ? {} : { addressTaken: taken }) };
+}
+
+function snapshotOf(...literals: readonly Literal[]): Snapshot {
+  const store = new Store();
+  for (const object of [...literals.map(made), config({}), pool({ name: 'main', addresses: ['192.0.2.0/24'] })]) store.upsert(object);
+  return store;
+}
+
+/** Those whose address it is. */
+function winners(snapshot: Snapshot): ServiceKey[] {
+  const own = [...snapshot.services.values()].filter((one) => whyHeldTwice(snapshot, one, shared) === undefined);
+  return own.map(({ metadata }) => serviceKey(metadata)).sort();
+}
+
+describe('of two Services with one address on record', () => {
+  test.each<[string, readonly Literal[], readonly ServiceKey[]]>([
+    [
+      'the older has it',
+      [
+        { name: 'a', created: 2 },
+        { name: 'b', created: 1 },
+      ],
+      ['default/b'],
+    ],
+    [
+      'of equal age, the first by name',
+      [
+        { name: 'b', created: 1 },
+        { name: 'a', created: 1 },
+      ],
+      ['default/a'],
+    ],
+    ['who does not say how old he is comes last', [{ name: 'a' }, { name: 'b', created: 9 }], ['default/b']],
+    [
+      'who was told that he may not have it comes last, however old he is',
+      [
+        { name: 'a', created: 1, taken: true },
+        { name: 'b', created: 2 },
+      ],
+      ['default/b'],
+    ],
+    [
+      'those who share with the first have it, too, and nobody else',
+      [
+        { name: 'a', created: 1, sharingKey: 'k' },
+        { name: 'b', created: 2 },
+        { name: 'c', created: 3, sharingKey: 'k', ports: ['443'] },
+        { name: 'd', created: 4, sharingKey: 'l' },
+      ],
+      ['default/a', 'default/c'],
+    ],
+    [
+      'that of another class is no rival: its addresses are not ours to judge',
+      [
+        { name: 'a', created: 1, loadBalancerClass: 'example.net/lb' },
+        { name: 'b', created: 2 },
+      ],
+      ['default/a', 'default/b'],
+    ],
+  ])('%s', (_, literals, expected) => {
+    expect(winners(snapshotOf(...literals))).toEqual(expected);
+    expect(winners(snapshotOf(...literals.toReversed()))).toEqual(expected);
+  });
+});
+
+test('a controller that starts considers first whom agents hold to be in the right', () => {
+  const snapshot = snapshotOf({ name: 'a', created: 2 }, { name: 'b', created: 1, taken: true }, { name: 'c', created: 1 }, { name: 'd' });
+  expect(inOrderOfPrecedence(snapshot).map(({ metadata }) => metadata.name)).toEqual(['c', 'a', 'd', 'b']);
+});
+
+test('whoever is not in the right is neither forwarded nor announced there, and says why; elsewhere he is', () => {
+  const store = snapshotOf(
+    { name: 'a', created: 1 },
+    { name: 'b', created: 2, assigned: ['192.0.2.1', '192.0.2.2'], clusterIPs: ['10.96.0.2'] },
+  ) as Store;
+  for (const name of ['a', 'b']) store.upsert(slice({ service: name, endpoints: ['10.1.0.1@n1'] }));
+  store.upsert(node({ name: 'n1' }));
+  store.upsert(peer({ name: 'tor' }));
+  store.upsert(advertisement({ name: 'all' }));
+  const said = (name: ServiceKey): { forwarded: string[]; announced: string[]; reasons: string[] } => {
+    const one = store.services.get(name) as Service;
+    const { forwarding, reasons } = decideForwarding(store, one, 'n1');
+    const { addresses } = decideAnnouncement(store, one, 'n1');
+    return {
+      forwarded:
+        forwarding?.frontends.flatMap(({ match, scope }) =>
+          match.kind === 'address' && scope === 'external' ? [formatAddress(match.address)] : [],
+        ) ?? [],
+      announced: addresses.flatMap(({ address, result }) => (result.announce ? [formatAddress(address)] : [])),
+      reasons: [
+        ...reasons,
+        ...addresses.flatMap(({ result, type }) => (result.announce || type !== 'LoadBalancer' ? [] : [result.reason])),
+      ].map(({ code }) => code),
+    };
+  };
+  expect(said('default/a')).toEqual({ forwarded: ['192.0.2.1'], announced: ['192.0.2.1'], reasons: [] });
+  expect(said('default/b')).toEqual({
+    forwarded: ['192.0.2.2'],
+    announced: ['192.0.2.2'],
+    reasons: ['AddressHeldTwice', 'AddressHeldTwice'],
+  });
+});
+
+describe('a change of one Service is told of those with the same address, where it may matter to them', () => {
+  const told = (store: Store, change: Service): readonly ServiceKey[] => (store.upsert(change)[0]?.services ?? []).toSorted();
+
+  test('a rival that comes, changes, or goes', () => {
+    const store = snapshotOf({ name: 'a', created: 1 }) as Store;
+    expect(told(store, made({ name: 'b', created: 2 }))).toEqual(['default/a']);
+    expect(told(store, made({ name: 'b', created: 2, labels: { x: 'y' } }))).toEqual([]);
+    expect(told(store, made({ name: 'b', created: 2, sharingKey: 'k' }))).toEqual(['default/a']);
+    expect(told(store, made({ name: 'b', created: 2, sharingKey: 'k', assigned: ['192.0.2.2'] }))).toEqual(['default/a']);
+    expect(told(store, made({ name: 'a', created: 1, assigned: ['192.0.2.2'] }))).toEqual(['default/b']);
+    expect(store.remove('Service', 'default/a')).toEqual([{ kind: 'Service', key: 'default/a', services: ['default/b'] }]);
+    expect(store.holdersOf(address('192.0.2.2'))).toEqual(['default/b']);
+    expect(store.holdersOf(shared)).toEqual([]);
+  });
+
+  test('not of those who share, as long as nobody else is there', () => {
+    const store = snapshotOf({ name: 'a', sharingKey: 'k' }, { name: 'b', sharingKey: 'k', ports: ['443'] }) as Store;
+    expect(told(store, made({ name: 'c', sharingKey: 'k', ports: ['444'] }))).toEqual([]);
+    expect(told(store, made({ name: 'd' }))).toEqual(['default/a', 'default/b', 'default/c']);
+    expect(told(store, made({ name: 'a', sharingKey: 'k', assigned: [] }))).toEqual(['default/b', 'default/c', 'default/d']);
+  });
+});

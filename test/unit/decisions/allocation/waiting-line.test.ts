@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { createAllocator, type Allocator } from '../../../../src/decisions/allocation/allocator.ts';
+import { allocationRequest } from '../../../../src/decisions/allocation/request.ts';
+import { WaitingLine } from '../../../../src/decisions/allocation/waiting-line.ts';
+import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import { cluster, pool, service, type ServiceLiteral } from '../fixtures.ts';
+
+const dual = { clusterIPs: ['10.96.0.1', 'fd96::1'] };
+const required = { ...dual, ipFamilyPolicy: 'RequireDualStack' } as const;
+
+/** Looks at one Service after the other, as a controller does. */
+class Line {
+  readonly allocator: Allocator;
+  readonly line: WaitingLine;
+
+  constructor(...addresses: readonly string[]) {
+    this.allocator = createAllocator([pool({ name: 'main', addresses })]);
+    this.line = new WaitingLine(this.allocator);
+  }
+
+  look(name: string, rest: Omit<ServiceLiteral, 'name'> = {}): void {
+    const request = allocationRequest(service({ name, ...rest }), cluster({}));
+    if (this.allocator.stage(request).reason === undefined) this.line.leave(request.service);
+    else this.line.wait(request);
+  }
+
+  written(name: string): ServiceKey[] {
+    return this.line.call(this.allocator.confirm(`default/${name}`));
+  }
+
+  release(name: string): ServiceKey[] {
+    this.line.leave(`default/${name}`);
+    return this.line.call(this.allocator.release(`default/${name}`, 0));
+  }
+}
+
+const both = ['192.0.2.1-192.0.2.1', '2001:db8::1-2001:db8::1'];
+
+test('what those that were called do not take is offered to the others', () => {
+  const line = new Line(...both);
+  const six = { clusterIPs: ['fd96::1'] };
+  line.look('holder', required);
+  line.look('six', six);
+  line.look('two', required);
+  line.look('four');
+  expect(line.release('holder')).toEqual(['default/six', 'default/two']);
+  line.look('six', six);
+  // Not as long as one that was called is still to be looked at.
+  expect(line.written('six')).toEqual([]);
+  line.look('two', required);
+  expect(line.written('two')).toEqual(['default/four']);
+  line.look('four');
+  expect(line.written('four')).toEqual([]);
+});
+
+test('one that was called and is gone holds up nobody', () => {
+  const line = new Line('192.0.2.1-192.0.2.1');
+  for (const name of ['holder', 'next', 'last']) line.look(name);
+  expect(line.release('holder')).toEqual(['default/next']);
+  expect(line.release('next')).toEqual(['default/last']);
+});
+
+test('nobody is called twice for what all of them could not use', () => {
+  const line = new Line('192.0.2.1-192.0.2.1');
+  line.look('holder');
+  line.look('other', { requestedPool: 'other' });
+  expect(line.release('holder')).toEqual([]);
+  line.look('other', { requestedPool: 'other' });
+  expect(line.written('other')).toEqual([]);
+});
