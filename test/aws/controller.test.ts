@@ -50,7 +50,9 @@ beforeEach(async () => {
     status: { conditions: [{ type: 'Ready', status: 'True' }] },
   }));
   const namespaces = ['default', 'prod'].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
-  write('cluster.yaml', [...nodes, ...namespaces]);
+  // A directory gives Services without a class to pools unless it is told otherwise.
+  const config = { apiVersion: 'herald.dev/v1alpha1', kind: 'HeraldConfig', metadata: { name: 'default' }, spec: { defaultClass: false } };
+  write('cluster.yaml', [config, ...nodes, ...namespaces]);
 });
 
 afterEach(async () => {
