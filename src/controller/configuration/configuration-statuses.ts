@@ -1,4 +1,4 @@
-import type { PoolUsage } from '../../decisions/allocation/allocator.ts';
+import type { KeptInPool, PoolUsage } from '../../decisions/allocation/allocator.ts';
 import { effectivePools } from '../../decisions/allocation/pools.ts';
 import { advertisementStatus } from '../../decisions/configuration/advertisement-status.ts';
 import type { ObjectStatus } from '../../decisions/configuration/object-status.ts';
@@ -6,7 +6,9 @@ import { peerStatus } from '../../decisions/configuration/peer-status.ts';
 import { conflictsOf } from '../../decisions/configuration/pool-conflicts.ts';
 import { poolStatus } from '../../decisions/configuration/pool-status.ts';
 import { heraldApiVersion } from '../../model/kinds.ts';
-import type { ObjectReference } from '../../model/object-event.ts';
+import type { Condition } from '../../model/condition.ts';
+import { originText } from '../../model/metadata.ts';
+import type { ObjectEvent, ObjectReference } from '../../model/object-event.ts';
 import type { Change, Snapshot } from '../../model/snapshot.ts';
 import type { Source } from '../../sources/source.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
@@ -16,7 +18,7 @@ import type { EventSink } from '../events/event-sink.ts';
 import { limits } from '../limits.ts';
 import type { StatusWriter } from '../status-writer.ts';
 import { WorkQueue } from '../work-queue.ts';
-import { configurationObject, isConfigurationKind, keysOf, objectKeyOf, partsOf } from './configuration-objects.ts';
+import { configurationObject, isConfigurationKind, keysOf, objectKeyOf, partsOf, translatedObject } from './configuration-objects.ts';
 import type { ConfigurationObject, ObjectKey } from './configuration-objects.ts';
 import { objectConditions } from './object-conditions.ts';
 import { objectEvents } from './object-events.ts';
@@ -33,6 +35,8 @@ export interface ConfigurationStatusesComponents {
   readonly log: Log;
   /** How much of every pool is given. */
   readonly usage: () => readonly PoolUsage[];
+  /** What pools keep for Services that let it go. */
+  readonly kept: () => readonly KeptInPool[];
 }
 
 /**
@@ -47,8 +51,11 @@ export class ConfigurationStatuses {
   readonly #sessions = new PeerSessions();
   /** What was written last, as text. */
   readonly #written = new Map<ObjectKey, string>();
+  /** What was last told of objects of another program. */
+  readonly #told = new Map<ObjectKey, readonly Condition[]>();
   #unreadable: ReadonlyMap<ObjectKey, Unreadable> = new Map();
   #usage = new Map<string, readonly PoolUsage[]>();
+  #kept = new Map<string, readonly KeptInPool[]>();
   #conflicts: ReadonlyMap<string, readonly string[]> = new Map();
   #cancelSweep: Cancel | undefined;
 
@@ -63,6 +70,7 @@ export class ConfigurationStatuses {
     this.#sessions.lookAtAll(source.snapshot, clock.date().getTime());
     this.#conflicts = conflictsOf(source.snapshot.pools.values());
     this.#usage = this.#usageNow();
+    this.#kept = this.#keptNow();
     this.#unreadable = unreadableObjects(source.problems(), source.snapshot);
     this.#touch(...keysOf(source.snapshot), ...this.#unreadable.keys());
     this.#queue.start();
@@ -107,13 +115,18 @@ export class ConfigurationStatuses {
     }
   }
 
-  /** Addresses were given or let go. Looked at once for all of them. */
+  /** Addresses were given, let go, or are kept no longer. Looked at once for all of them. */
   usageChanged(): void {
     this.#cancelSweep ??= this.#components.clock.after(limits.usageMilliseconds, () => {
       this.#cancelSweep = undefined;
       const before = this.#usage;
       this.#usage = this.#usageNow();
-      for (const [pool, usage] of this.#usage) if (!sameUsage(usage, before.get(pool))) this.#touch(objectKeyOf('IPAddressPool', pool));
+      const keptBefore = this.#kept;
+      this.#kept = this.#keptNow();
+      for (const pool of this.#usage.keys()) {
+        const now = [this.#usage.get(pool), this.#kept.get(pool)];
+        if (textOf(now) !== textOf([before.get(pool), keptBefore.get(pool)])) this.#touch(objectKeyOf('IPAddressPool', pool));
+      }
     });
   }
 
@@ -135,12 +148,19 @@ export class ConfigurationStatuses {
     return Map.groupBy(this.#components.usage(), ({ pool }) => pool);
   }
 
+  #keptNow(): Map<string, readonly KeptInPool[]> {
+    return Map.groupBy(this.#components.kept(), ({ pool }) => pool);
+  }
+
   async #write(key: ObjectKey): Promise<void> {
-    const { source, writer, events, log } = this.#components;
+    const { source, writer } = this.#components;
     const { kind, name } = partsOf(key);
     const object = configurationObject(source.snapshot, key);
     const unreadable = this.#unreadable.get(key);
     if (object === undefined && unreadable === undefined) {
+      const translated = translatedObject(source.snapshot, key);
+      if (translated !== undefined) return this.#tellOf(key, translated);
+      this.#told.delete(key);
       this.#pace.forget(key);
       this.#written.delete(key);
       return writer.removeObject(kind, name);
@@ -156,9 +176,24 @@ export class ConfigurationStatuses {
     const before = await writer.writeObject(regarding, { conditions, fields });
     if (before === undefined) return void this.#written.delete(key);
     this.#written.set(key, text);
-    for (const event of objectEvents(regarding, before, conditions)) {
+    this.#tell(key, objectEvents(regarding, before, conditions));
+  }
+
+  /** An object of another program: nothing is written to it, and what would be in its status is told all the same. */
+  #tellOf(key: ObjectKey, object: ConfigurationObject): void {
+    const { origin, uid, resourceVersion, generation } = object.metadata;
+    if (origin === undefined) return;
+    const conditions = objectConditions(this.#statusOfReadable(object, this.#components.source.snapshot), generation);
+    const before = this.#told.get(key) ?? [];
+    this.#told.set(key, conditions);
+    this.#tell(originText(origin), objectEvents({ ...origin, uid, resourceVersion }, before, conditions));
+  }
+
+  #tell(object: string, told: readonly ObjectEvent[]): void {
+    const { events, log } = this.#components;
+    for (const event of told) {
       events.record(event);
-      const said = { object: key, reason: event.reason, note: event.note };
+      const said = { object, reason: event.reason, note: event.note };
       if (event.type === 'Warning') log.warn(said, 'configuration object');
       else log.info(said, 'configuration object');
     }
@@ -178,6 +213,7 @@ export class ConfigurationStatuses {
           refused: effectivePools(snapshot.pools).refused.get(name)?.reason,
           usage: this.#usage.get(name) ?? [],
           conflicts: this.#conflicts.get(name) ?? [],
+          released: this.#kept.get(name) ?? [],
         });
       case 'BGPPeer':
         return peerStatus(object, this.#sessions.of(name));
@@ -199,10 +235,6 @@ function referenceOf(
 ): ObjectReference {
   const { uid = '', resourceVersion = '' } = version ?? {};
   return { apiVersion: heraldApiVersion, kind, namespace: '', name, uid, resourceVersion };
-}
-
-function sameUsage(a: readonly PoolUsage[], b: readonly PoolUsage[] | undefined): boolean {
-  return textOf(a) === textOf(b);
 }
 
 function textOf(value: unknown): string {
