@@ -92,6 +92,9 @@ test('of two exactly one leads, and the Lease says which', async () => {
   const said = leader.lines().find((line) => leading.test(line)) ?? '{}';
   expect(holderIdentity).toBe((JSON.parse(said) as { identity: string }).identity);
   expect([acquireTime, renewTime]).toEqual([expect.stringMatching(/\.\d{6}Z$/), expect.stringMatching(/\.\d{6}Z$/)]);
+  other.kill('SIGTERM');
+  expect(await other.exited).toMatchObject({ code: 0 });
+  expect((await holder())['holderIdentity']).toBe(holderIdentity);
 });
 
 test('a leader that is stopped hands over in about a second, and no address moves', async () => {
