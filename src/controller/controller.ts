@@ -165,17 +165,19 @@ export class Controller {
     if (!this.#written.has(key)) provider.adoptOne(service, found, snapshot, 'free');
     else if (this.#isContested(key, service)) {
       provider.adoptOne(service, found, snapshot, 'always');
+      this.#configuration.usageChanged();
       this.#owned.set(key, { provider, service, ingress: service.ingress });
       return this.#write(key, service, reason('StatusContested', { times: limits.overwrites }));
     }
-    const { ingress, reason: unmet, details } = await provider.reconcile(service, snapshot);
+    const { ingress, reason: unmet, details, warnings = [], repaired = [] } = await provider.reconcile(service, snapshot);
     this.#configuration.usageChanged();
     const gone =
       before?.provider === provider ? before.ingress.filter(({ address }) => !ingress.some((now) => same(now.address, address))) : [];
     const [twice] = addressesIn(gone).flatMap((address) => whyHeldTwice(snapshot, service, address) ?? []);
     this.#sayReleased(key, addressesIn(gone), twice === undefined ? 'the Service asks for something else' : says(twice));
     this.#owned.set(key, { provider, service, ingress });
-    await this.#write(key, { ...service, ingress }, unmet, details);
+    await this.#write(key, { ...service, ingress }, unmet, details, twice);
+    this.#statuses.remark(service, warnings, repaired);
     for (const other of provider.written(key)) this.#queue.addFirst(other);
   }
 
@@ -197,10 +199,9 @@ export class Controller {
       this.#disown(key);
       this.#statuses.leave(key);
       // Its addresses are another controller's to change. Whatever they are, nobody else is given them.
-      const found = assignedAddresses(service);
-      if (found.length === 0) return this.#release(key, wouldBe, 'the Service is of another class');
-      wouldBe.adoptOne(service, found, source.snapshot, 'always');
-      return;
+      if (service.ingress.length === 0) return this.#release(key, wouldBe, 'the Service is of another class');
+      wouldBe.adoptOne(service, assignedAddresses(service), source.snapshot, 'always');
+      return this.#configuration.usageChanged();
     }
     if (keeps) {
       await this.#write(key, { ...service, ingress: before.ingress }, claim.reason);
@@ -219,7 +220,13 @@ export class Controller {
   }
 
   /** `assigned` has the addresses that the Service holds. */
-  async #write(key: ServiceKey, assigned: Service, reason: Reason | undefined, details: Reconciliation['details'] = []): Promise<void> {
+  async #write(
+    key: ServiceKey,
+    assigned: Service,
+    reason: Reason | undefined,
+    details: Reconciliation['details'] = [],
+    moved?: Reason,
+  ): Promise<void> {
     const { source, clock } = this.#components;
     const { ingress } = assigned;
     const now = clock.date().getTime();
@@ -227,7 +234,7 @@ export class Controller {
     else this.#behind.delete(key);
     // Writing would destroy what people may still read in a broken record.
     if (this.#unreadable.has(key)) return;
-    const unmet = { reason, details };
+    const unmet = { reason, details, ...(moved === undefined ? {} : { moved }) };
     await this.#statuses.write(key, assigned, unmet, serviceConditions(source.snapshot, assigned, unmet, now));
     this.#written.add(key);
     this.#contests.answered(key);

@@ -181,6 +181,20 @@ describe('every configuration object', () => {
     expect(objectEvents()).toEqual(['Warning PoolOverlaps zebra']);
   });
 
+  test('that worked and is refused now is told of once, also when another controller takes over', async () => {
+    const zebra = pool({ name: 'zebra', addresses: ['192.0.2.128/25'] });
+    source.put(zebra);
+    await start();
+    expect(objects.of('IPAddressPool/zebra')).toBe('Accepted, Ready');
+    await put(main);
+    await pass(limits.objectStatusMilliseconds);
+    expect(objectEvents()).toEqual(['Warning PoolOverlaps zebra']);
+    await controller.stop();
+    await start();
+    expect(objects.of('IPAddressPool/zebra')).toBe('PoolOverlaps, PoolOverlaps');
+    expect(objectEvents()).toEqual([]);
+  });
+
   test('that is gone has no status', async () => {
     source.put(main);
     await start();
@@ -264,7 +278,7 @@ describe('the sessions of a peer', () => {
   });
 
   test('with a router that another peer has are refused on the later one', async () => {
-    source.put(peer({ name: 'tor' }), node({ name: 'n1' }));
+    source.put(peer({ name: 'tor' }), node({ name: 'n1' }), node({ name: 'n2' }));
     await start();
     await put(peer({ name: 'zebra' }));
     await pass(limits.objectStatusMilliseconds);
@@ -294,4 +308,20 @@ test('no timer is left after a stop', async () => {
   await put(service({ name: 'shop/web' }), report('n1', 'Established'));
   await controller.stop();
   expect(clock.pending).toBe(0);
+});
+
+test('what is made of an object of another program is told of under the name that it has there, and nothing is written to it', async () => {
+  const origin = { apiVersion: 'example.net/v1', kind: 'IPAddressPool', namespace: 'theirs', name: 'b' };
+  const first = pool({ name: 'a', addresses: ['192.0.2.0/28'] });
+  const theirs = pool({ name: 'b', addresses: ['192.0.2.8/29'] });
+  source.put(first, { ...theirs, metadata: { ...theirs.metadata, uid: 'u7', origin } });
+  await start();
+  await pass(limits.objectStatusMilliseconds);
+  expect(objects.writes).toEqual(['IPAddressPool/a']);
+  const told = events.filter(({ regarding }) => regarding.apiVersion === 'example.net/v1');
+  expect(told).toMatchObject([{ reason: 'PoolOverlaps', type: 'Warning', regarding: { ...origin, uid: 'u7' } }]);
+  source.remove(first);
+  await controller.settled();
+  await pass(limits.objectStatusMilliseconds * 2);
+  expect(events.filter(({ regarding }) => regarding.apiVersion === 'example.net/v1').map(({ reason }) => reason)).toContain('Accepted');
 });
