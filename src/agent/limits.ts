@@ -28,8 +28,11 @@ export const limits = {
   healthIdleMilliseconds: 5_000,
   /** A router answers with its OPEN at once: one that does not for this long drops what we send, and the status has to say so. */
   openHoldSeconds: 30,
-  /** After BFD has lost the way to a peer, BGP waits for BFD this long at most: the peer may have it no more. */
-  bfdHoldMilliseconds: 30_000,
+  /**
+   * After BFD has lost the way to a peer, BGP waits this long, unless BFD is back before. Longer would help nobody: BGP cannot come up over a
+   * way that is still broken, and FRR has BFD with a dynamic neighbour only while it has BGP with it.
+   */
+  bfdHoldMilliseconds: 1_000,
   /** Pause between two looks at what keeps BFD from sending or receiving. */
   bfdLookMilliseconds: 10_000,
   /** A change that the data plane has not taken for this long makes /healthz and all health checks fail: twice kube-proxy's sync period. */

@@ -38,8 +38,8 @@ interface Watched {
 }
 
 /**
- * BFD beside the BGP sessions: a session that was up and is lost closes its BGP session, and holds it back until the path is there
- * again, or until it was waited for long enough. BFD that never came up holds nothing back: the peer may have none (RFC 5882 4.1).
+ * BFD beside the BGP sessions: where it was up and is lost it closes the BGP session and holds it back for a moment, or until the path is
+ * there again. BFD that never came up holds nothing back: the peer may have none, or only while it has BGP (RFC 5882 4.1).
  */
 export class PathWatch {
   readonly #components: PathWatchComponents;

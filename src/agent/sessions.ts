@@ -77,10 +77,13 @@ export class Sessions {
     this.#reconcile(snapshot, node, true);
   }
 
-  /** BFD goes first: a peer that keeps our routes over a restart must not take our silence for a loss. */
+  /**
+   * BFD says AdminDown before this process is silent, and after the connections are closed: FRR 8 takes AdminDown for a loss (RFC 5882 3.2
+   * says otherwise), but not any more once it holds our routes over a restart.
+   */
   async stop(options: StopOptions): Promise<void> {
-    await this.#paths.stop();
     await this.#speaker.stop(options);
+    await this.#paths.stop();
   }
 
   /** Prefixes that a session cannot carry, and why, by name of the peer. */

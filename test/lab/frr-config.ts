@@ -4,7 +4,7 @@ export interface BgpConfig {
   readonly routerId: string;
   readonly neighbors: readonly { readonly address: string; readonly asn: number }[];
   /** Whoever connects from these prefixes is accepted as a neighbor of this AS; nothing is announced to them. */
-  readonly listen?: { readonly asn: number; readonly prefixes: readonly string[] };
+  readonly listen?: { readonly asn: number; readonly prefixes: readonly string[]; /** By the profile `lab`. */ readonly bfd?: boolean };
 }
 
 /**
@@ -24,6 +24,7 @@ export function bgpdConfig(config: BgpConfig): string {
       : [
           'neighbor NODES peer-group',
           `neighbor NODES remote-as ${config.listen.asn}`,
+          ...(config.listen.bfd === true ? ['neighbor NODES bfd', 'neighbor NODES bfd profile lab'] : []),
           ...config.listen.prefixes.map((prefix) => `bgp listen range ${prefix} peer-group NODES`),
         ];
   return `${[
@@ -53,4 +54,10 @@ function family(name: 'ipv4' | 'ipv6', config: BgpConfig): readonly string[] {
     ...(config.listen === undefined ? [] : ['neighbor NODES activate', 'neighbor NODES route-map NOTHING out']),
     'exit-address-family',
   ];
+}
+
+/** Text of bfdd.conf: the profile that `listen.bfd` names. */
+export function bfddConfig(milliseconds: number): string {
+  const intervals = [`transmit-interval ${milliseconds}`, `receive-interval ${milliseconds}`, 'detect-multiplier 3'];
+  return `${['bfd', 'profile lab', ...intervals, 'exit', 'exit'].join('\n')}\n`;
 }

@@ -19,7 +19,9 @@ export interface RecordedSession {
   readonly address: string;
   readonly interface?: string;
   readonly state: string;
+  readonly since: string;
   readonly lastError?: string;
+  readonly bfd?: { readonly state: string; readonly since: string; readonly reason?: string };
 }
 
 /** Herald as its users run it, in a lab: one controller, an agent on each node, and a directory of manifests that is edited. */

@@ -1,11 +1,18 @@
 import assert from 'node:assert';
 import { clientPlan, nodeAsn, nodePlan, podNetwork, spinePlan, tors, type DualStack, type NodePlan, type TorPlan } from './address-plan.ts';
-import { bgpdConfig } from './frr-config.ts';
+import { bfddConfig, bgpdConfig } from './frr-config.ts';
 import type { FrrDaemon, LinkSpec, MachineSpec, PodSpec, Topology } from './topology.ts';
 
 const both = (addresses: DualStack): readonly [string, string] => [addresses.ipv4, addresses.ipv6];
 const onLink = (addresses: DualStack): readonly string[] => [`${addresses.ipv4}/24`, `${addresses.ipv6}/64`];
 const single = (addresses: DualStack): readonly string[] => [`${addresses.ipv4}/32`, `${addresses.ipv6}/128`];
+
+export interface StandardOptions {
+  readonly pods: readonly PodSpec[];
+  readonly nodes?: number;
+  /** The ToRs watch the ways to the nodes with BFD, by packets every so many milliseconds and a multiplier of 3. */
+  readonly bfd?: number;
+}
 
 /**
  *     client ── spine (FRR) ──┬── tor1 (FRR) ──┬── node1, pods
@@ -15,7 +22,7 @@ const single = (addresses: DualStack): readonly string[] => [`${addresses.ipv4}/
  * Routes to nodes and pods are kernel routes of the machines, none of FRR's business, so that a router whose FRR was killed still
  * carries the traffic that does not depend on BGP; what BGP brings is what Herald announces, and nothing else.
  */
-export function standardTopology(options: { readonly pods: readonly PodSpec[]; readonly nodes?: number }): Topology {
+export function standardTopology(options: StandardOptions): Topology {
   const count = options.nodes ?? 3;
   assert(count >= 1 && count <= 9, 'the address plan has room for 9 nodes');
   const nodes = Array.from({ length: count }, (_, index) => nodePlan(index + 1));
@@ -23,7 +30,7 @@ export function standardTopology(options: { readonly pods: readonly PodSpec[]; r
     machines: [
       { name: clientPlan.name, kind: 'client', routes: both(clientPlan.gateway).map((gateway) => `default via ${gateway}`) },
       spine(nodes),
-      ...tors.map((tor) => torMachine(tor, nodes)),
+      ...tors.map((tor) => torMachine(tor, nodes, options.bfd)),
       ...nodes.map(nodeMachine),
       { name: 'control', kind: 'control' },
     ],
@@ -64,7 +71,7 @@ function spine(nodes: readonly NodePlan[]): MachineSpec {
   };
 }
 
-function torMachine(tor: TorPlan, nodes: readonly NodePlan[]): MachineSpec {
+function torMachine(tor: TorPlan, nodes: readonly NodePlan[], bfd: number | undefined): MachineSpec {
   const behindSpine = [clientPlan.network, ...tors.filter(({ name }) => name !== tor.name).map((other) => other.nodeNetwork)];
   return {
     name: tor.name,
@@ -83,8 +90,9 @@ function torMachine(tor: TorPlan, nodes: readonly NodePlan[]): MachineSpec {
       bgpdConfig({
         ...tor,
         neighbors: both(tor.spineEnd).map((address) => ({ address, asn: spinePlan.asn })),
-        listen: { asn: nodeAsn, prefixes: both(tor.nodeNetwork) },
+        listen: { asn: nodeAsn, prefixes: both(tor.nodeNetwork), bfd: bfd !== undefined },
       }),
+      bfd,
     ),
   };
 }
@@ -99,11 +107,12 @@ function nodeMachine(node: NodePlan): MachineSpec {
   };
 }
 
-function daemons(bgpd: string): ReadonlyMap<FrrDaemon, string> {
-  return new Map([
+function daemons(bgpd: string, bfd?: number): ReadonlyMap<FrrDaemon, string> {
+  return new Map<FrrDaemon, string>([
     ['zebra', ''],
     ['bgpd', bgpd],
     ['staticd', ''],
+    ...(bfd === undefined ? [] : [['bfdd', bfddConfig(bfd)] as const]),
   ]);
 }
 

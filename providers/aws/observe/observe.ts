@@ -89,7 +89,7 @@ async function describeTargetGroups(
   add(await allOrEach(arns, (TargetGroupArns) => ask({ TargetGroupArns })));
   for (const name of names) add(await unlessMissing(() => ask({ Names: [name] })));
   // What an earlier process has attached is found here, should nothing else have told.
-  for (const { LoadBalancerArn } of loadBalancers) add(await unlessMissing(() => ask({ LoadBalancerArn })));
+  for (const { LoadBalancerArn } of arns.length > 0 ? [] : loadBalancers) add(await unlessMissing(() => ask({ LoadBalancerArn })));
   return [...found.values()];
 }
 

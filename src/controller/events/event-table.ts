@@ -23,6 +23,13 @@ export const eventTable = {
     about: 'Service',
     when: 'the Service has other addresses than before, because its owner asked for it',
   },
+  addressHeldTwice: {
+    type: 'Warning',
+    reason: 'AddressHeldTwice',
+    action: 'AssignAddress',
+    about: 'Service',
+    when: 'another Service has the address that this one had on record as well, and it was given another one',
+  },
   addressReleased: {
     type: 'Normal',
     reason: 'AddressReleased',
@@ -35,6 +42,19 @@ export const eventTable = {
     action: 'AssignAddress',
     about: 'Service',
     when: 'the Service does not have what it asks for: the reason of its condition AddressAssigned; the note has that of every pool',
+  },
+  remark: {
+    type: 'Warning',
+    action: 'AssignAddress',
+    about: 'Service',
+    when: 'something that the Service asks for has no effect, or not the one that it may seem to have, although the Service is served',
+  },
+  repaired: {
+    type: 'Normal',
+    reason: 'LoadBalancerRepaired',
+    action: 'Repair',
+    about: 'Service',
+    when: 'somebody has changed the load balancer of the Service in AWS, and it was put right; the note says what',
   },
   programmed: {
     type: 'Normal',

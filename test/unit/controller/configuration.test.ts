@@ -181,6 +181,20 @@ describe('every configuration object', () => {
     expect(objectEvents()).toEqual(['Warning PoolOverlaps zebra']);
   });
 
+  test('that worked and is refused now is told of once, also when another controller takes over', async () => {
+    const zebra = pool({ name: 'zebra', addresses: ['192.0.2.128/25'] });
+    source.put(zebra);
+    await start();
+    expect(objects.of('IPAddressPool/zebra')).toBe('Accepted, Ready');
+    await put(main);
+    await pass(limits.objectStatusMilliseconds);
+    expect(objectEvents()).toEqual(['Warning PoolOverlaps zebra']);
+    await controller.stop();
+    await start();
+    expect(objects.of('IPAddressPool/zebra')).toBe('PoolOverlaps, PoolOverlaps');
+    expect(objectEvents()).toEqual([]);
+  });
+
   test('that is gone has no status', async () => {
     source.put(main);
     await start();
@@ -264,7 +278,7 @@ describe('the sessions of a peer', () => {
   });
 
   test('with a router that another peer has are refused on the later one', async () => {
-    source.put(peer({ name: 'tor' }), node({ name: 'n1' }));
+    source.put(peer({ name: 'tor' }), node({ name: 'n1' }), node({ name: 'n2' }));
     await start();
     await put(peer({ name: 'zebra' }));
     await pass(limits.objectStatusMilliseconds);

@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { examples, HeraldInLab, type RecordedSession } from './herald.ts';
+import { Lab, type LabProcess } from './lab.ts';
+import { untilNextHops, viaNodes } from './routes.ts';
+import { standardTopology } from './standard-topology.ts';
+
+/** The agent's BFD with FRR's, and what it does to routes in the kernel of the ToR. BGP's own timers are far too slow for any of it. */
+const nodes = ['node1', 'node2'];
+const interval = 100;
+let lab: Lab;
+let herald: HeraldInLab;
+let addresses: readonly string[];
+
+const profile = (milliseconds: number): string => `apiVersion: herald.dev/v1alpha1
+kind: BFDProfile
+metadata: { name: lab }
+spec: { transmitInterval: ${milliseconds}, receiveInterval: ${milliseconds}, detectMultiplier: 3 }
+`;
+
+beforeAll(async () => {
+  lab = await Lab.start(
+    standardTopology({ pods: nodes.map((node, index) => ({ name: `web-${index + 1}`, node })), nodes: 2, bfd: interval }),
+  );
+  herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
+  await herald.edit('20-herald.yaml', (text) =>
+    text.replaceAll(
+      'holdTime: 3s, keepaliveTime: 1s, connectTime: 1s',
+      'holdTime: 90s, connectTime: 1s, bfdProfile: lab, enableGracefulRestart: true',
+    ),
+  );
+  await herald.write('21-bfd.yaml', profile(interval));
+  await herald.start(nodes);
+  addresses = await herald.untilAssigned('shop/web', 2);
+  await untilRoutes('tor1', nodes);
+  await untilRoutes('tor2', nodes);
+});
+
+afterAll(async () => {
+  await lab?.stop();
+});
+
+async function untilRoutes(tor: string, via: readonly string[], milliseconds = 30_000): Promise<void> {
+  for (const address of addresses) await untilNextHops(lab, tor, address, viaNodes(tor, via, address), milliseconds);
+}
+
+async function sessionsOf(node: string, tor: string): Promise<readonly RecordedSession[]> {
+  return (await herald.sessions(node)).filter(({ peer }) => peer.startsWith(tor));
+}
+
+/** `since`: what an earlier agent has reported does not count. */
+async function untilBfdUp(node: string, since = 0): Promise<void> {
+  await lab.until(
+    `BFD of ${node} is up with both ToRs`,
+    async (note) => {
+      const sessions = (await herald.sessions(node)).filter(({ bfd }) => Date.parse(bfd?.since ?? '') >= since);
+      const states = note(sessions.map(({ state, bfd }) => `${state} ${bfd?.state}`));
+      return states.length === 4 && states.every((state) => state === 'Established Up');
+    },
+    40_000,
+  );
+}
+
+/** What changes in a ToR's kernel about routes to the Service, with the time in milliseconds since the epoch. */
+function watchRoutes(tor: string): {
+  readonly monitor: LabProcess;
+  readonly changes: () => { readonly at: number; readonly line: string }[];
+} {
+  const monitor = lab.router(tor).spawn(['ip', '-ts', '-o', 'monitor', 'route'], { name: 'routes' });
+  return {
+    monitor,
+    changes: () =>
+      monitor
+        .lines()
+        .filter((line) => addresses.some((address) => line.includes(address)))
+        // The time is that of the machine, without a zone.
+        .map((line) => ({ at: Date.parse(/\[([^\]]+)\]/.exec(line)?.[1] ?? ''), line })),
+  };
+}
+
+test('BFD-006 comes up for each session, on both sides, and is in the report of the node', async () => {
+  for (const node of nodes) await untilBfdUp(node);
+  const { stdout } = await lab.router('tor1').exec(['vtysh', '-N', lab.router('tor1').namespace, '-c', 'show bfd peers json']);
+  const states = (JSON.parse(stdout) as { readonly status: string }[]).map(({ status }) => status);
+  expect(states).toEqual(['up', 'up', 'up', 'up']);
+});
+
+describe('a way that breaks without any link going down', () => {
+  test('BFD-021 both ends close their BGP sessions, and the ToR sends elsewhere; the time is printed', async () => {
+    const { monitor, changes } = watchRoutes('tor1');
+    await lab.until('the monitor runs', () => monitor.running);
+    const cut = Date.now();
+    await lab.cut('node1', 'tor1');
+    await untilRoutes('tor1', ['node2']);
+    const seen = await lab.until('the monitor has seen it', () => (changes().length > 0 ? changes() : undefined));
+    monitor.kill('SIGKILL');
+    const took = seen.map(({ at }) => at - cut).filter((milliseconds) => milliseconds >= 0);
+    console.info(`the ToR's kernel sends elsewhere ${Math.min(...took)} to ${Math.max(...took)} ms after the cut, at ${interval} ms x 3`);
+    expect(took.length).toBeGreaterThan(0);
+    await lab.until('the agent has closed its sessions', async (note) => {
+      const sessions = note(await sessionsOf('node1', 'tor1'));
+      return sessions.length === 2 && sessions.every(({ state, bfd }) => state !== 'Established' && bfd?.state === 'Down');
+    });
+    const [session] = await sessionsOf('node1', 'tor1');
+    expect(session?.bfd?.reason).toMatch(/control detection time expired|neighbor signaled session down/);
+    // The other ToR's are not concerned.
+    expect((await sessionsOf('node1', 'tor2')).map(({ state }) => state)).toEqual(['Established', 'Established']);
+  });
+
+  test('BFD-022 sessions and routes are back when it is', async () => {
+    await lab.heal('node1', 'tor1');
+    await untilRoutes('tor1', nodes);
+    await untilBfdUp('node1');
+  });
+});
+
+test('BFD-015 another profile applies to sessions that are up, without a flap', async () => {
+  const since = async (): Promise<(string | undefined)[]> =>
+    (await herald.sessions('node1')).flatMap(({ since, bfd }) => [since, bfd?.since]);
+  const before = await since();
+  await herald.write('21-bfd.yaml', profile(250));
+  const router = lab.router('tor1');
+  await lab.until('FRR has heard it', async (note) => {
+    const { stdout } = await router.exec(['vtysh', '-N', router.namespace, '-c', 'show bfd peers json']);
+    const intervals = note((JSON.parse(stdout) as Record<string, number>[]).map((peer) => peer['remote-transmit-interval']));
+    return intervals.every((milliseconds) => milliseconds === 250);
+  });
+  await herald.write('21-bfd.yaml', profile(interval));
+  expect(await since()).toEqual(before);
+});
+
+describe('an agent that goes and comes back', () => {
+  /** Nothing is taken from the routes to the Service at tor1 meanwhile. */
+  async function expectRoutesKept(end: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    const { monitor, changes } = watchRoutes('tor1');
+    await lab.until('the monitor runs', () => monitor.running);
+    herald.agent('node1').kill(end);
+    await herald.agent('node1').exited;
+    const ended = Date.now();
+    await herald.startAgent('node1').waitForLine(/agent started/, 30_000);
+    await untilBfdUp('node1', ended);
+    monitor.kill('SIGKILL');
+    expect(changes().filter(({ line }) => line.includes('Deleted'))).toEqual([]);
+    await untilRoutes('tor1', nodes);
+  }
+
+  test('BFD-020 by SIGTERM: the ToR keeps its routes, because of graceful restart and of AdminDown', async () => {
+    await expectRoutesKept('SIGTERM');
+  });
+
+  test('BFD-023 by SIGKILL: so it does, because the C bit says that BFD ends with BGP', async () => {
+    await expectRoutesKept('SIGKILL');
+  });
+
+  test('BFD-021 a node that is gone with its link is no agent that restarts: graceful restart does not keep its routes', async () => {
+    const cut = Date.now();
+    await lab.cut('node1', 'tor1');
+    await untilRoutes('tor1', ['node2']);
+    console.info(`routes to a dead node with graceful restart are gone ${Date.now() - cut} ms after the cut, looked for every few`);
+    await lab.heal('node1', 'tor1');
+    await untilRoutes('tor1', nodes);
+  });
+});
