@@ -111,6 +111,11 @@ export function ipAddressPool(name: string, spec: object): object {
 
 /** Of our class, without NodePorts, of which there are few. */
 export function loadBalancer(name: string, spec: object = {}, metadata: object = {}): object {
-  const ours = { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/herald', allocateLoadBalancerNodePorts: false, ports: [{ port: 80 }] };
+  const ours = {
+    type: 'LoadBalancer',
+    loadBalancerClass: 'herald.dev/herald',
+    allocateLoadBalancerNodePorts: false,
+    ports: [{ port: 80 }],
+  };
   return { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: 'default', ...metadata }, spec: { ...ours, ...spec } };
 }

@@ -61,8 +61,8 @@ export function bfdSuite(daemonKind: BfdDaemonKind): void {
     test('BFD-016 a wire that is cut is noticed on both sides; the time is printed', async () => {
       await bench.start({ interval: 100 }, { transmitInterval: 100, receiveInterval: 100 });
       await bench.ours.changes();
-      const restore = bench.link.dropEverything();
       const cut = Date.now();
+      const restore = bench.link.dropEverything();
       await until(
         'both have noticed',
         async () => (await bench.ours.session()).state !== 'Up' && (await bench.daemon.session()).state !== 'Up',

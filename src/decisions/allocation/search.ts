@@ -15,7 +15,10 @@ export type Found = { readonly addresses: readonly Address[] } | { readonly reas
 export function findAddresses(ledger: Ledger, request: AllocationRequest): Found {
   const { requestedAddresses: named } = request;
   // What it has it keeps until it is gone, as its clients may still be served. It is given nothing more.
-  const no = (request.deleting === true ? reason('BeingDeleted', undefined) : undefined) ?? whyInvalid(request) ?? (named.length === 0 ? undefined : whyNotRequested(ledger, request));
+  const no =
+    (request.deleting === true ? reason('BeingDeleted', undefined) : undefined) ??
+    whyInvalid(request) ??
+    (named.length === 0 ? undefined : whyNotRequested(ledger, request));
   if (no !== undefined) return { reason: no, pools: [] };
   if (named.length > 0) return { addresses: named };
   const { pools } = ledger.space;
