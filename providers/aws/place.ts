@@ -1,15 +1,6 @@
 import type { Node } from '../../src/model/cluster.ts';
 import type { ReadOnlyCloud } from './cloud.ts';
-
-/** It is not known where in AWS the cluster is. */
-export class PlaceError extends Error {
-  readonly code = 'aws-place';
-
-  constructor(message: string) {
-    super(message);
-    this.name = 'PlaceError';
-  }
-}
+import { AwsError } from './cloud/error.ts';
 
 /** spec.providerID of an instance: its zone, and its id. */
 const providerId = /^aws:\/\/\/([^/]+)\/(i-[0-9a-f]+)$/;
@@ -33,17 +24,19 @@ export function regionOfNodes(nodes: Iterable<Node>): string | undefined {
 /** Nodes that are asked for: some may be machines that are gone. */
 const asked = 20;
 
-/** The VPC that the nodes are in, by one question about their instances. */
+/** The VPC that the nodes are in, by one question about their instances. Rejects with AwsError where that cannot be told now. */
 export async function vpcOfNodes(cloud: ReadOnlyCloud, nodes: Iterable<Node>): Promise<string> {
   const InstanceIds = [...nodes].flatMap((node) => providerId.exec(node.providerID ?? '')?.[2] ?? []).slice(0, asked);
-  if (InstanceIds.length === 0) throw new PlaceError('which VPC? no Node has a spec.providerID of AWS: say --aws-vpc-id');
+  const [first] = InstanceIds;
+  if (first === undefined) throw unknownPlace('which VPC? no Node has a spec.providerID of AWS: say --aws-vpc-id');
   const { Instances } = await cloud.call('ec2:DescribeInstances', { InstanceIds });
-  const vpcs = [...new Set(Instances.map(({ VpcId }) => VpcId))].toSorted();
-  const [vpc, ...others] = vpcs;
-  if (vpc === undefined)
-    throw new PlaceError(
-      `which VPC? AWS does not know the instances of the nodes (${InstanceIds[0]}, ...) in this region: say --aws-region or --aws-vpc-id`,
-    );
-  if (others.length > 0) throw new PlaceError(`which VPC? the nodes are in ${vpcs.join(' and ')}: say --aws-vpc-id`);
+  const [vpc, ...others] = [...new Set(Instances.map(({ VpcId }) => VpcId))].toSorted();
+  if (vpc === undefined) throw unknownPlace(`which VPC? AWS knows no instance ${first} of a Node here: say --aws-region or --aws-vpc-id`);
+  if (others.length > 0) throw unknownPlace(`which VPC? the nodes are in ${[vpc, ...others].join(' and ')}: say --aws-vpc-id`);
   return vpc;
+}
+
+/** It is not known where in AWS the cluster is: perhaps it will be when there are other nodes. */
+export function unknownPlace(message: string): AwsError {
+  return new AwsError({ code: 'other', operation: 'ec2:DescribeInstances', awsCode: 'PlaceUnknown', requestId: '', message });
 }

@@ -48,9 +48,9 @@ export class AwsProvider implements Provider {
     return decideAwsClaim(service, config, this.#components);
   }
 
-  adopt(snapshot: Snapshot, reserved: ReadonlyMap<ServiceKey, unknown>): void {
+  adopt(snapshot: Snapshot, recorded: ReadonlyMap<ServiceKey, unknown>): void {
     this.#snapshot = snapshot;
-    this.#link.reserve(reserved.keys());
+    this.#link.reserve([...recorded.keys()].filter((key) => !snapshot.services.has(key)));
     this.#nodes = nodesText(snapshot);
   }
 

@@ -1,5 +1,11 @@
 import type { Claim, Provider, Reconciliation, Released, RecordedAddresses } from '../../src/controller/provider.ts';
-import { createAllocator, type Allocation, type Allocator, type PoolUsage } from '../../src/decisions/allocation/allocator.ts';
+import {
+  createAllocator,
+  type Allocation,
+  type Allocator,
+  type KeptInPool,
+  type PoolUsage,
+} from '../../src/decisions/allocation/allocator.ts';
 import { decideAllocationClaim } from '../../src/decisions/allocation/claim.ts';
 import { inOrderOfPrecedence } from '../../src/decisions/allocation/held-twice.ts';
 import { inOrderOfCreation } from '../../src/decisions/allocation/order.ts';
@@ -8,6 +14,7 @@ import { allocationRequest, type AllocationRequest } from '../../src/decisions/a
 import { WaitingLine } from '../../src/decisions/allocation/waiting-line.ts';
 import { serviceKey, type ServiceKey } from '../../src/model/metadata.ts';
 import { sameAddress, type Address } from '../../src/net/address.ts';
+import type { ReleasedAddress } from '../../src/model/released-address.ts';
 import type { Reason } from '../../src/model/reasons.ts';
 import { assignedAddresses, type Service } from '../../src/model/service.ts';
 import type { Change, Snapshot } from '../../src/model/snapshot.ts';
@@ -85,6 +92,14 @@ export class BareMetalProvider implements Provider {
     this.#waiting.leave(key);
     const addresses = this.#allocator.release(key, now);
     return { addresses, retry: this.#call(addresses) };
+  }
+
+  keep(released: readonly ReleasedAddress[]): void {
+    this.#allocator.keep(released);
+  }
+
+  kept(): readonly KeptInPool[] {
+    return this.#allocator.kept();
   }
 
   expire(now: number): readonly ServiceKey[] {

@@ -114,6 +114,7 @@ function limitsOf(schema: Schema): string {
     case 'map':
       return `${schema.maxEntries}`;
     case 'parsed':
+      return schema.grammar.unit?.allowed ?? '';
     case 'boolean':
     case 'choice':
     case 'object':

@@ -71,6 +71,26 @@ export function addAwsOptions(command: Command): Command {
     );
 }
 
+/** What the provider is told: only what the command line or the environment says, the rest is the provider's own. */
+export function awsOptionsOf(flags: AwsFlags, clusterName: string, variables: Readonly<Record<string, string | undefined>>) {
+  const region = flags.awsRegion ?? variables['AWS_REGION'] ?? variables['AWS_DEFAULT_REGION'];
+  return {
+    clusterName,
+    ...(region === undefined || region === '' ? {} : { region }),
+    ...(flags.awsVpcId === undefined ? {} : { vpcId: flags.awsVpcId }),
+    classless: flags.awsClassless,
+    defaultScheme: flags.awsDefaultScheme,
+    defaultTargetType: flags.awsDefaultTargetType,
+    ...(flags.awsDefaultSslPolicy === undefined ? {} : { defaultSslPolicy: flags.awsDefaultSslPolicy }),
+    defaultTags: flags.awsDefaultTags,
+    upstreamBackendHttps: flags.awsUpstreamBackendHttps,
+    certificateDiscovery: flags.awsCertificateDiscovery,
+    manageNodeRules: flags.awsNodeRules === 'manage',
+    ...(flags.awsRetireSeconds === undefined ? {} : { retireSeconds: flags.awsRetireSeconds }),
+    ...(flags.awsOrphanSeconds === undefined ? {} : { orphanSeconds: flags.awsOrphanSeconds }),
+  };
+}
+
 /** It becomes the value of a tag (at most 256 characters) and part of the name of a security group. */
 function readClusterName(text: string): string {
   if (!/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$/.test(text))

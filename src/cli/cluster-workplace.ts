@@ -7,6 +7,7 @@ import { InCluster, inClusterServer, podNamespace } from '../kube/in-cluster.ts'
 import { readKubeconfig } from '../kube/kubeconfig.ts';
 import { KubernetesSource } from '../sources/kubernetes/kubernetes-source.ts';
 import { KubernetesRecords } from '../sources/kubernetes/records.ts';
+import { KubernetesServiceMetadata } from '../sources/kubernetes/service-metadata.ts';
 import type { Log } from '../system/log.ts';
 import { elect } from './elect.ts';
 import { UsageError, type Environment } from './environment.ts';
@@ -26,8 +27,9 @@ export async function openCluster(
   log.info({ server: client.server }, 'reading the API server');
   const recordsBy = (client: Requests): KubernetesRecords => new KubernetesRecords({ client, snapshot: source.snapshot, clock, log });
   const reporter = { controller: 'herald.dev/controller', instance: environment.hostname };
-  const writersBy = (client: Requests): Pick<ControllerPost, 'writer' | 'events'> => ({
+  const writersBy = (client: Requests): Pick<ControllerPost, 'writer' | 'events' | 'serviceMetadata'> => ({
     writer: recordsBy(client),
+    serviceMetadata: (finalizer) => new KubernetesServiceMetadata({ client, snapshot: source.snapshot }, finalizer),
     events: new EventRecorder({ client, clock, random, log }, reporter),
   });
   const release = async (): Promise<void> => undefined;
@@ -38,7 +40,12 @@ export async function openCluster(
       const ownNamespace = connection instanceof InCluster ? await podNamespace() : undefined;
       const election = await elect(environment, client, options.leaderElectNamespace ?? ownNamespace, log);
       if (election === undefined) return undefined;
-      return { ...writersBy(new FencedClient(client, election)), release: () => election.resign(), lost: election.lost };
+      return {
+        ...writersBy(new FencedClient(client, election)),
+        mayWrite: () => election.mayWrite(),
+        release: () => election.resign(),
+        lost: election.lost,
+      };
     },
     async takeNode() {
       const records = recordsBy(client);

@@ -2,6 +2,15 @@ import type { Provider } from '../controller/provider.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
+import type { AwsFlags } from './aws-options.ts';
+import type { ControllerPost } from './workplace.ts';
+
+export interface ProviderNeeds {
+  readonly log: Log;
+  readonly post: ControllerPost;
+  /** Absent: the command has no options of AWS. */
+  readonly aws?: AwsFlags;
+}
 
 /** What a command gets from the composition root: everything of the process that it may use. */
 export interface Environment {
@@ -22,7 +31,8 @@ export interface Environment {
   readonly hostname: string;
   /** Of the process's environment. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  readonly providers: () => Promise<readonly Provider[]>;
+  /** Those that serve Services, in the order in which they are asked whose a Service is. */
+  readonly providers: (needs: ProviderNeeds) => Promise<readonly Provider[]>;
 }
 
 /** Follows every mistake on the command line. */

@@ -2,14 +2,16 @@ import { hostname } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { Command, CommanderError } from 'commander';
 import { pino, stdSerializers } from 'pino';
+import type { Provider } from '../controller/provider.ts';
 import { KubeError } from '../kube/error.ts';
 import { SourceError } from '../sources/source.ts';
 import { systemClock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
 import { systemRandom } from '../system/random.ts';
 import { agentCommand } from './agent-command.ts';
+import { awsOptionsOf } from './aws-options.ts';
 import { controllerCommand } from './controller-command.ts';
-import { hint, UsageError, type Environment } from './environment.ts';
+import { hint, UsageError, type Environment, type ProviderNeeds } from './environment.ts';
 import { explainCommand } from './explain-command.ts';
 import { importCommand } from './import-command.ts';
 import { planCommand } from './plan-command.ts';
@@ -30,9 +32,9 @@ async function main(argv: readonly string[]): Promise<number> {
     stopped: stopSignal(),
     hostname: hostname(),
     variables: process.env,
-    providers: async () => {
+    providers: async (needs) => {
       const { BareMetalProvider } = await import('../../providers/bare-metal/provider.ts');
-      return [new BareMetalProvider()];
+      return [new BareMetalProvider(), ...(await awsProviders(environment, needs))];
     },
   };
   const program = new Command('herald')
@@ -60,6 +62,22 @@ async function main(argv: readonly string[]): Promise<number> {
     if (environment.stopped.aborted && error === environment.stopped.reason) return 0;
     throw error;
   }
+}
+
+/** The SDK of AWS takes 100 MB and a third of a second: only where it is asked for. */
+async function awsProviders({ clock, random, stopped, variables }: Environment, { log, post, aws }: ProviderNeeds): Promise<Provider[]> {
+  if (aws?.awsClusterName === undefined) return [];
+  const { openAws } = await import('../../providers/aws/sdk/open.ts');
+  const { finalizer } = await import('../../providers/aws/service-metadata.ts');
+  const metadata = post.serviceMetadata?.(finalizer);
+  const { mayWrite } = post;
+  const components = { clock, random, log, stopped };
+  return [
+    openAws(
+      { ...components, ...(metadata === undefined ? {} : { metadata }), ...(mayWrite === undefined ? {} : { mayWrite }) },
+      { ...awsOptionsOf(aws, aws.awsClusterName, variables), version },
+    ),
+  ];
 }
 
 function fail(message: string, exitCode: number): number {

@@ -1,16 +1,22 @@
 import { Controller } from '../controller/controller.ts';
 import type { Log } from '../system/log.ts';
+import type { AwsFlags } from './aws-options.ts';
 import type { Environment } from './environment.ts';
 import type { Running } from './run-until-stopped.ts';
 import type { Workplace } from './workplace.ts';
 
-export async function startController(environment: Environment, workplace: Workplace, log: Log): Promise<Running | undefined> {
+export async function startController(
+  environment: Environment,
+  workplace: Workplace,
+  log: Log,
+  aws?: AwsFlags,
+): Promise<Running | undefined> {
   const { clock, random } = environment;
   const { source } = workplace;
   const post = await workplace.takeServices();
   if (post === undefined) return undefined;
   const { writer, events, release, lost } = post;
-  const providers = await environment.providers();
+  const providers = await environment.providers({ log, post, ...(aws === undefined ? {} : { aws }) });
   const controller = new Controller({ source, providers, writer, ...(events === undefined ? {} : { events }), clock, random, log });
   const stop = async (): Promise<void> => {
     await controller.stop();

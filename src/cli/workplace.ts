@@ -1,6 +1,7 @@
 import type { EventSink } from '../controller/events/event-sink.ts';
 import type { StatusWriter } from '../controller/status-writer.ts';
 import type { NodeState } from '../model/node-state.ts';
+import type { KubernetesServiceMetadata } from '../sources/kubernetes/service-metadata.ts';
 import type { Source } from '../sources/source.ts';
 
 /** What the one controller of a directory or a cluster has. */
@@ -12,6 +13,10 @@ export interface ControllerPost {
   readonly release: () => Promise<void>;
   /** Resolves when another one may have taken over already. Absent: that cannot be. */
   readonly lost?: Promise<void>;
+  /** Whether another one may have taken over already. Absent: that cannot be. */
+  readonly mayWrite?: () => boolean;
+  /** Writes finalizers, of this name, and annotations to Services. Absent: nothing can be written to them (a directory). */
+  readonly serviceMetadata?: (finalizer: string) => KubernetesServiceMetadata;
 }
 
 /** What a process works on, a directory or a cluster: where objects come from, and where what Herald records goes. */

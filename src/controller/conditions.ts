@@ -12,6 +12,8 @@ import type { Condition } from './status-writer.ts';
 export interface Unmet {
   readonly reason: Reason | undefined;
   readonly details: NonNullable<Reconciliation['details']>;
+  /** Why it has other addresses than before, where its owner did not ask for that. */
+  readonly moved?: Reason;
 }
 
 /** The conditions of a Service that has an address or asks for one. Pure; `unmet` is the allocation's "no", `now` milliseconds since the epoch. */

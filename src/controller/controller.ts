@@ -1,4 +1,4 @@
-import type { PoolUsage } from '../decisions/allocation/allocator.ts';
+import type { KeptInPool, PoolUsage } from '../decisions/allocation/allocator.ts';
 import { keepsHolding } from '../decisions/allocation/claim.ts';
 import { whyHeldTwice } from '../decisions/allocation/held-twice.ts';
 import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/order.ts';
@@ -72,7 +72,8 @@ export class Controller {
     this.#statuses = new ServiceStatuses({ ...components, events }, (key) => this.#queue.add(key));
     this.#sourceEvents = new SourceEvents(components.source, events);
     const usage = (): PoolUsage[] => providers.flatMap((provider) => provider.usage?.() ?? []);
-    this.#configuration = new ConfigurationStatuses({ ...components, events, usage });
+    const kept = (): KeptInPool[] => providers.flatMap((provider) => provider.kept?.() ?? []);
+    this.#configuration = new ConfigurationStatuses({ ...components, events, usage, kept });
   }
 
   /** Takes over what was assigned, then works until `stop`. The source must have started. */
@@ -86,7 +87,10 @@ export class Controller {
     for (const [key, addresses] of this.#reserved) {
       log.warn({ service: key, addresses: addresses.map(formatAddress) }, 'the Service cannot be read: its addresses stay reserved');
     }
-    for (const provider of providers) provider.adopt(snapshot, recorded.addresses, recorded.uids ?? new Map());
+    for (const provider of providers) {
+      provider.adopt(snapshot, recorded.addresses, recorded.uids ?? new Map());
+      provider.keep?.(recorded.released ?? []);
+    }
     this.#unsubscribe.push(
       source.onChange((changes) => this.#changed(changes)),
       source.onProblem(() => {
@@ -124,6 +128,7 @@ export class Controller {
     const { source, clock, providers } = this.#components;
     const now = clock.date().getTime();
     for (const provider of providers) for (const key of provider.expire(now)) this.#queue.addFirst(key);
+    this.#configuration.usageChanged();
     for (const key of this.#conditions.silenced(source.snapshot, now)) this.#queue.add(key);
     this.#configuration.passTime();
     for (const key of this.#contests.ended(clock.now())) this.#queue.add(key);
@@ -170,7 +175,7 @@ export class Controller {
     const [twice] = addressesIn(gone).flatMap((address) => whyHeldTwice(snapshot, service, address) ?? []);
     this.#sayReleased(key, addressesIn(gone), twice === undefined ? 'the Service asks for something else' : says(twice));
     this.#owned.set(key, { provider, service, ingress });
-    await this.#write(key, { ...service, ingress }, unmet, details);
+    await this.#write(key, { ...service, ingress }, unmet, details, twice);
     for (const other of provider.written(key)) this.#queue.addFirst(other);
   }
 
@@ -214,7 +219,13 @@ export class Controller {
   }
 
   /** `assigned` has the addresses that the Service holds. */
-  async #write(key: ServiceKey, assigned: Service, reason: Reason | undefined, details: Reconciliation['details'] = []): Promise<void> {
+  async #write(
+    key: ServiceKey,
+    assigned: Service,
+    reason: Reason | undefined,
+    details: Reconciliation['details'] = [],
+    moved?: Reason,
+  ): Promise<void> {
     const { source, clock } = this.#components;
     const { ingress } = assigned;
     const now = clock.date().getTime();
@@ -222,7 +233,7 @@ export class Controller {
     else this.#behind.delete(key);
     // Writing would destroy what people may still read in a broken record.
     if (this.#unreadable.has(key)) return;
-    const unmet = { reason, details };
+    const unmet = { reason, details, ...(moved === undefined ? {} : { moved }) };
     await this.#statuses.write(key, assigned, unmet, serviceConditions(source.snapshot, assigned, unmet, now));
     this.#written.add(key);
     this.#contests.answered(key);

@@ -1,6 +1,7 @@
-import type { PoolUsage } from '../decisions/allocation/allocator.ts';
+import type { KeptInPool, PoolUsage } from '../decisions/allocation/allocator.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import type { Reason, ReasonCode } from '../model/reasons.ts';
+import type { ReleasedAddress } from '../model/released-address.ts';
 import type { Ingress, Service } from '../model/service.ts';
 import type { Change, Snapshot } from '../model/snapshot.ts';
 import type { Address } from '../net/address.ts';
@@ -49,6 +50,10 @@ export interface Provider {
    * nothing succeeds. `now`: milliseconds since the epoch.
    */
   release(key: ServiceKey, now: number): Promise<Released>;
+  /** Called once after `adopt`: goes on keeping for Services what was kept for them before. Absent: nothing ever is. */
+  keep?(released: readonly ReleasedAddress[]): void;
+  /** What is kept for Services that are gone, with the name of its pool. */
+  kept?(): readonly KeptInPool[];
   /** Called every now and then: ends what was only for a while. Returns the Services to look at again. */
   expire(now: number): readonly ServiceKey[];
   /** How much of each pool is given, for those that give from pools. Costs the same however many Services there are. */

@@ -1,5 +1,6 @@
 import type { Condition } from '../model/condition.ts';
 import type { ObjectFields } from '../model/manifest.ts';
+import type { ReleasedAddress } from '../model/released-address.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import type { ObjectReference } from '../model/object-event.ts';
 import type { Ingress } from '../model/service.ts';
@@ -27,6 +28,8 @@ export interface Recorded {
   readonly unreadable: ReadonlyMap<ServiceKey, string>;
   /** Since when Services lack what they ask for, RFC 3339 in UTC; absent where the records do not tell. */
   readonly waitingSince?: ReadonlyMap<ServiceKey, string>;
+  /** What pools keep for Services that let it go. */
+  readonly released?: readonly ReleasedAddress[];
   /** The conditions that were written; absent where the records do not tell. */
   readonly conditions?: ReadonlyMap<ServiceKey, readonly Condition[]>;
 }

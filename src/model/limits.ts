@@ -55,4 +55,6 @@ export const limits = {
   /** Kinds of which a NodeState says how far its agent is. */
   consumedKinds: 100,
   conditions: 16,
+  /** Addresses that the status of a pool says are kept for Services that let them go. */
+  releasedAddresses: 500,
 } as const;

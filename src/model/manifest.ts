@@ -2,6 +2,7 @@ import { formatAddress } from '../net/address.ts';
 import { formatPrefix } from '../net/prefix.ts';
 import type { NodeState } from './node-state.ts';
 import { says, type Reason } from './reasons.ts';
+import type { WrittenRelease } from './released-address.ts';
 import type { Ingress } from './service.ts';
 
 /** The reverse of parsing, for the objects that Herald itself writes: plain data in the shape of the API. */
@@ -45,4 +46,4 @@ export function ingressManifest(ingress: readonly Ingress[]): object[] {
 }
 
 /** Fields of a status beside its conditions. A bigint is an int64 of the API, which may be more than a number of JavaScript can say. */
-export type ObjectFields = Readonly<Record<string, number | bigint | string | readonly string[]>>;
+export type ObjectFields = Readonly<Record<string, number | bigint | string | readonly string[] | readonly WrittenRelease[]>>;

@@ -16,6 +16,14 @@ const installations = [
   { source: 'debian', version: '5.1.1', directory: join(cache, 'moto-5.1.1-debian') },
 ].filter(({ source }) => [undefined, source].includes(process.env['HERALD_MOTO']));
 
+function installed(): (typeof installations)[number] {
+  const found = installations.find(({ directory }) => existsSync(join(directory, 'bin/moto_server')));
+  if (found === undefined) throw new Error('moto is not installed yet: sh scripts/setup-aws.sh');
+  return found;
+}
+
+export const installedVersion = (): string => installed().version;
+
 /**
  * A moto server on loopback, with an empty account. The kernel ends it when this process is killed.
  *
@@ -24,24 +32,21 @@ const installations = [
  *   await moto.reset();                                   the account is empty again
  */
 export class Moto implements AsyncDisposable {
-  readonly version: string;
   /** "http://127.0.0.1:34567" */
   readonly endpoint: string;
   readonly #directory: string;
   readonly #process: LabProcess;
 
-  private constructor(version: string, program: string, port: number) {
-    this.version = version;
+  private constructor(program: string, port: number) {
     this.endpoint = `http://127.0.0.1:${port}`;
     this.#directory = mkdtempSync(join(tmpdir(), 'herald-moto-'));
     this.#process = foreground([program, '-H', '127.0.0.1', '-p', String(port)], join(this.#directory, 'moto.log'));
   }
 
   static async start(): Promise<Moto> {
-    const found = installations.find(({ directory }) => existsSync(join(directory, 'bin/moto_server')));
-    if (found === undefined) throw new Error('moto is not installed yet: sh scripts/setup-aws.sh');
+    const found = installed();
     const [port = 0] = await freePorts(1);
-    const moto = new Moto(found.version, join(found.directory, 'bin/moto_server'), port);
+    const moto = new Moto(join(found.directory, 'bin/moto_server'), port);
     try {
       await until('moto answers', async () => !moto.#process.running || (await fetch(`${moto.endpoint}/moto-api/data.json`)).ok, 60_000);
       if (!moto.#process.running) throw new Error(moto.log());

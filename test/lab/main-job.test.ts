@@ -158,6 +158,38 @@ describe('which node announces', () => {
   });
 });
 
+describe('what a Service says of its addresses', () => {
+  const annotate = (annotations: string): Promise<void> =>
+    herald.edit('30-web.yaml', (text) => text.replace(/name: web,( annotations: \{[^}]*\},)?/, `name: web,${annotations}`));
+
+  test('drained, it keeps its addresses, no switch has a route to them, and what still arrives is forwarded', async () => {
+    const addresses = await herald.untilAssigned('shop/web', 2);
+    await annotate(' annotations: { herald.dev/drain: "true" },');
+    for (const address of [...addresses, '10.96.0.10', '192.0.2.10']) await untilRoutes(address, []);
+    expect(await herald.explain('shop/web')).toMatch(/is not announced: the Service has the annotation herald\.dev\/drain/);
+    expect((await herald.service('shop', 'web')).addresses).toEqual(addresses);
+    for (const address of addresses) expect((await lab.clientIn('web-3').tcp({ address, port: 80, count: 20 })).errors).toEqual({});
+    await annotate('');
+    for (const address of addresses) await untilRoutes(address, nodes);
+    expect((await lab.client.tcp({ address: addresses[0] ?? '', port: 80, count: 20 })).errors).toEqual({});
+  });
+
+  test('it may keep its ClusterIPs and external IPs off the air, and the rest stays on', async () => {
+    const [address = ''] = await herald.untilAssigned('shop/web', 2);
+    await annotate(' annotations: { herald.dev/advertise-cluster-ip: "false" },');
+    await untilRoutes('10.96.0.10', []);
+    await annotate(' annotations: { herald.dev/advertise-external-ips: "false" },');
+    await untilRoutes('192.0.2.10', []);
+    await untilRoutes('10.96.0.10', nodes);
+    await untilRoutes(address, nodes);
+    expect(await herald.explain('shop/web')).toMatch(
+      /192\.0\.2\.10 \(ExternalIP\) is not announced: the Service keeps its ExternalIP addresses/,
+    );
+    await annotate('');
+    await untilRoutes('192.0.2.10', nodes);
+  });
+});
+
 describe('addresses', () => {
   const request = (spec: string, annotations = ''): string => `apiVersion: v1
 kind: Service

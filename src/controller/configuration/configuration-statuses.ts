@@ -1,4 +1,4 @@
-import type { PoolUsage } from '../../decisions/allocation/allocator.ts';
+import type { KeptInPool, PoolUsage } from '../../decisions/allocation/allocator.ts';
 import { effectivePools } from '../../decisions/allocation/pools.ts';
 import { advertisementStatus } from '../../decisions/configuration/advertisement-status.ts';
 import type { ObjectStatus } from '../../decisions/configuration/object-status.ts';
@@ -33,6 +33,8 @@ export interface ConfigurationStatusesComponents {
   readonly log: Log;
   /** How much of every pool is given. */
   readonly usage: () => readonly PoolUsage[];
+  /** What pools keep for Services that let it go. */
+  readonly kept: () => readonly KeptInPool[];
 }
 
 /**
@@ -49,6 +51,7 @@ export class ConfigurationStatuses {
   readonly #written = new Map<ObjectKey, string>();
   #unreadable: ReadonlyMap<ObjectKey, Unreadable> = new Map();
   #usage = new Map<string, readonly PoolUsage[]>();
+  #kept = new Map<string, readonly KeptInPool[]>();
   #conflicts: ReadonlyMap<string, readonly string[]> = new Map();
   #cancelSweep: Cancel | undefined;
 
@@ -63,6 +66,7 @@ export class ConfigurationStatuses {
     this.#sessions.lookAtAll(source.snapshot, clock.date().getTime());
     this.#conflicts = conflictsOf(source.snapshot.pools.values());
     this.#usage = this.#usageNow();
+    this.#kept = this.#keptNow();
     this.#unreadable = unreadableObjects(source.problems(), source.snapshot);
     this.#touch(...keysOf(source.snapshot), ...this.#unreadable.keys());
     this.#queue.start();
@@ -107,13 +111,18 @@ export class ConfigurationStatuses {
     }
   }
 
-  /** Addresses were given or let go. Looked at once for all of them. */
+  /** Addresses were given, let go, or are kept no longer. Looked at once for all of them. */
   usageChanged(): void {
     this.#cancelSweep ??= this.#components.clock.after(limits.usageMilliseconds, () => {
       this.#cancelSweep = undefined;
       const before = this.#usage;
       this.#usage = this.#usageNow();
-      for (const [pool, usage] of this.#usage) if (!sameUsage(usage, before.get(pool))) this.#touch(objectKeyOf('IPAddressPool', pool));
+      const keptBefore = this.#kept;
+      this.#kept = this.#keptNow();
+      for (const pool of this.#usage.keys()) {
+        const now = [this.#usage.get(pool), this.#kept.get(pool)];
+        if (textOf(now) !== textOf([before.get(pool), keptBefore.get(pool)])) this.#touch(objectKeyOf('IPAddressPool', pool));
+      }
     });
   }
 
@@ -133,6 +142,10 @@ export class ConfigurationStatuses {
 
   #usageNow(): Map<string, readonly PoolUsage[]> {
     return Map.groupBy(this.#components.usage(), ({ pool }) => pool);
+  }
+
+  #keptNow(): Map<string, readonly KeptInPool[]> {
+    return Map.groupBy(this.#components.kept(), ({ pool }) => pool);
   }
 
   async #write(key: ObjectKey): Promise<void> {
@@ -178,6 +191,7 @@ export class ConfigurationStatuses {
           refused: effectivePools(snapshot.pools).refused.get(name)?.reason,
           usage: this.#usage.get(name) ?? [],
           conflicts: this.#conflicts.get(name) ?? [],
+          released: this.#kept.get(name) ?? [],
         });
       case 'BGPPeer':
         return peerStatus(object, this.#sessions.of(name));
@@ -199,10 +213,6 @@ function referenceOf(
 ): ObjectReference {
   const { uid = '', resourceVersion = '' } = version ?? {};
   return { apiVersion: heraldApiVersion, kind, namespace: '', name, uid, resourceVersion };
-}
-
-function sameUsage(a: readonly PoolUsage[], b: readonly PoolUsage[] | undefined): boolean {
-  return textOf(a) === textOf(b);
 }
 
 function textOf(value: unknown): string {

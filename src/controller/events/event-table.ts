@@ -23,6 +23,13 @@ export const eventTable = {
     about: 'Service',
     when: 'the Service has other addresses than before, because its owner asked for it',
   },
+  addressHeldTwice: {
+    type: 'Warning',
+    reason: 'AddressHeldTwice',
+    action: 'AssignAddress',
+    about: 'Service',
+    when: 'another Service has the address that this one had on record as well, and it was given another one',
+  },
   addressReleased: {
     type: 'Normal',
     reason: 'AddressReleased',

@@ -107,12 +107,19 @@ export class ServiceStatuses {
     this.#reminders.stop();
   }
 
-  #tellAddresses(reference: ObjectReference, known: Known | undefined, addresses: readonly string[], { reason, details }: Unmet): void {
+  #tellAddresses(
+    reference: ObjectReference,
+    known: Known | undefined,
+    addresses: readonly string[],
+    { reason, details, moved }: Unmet,
+  ): void {
     const { log, events } = this.#components;
     const service = serviceKey(reference);
     const before = known?.addresses ?? [];
     const same = before.join() === addresses.join();
-    if (!same) events.record(changeOfAddresses(reference, before, addresses));
+    if (!same && moved !== undefined)
+      events.record(eventOf('addressHeldTwice', reference, `${says(moved)}; it has ${listed(addresses)} now`));
+    else if (!same) events.record(changeOfAddresses(reference, before, addresses));
     if (reason === undefined) {
       if (!same || known?.unmet !== undefined) log.info({ service, addresses }, 'address assigned');
       return;
@@ -143,6 +150,10 @@ function changeOfAddresses(reference: ObjectReference, before: readonly string[]
   if (before.length === 0) return eventOf('addressAssigned', reference, `The Service has ${after.join(', ')}`);
   if (after.length === 0) return eventOf('addressReleased', reference, `${before.join(', ')}: the Service asks for something else`);
   return eventOf('addressChanged', reference, `The Service has ${after.join(', ')} and had ${before.join(', ')}`);
+}
+
+function listed(addresses: readonly string[]): string {
+  return addresses.length === 0 ? 'none' : addresses.join(', ');
 }
 
 function noteOfUnmet(reason: Reason, details: Unmet['details']): string {

@@ -1,6 +1,7 @@
 import { formatAddress, sameAddress, type Address, type Family } from '../../net/address.ts';
 import type { IPAddressPool } from '../../model/configuration.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
+import type { ReleasedAddress } from '../../model/released-address.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { createAddressSpace, type AddressSpace } from './address-space.ts';
 import { addressesOf, createHoldings, type Holding } from './holdings.ts';
@@ -34,6 +35,10 @@ export interface PoolUsage {
   readonly free: bigint;
   /** Addresses that Services hold, each once however many share it, also where the pool would not give them. */
   readonly assigned: number;
+}
+
+export interface KeptInPool extends ReleasedAddress {
+  readonly pool: string;
 }
 
 export interface Assignment {
@@ -76,6 +81,10 @@ export interface Allocator {
    * (keepReleasedSeconds), they wait for a Service of its name.
    */
   release(service: ServiceKey, now: number): readonly Address[];
+  /** After a restart, after everything was adopted: goes on keeping what was kept before, where its pool still says so. */
+  keep(released: readonly ReleasedAddress[]): void;
+  /** What is kept, with its pool. */
+  kept(): readonly KeptInPool[];
   /** Ends the waiting of those that were kept until now; returns the addresses. */
   expire(now: number): readonly Address[];
   /** Replaces the pools that give, which must be disjoint, and those that do not (`effectivePools`); what is assigned stays. */
@@ -218,6 +227,15 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
       freed.delete(service);
       return addresses;
     },
+    keep(released) {
+      for (const { service, address, until } of released) {
+        const { draining, keepReleasedSeconds } = space.poolOf(address) ?? { draining: false, keepReleasedSeconds: 0 };
+        if (draining || keepReleasedSeconds === 0 || holdings.holdersOf(address).length > 0) continue;
+        for (const other of reservations.keep(service, address, until)) giveBack(other);
+        space.take(address);
+      }
+    },
+    kept: () => [...reservations.kept()].map((one) => ({ ...one, pool: space.poolOf(one.address)?.metadata.name ?? '' })),
     expire(now) {
       const ended = reservations.expire(now);
       for (const address of ended) giveBack(address);

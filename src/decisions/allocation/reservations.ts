@@ -1,6 +1,7 @@
 import { formatAddress, type Address } from '../../net/address.ts';
 import type { IPAddressPool } from '../../model/configuration.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
+import type { ReleasedAddress } from '../../model/released-address.ts';
 import { limits } from './limits.ts';
 
 /** Addresses that only one Service gets: those that pools reserve, and for a while those that a Service has let go. */
@@ -14,21 +15,17 @@ export interface Reservations {
   setPools(pools: readonly IPAddressPool[]): void;
   /** Keeps an address for the Service that lets it go; `until` in milliseconds. Returns what is kept no longer, as there is a bound. */
   keep(service: ServiceKey, address: Address, until: number): readonly Address[];
+  /** What is kept, those first that were let go first. */
+  kept(): Iterable<ReleasedAddress>;
   /** The address is held again: it need not be kept. */
   endKeeping(address: Address): void;
   /** Ends what was kept until now. Returns those addresses. */
   expire(now: number): readonly Address[];
 }
 
-interface Kept {
-  readonly service: ServiceKey;
-  readonly address: Address;
-  readonly until: number;
-}
-
 export function createReservations(): Reservations {
   const reserved = new Map<string, { readonly service: ServiceKey; readonly address: Address }>();
-  const kept = new Map<string, Kept>();
+  const kept = new Map<string, ReleasedAddress>();
   const byService = new Map<ServiceKey, Map<string, Address>>();
   const keptOf = new Map<ServiceKey, Map<string, Address>>();
 
@@ -67,6 +64,7 @@ export function createReservations(): Reservations {
       const [first] = kept.keys();
       return kept.size > limits.keptAddresses && first !== undefined ? end(first) : [];
     },
+    kept: () => kept.values(),
     endKeeping: (address) => void end(formatAddress(address)),
     expire: (now) => [...kept].flatMap(([text, { until }]) => (until <= now ? end(text) : [])),
   };

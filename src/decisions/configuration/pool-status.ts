@@ -1,5 +1,6 @@
 import type { Family } from '../../net/address.ts';
 import type { IPAddressPool } from '../../model/configuration.ts';
+import { releasedManifest, type ReleasedAddress } from '../../model/released-address.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { PoolUsage } from '../allocation/allocator.ts';
 import { whyPoolGivesNoMore } from '../allocation/pool-eligibility.ts';
@@ -15,9 +16,10 @@ export interface PoolContext {
   /** Of this pool. A family that it has not is absent. */
   readonly usage: readonly PoolUsage[];
   readonly conflicts: readonly string[];
+  readonly released: readonly ReleasedAddress[];
 }
 
-export function poolStatus(pool: IPAddressPool, { refused, usage, conflicts }: PoolContext): ObjectStatus {
+export function poolStatus(pool: IPAddressPool, { refused, usage, conflicts, released }: PoolContext): ObjectStatus {
   const of = (family: Family): PoolUsage | undefined => usage.find((one) => one.family === family);
   const unready = refused ?? whyPoolGivesNoMore(pool) ?? whyFull(pool, usage);
   return {
@@ -30,6 +32,7 @@ export function poolStatus(pool: IPAddressPool, { refused, usage, conflicts }: P
       availableIPv6: hasUncountableBlock(pool) && refused === undefined ? uncountable : available(of(6)),
       usage: usage.map(({ assigned, total }) => `${assigned}/${shortly(total)}`).join(', '),
       conflicts,
+      released: releasedManifest(released),
     },
   };
 }

@@ -70,7 +70,7 @@ const fields = {
     max: limits.keepReleasedSeconds,
     default: 0,
     description:
-      'How long what a Service held is kept for a Service of its name after it was deleted or let go. Only as long as the controller runs: a restart ends it. What others share is not kept.',
+      'How long what a Service held is kept for a Service of its name after it was deleted or let go. The status of the pool has it, within seconds, for the controller that comes next: at most 500. What others share is not kept.',
   }),
   quota: list(quota, {
     maxItems: limits.selectors,
@@ -92,6 +92,18 @@ const status = object({
   }),
   usage: text({ maxLength: 128, description: 'How many addresses Services have of how many: `12/256`.' }),
   conflicts: list(text({ maxLength: 253 }), { maxItems: limits.names, description: 'Pools that overlap this one.' }),
+  released: list(
+    object({
+      service: text({ maxLength: 127, description: '"namespace/name".' }),
+      address: text({ maxLength: 45, description: 'What it had.' }),
+      until: text({ maxLength: 64, description: 'RFC 3339.' }),
+    }),
+    {
+      maxItems: limits.releasedAddresses,
+      description:
+        'Addresses that wait for a Service of the name that had them (keepReleasedSeconds), also over a restart of the controller.',
+    },
+  ),
   conditions,
 });
 

@@ -194,7 +194,7 @@ export const durationPattern = '^([0-9]{1,9}([.][0-9]{1,9})?(ns|us|µs|ms|s|m|h)
 /** A Go duration of whole seconds, as metav1.Duration is written: "90s", "1m30s". `allowed` completes "it must be". */
 export function seconds(allowed: string, least: number): Grammar<number> {
   return {
-    called: allowed,
+    called: 'duration',
     plural: 'durations',
     parse: parseWholeSeconds,
     example: '90s',

@@ -4,10 +4,11 @@ import type { Condition } from '../../model/condition.ts';
 import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
 import { isRecord } from '../../model/parse/fields.ts';
 import { readServiceRecord, type ServiceRecord } from '../../model/parse/service-record.ts';
+import { readReleased, type ReleasedAddress } from '../../model/released-address.ts';
 import type { Address } from '../../net/address.ts';
 import { SourceError } from '../source.ts';
 import { decodeDocuments } from './documents.ts';
-import { roleOf, statusFolder } from './layout.ts';
+import { objectStatusFolder, roleOf, statusFolder } from './layout.ts';
 import { readBounded } from './read-file.ts';
 
 export interface RecordedAddresses {
@@ -16,6 +17,8 @@ export interface RecordedAddresses {
   readonly uids?: ReadonlyMap<ServiceKey, string>;
   /** The Services of records that say nothing certain, with their files, relative to the directory. */
   readonly unreadable: ReadonlyMap<ServiceKey, string>;
+  /** What pools keep for Services that let it go. */
+  readonly released?: readonly ReleasedAddress[];
   /** Since when Services lack what they ask for, RFC 3339 in UTC. */
   readonly waitingSince?: ReadonlyMap<ServiceKey, string>;
   readonly conditions?: ReadonlyMap<ServiceKey, readonly Condition[]>;
@@ -48,7 +51,19 @@ export async function readRecordedAddresses(root: string): Promise<RecordedAddre
       if (record.waitingSince !== undefined) waitingSince.set(key, record.waitingSince);
     }
   }
-  return { addresses: recorded, unreadable, waitingSince, conditions };
+  return { addresses: recorded, unreadable, waitingSince, conditions, released: await readReleases(root) };
+}
+
+/** A pool whose status cannot be read keeps nothing: that costs nobody an address that he has. */
+async function readReleases(root: string): Promise<ReleasedAddress[]> {
+  const folder = join(root, objectStatusFolder, 'ipaddresspool');
+  const released: ReleasedAddress[] = [];
+  for (const file of await namesIn(folder)) {
+    const content = await readBounded(join(folder, file));
+    const [document] = content.kind === 'text' ? decodeDocuments(content.text, false) : [];
+    if (isRecord(document?.raw)) released.push(...readReleased(document.raw['status']));
+  }
+  return released;
 }
 
 /** Undefined where there is any mistake. */

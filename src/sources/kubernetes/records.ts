@@ -11,6 +11,7 @@ import type { NodeState } from '../../model/node-state.ts';
 import { heraldApiVersion, pluralOf } from '../../model/kinds.ts';
 import { parseObject } from '../../model/parse.ts';
 import { readServiceRecord } from '../../model/parse/service-record.ts';
+import { readReleased, type ReleasedAddress } from '../../model/released-address.ts';
 import { sameContent } from '../../model/same-content.ts';
 import type { Ingress } from '../../model/service.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
@@ -65,7 +66,7 @@ export class KubernetesRecords {
       const services = await this.#list();
       const until = clock.now() + limits.catchUpMilliseconds;
       do {
-        if (services.every((service) => this.#isSeen(service))) return this.#take(services);
+        if (services.every((service) => this.#isSeen(service))) return { ...this.#take(services), released: await this.#released() };
         await sleep(clock, pollMilliseconds);
       } while (clock.now() < until);
     }
@@ -166,6 +167,20 @@ export class KubernetesRecords {
     for await (const { items } of listPages(this.#components.client, '/api/v1/services', {}, new AbortController().signal))
       services.push(...items.filter(isRecorded));
     return services;
+  }
+
+  /** What the status of pools says is kept. */
+  async #released(): Promise<ReleasedAddress[]> {
+    const released: ReleasedAddress[] = [];
+    try {
+      const path = `/apis/${heraldApiVersion}/${pluralOf('IPAddressPool')}`;
+      for await (const { items } of listPages(this.#components.client, path, {}, new AbortController().signal))
+        released.push(...items.flatMap(({ status }) => readReleased(status)));
+    } catch (error) {
+      // Without the CRD there are no pools.
+      if (!isNotFound(error)) throw error;
+    }
+    return released;
   }
 
   /** Of one that cannot be read the snapshot keeps an earlier form, or none. */

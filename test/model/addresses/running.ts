@@ -1,7 +1,7 @@
 import assert from 'node:assert';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../src/controller/controller.ts';
-import type { DecidedFrom, Recorded, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
+import type { DecidedFrom, ObjectRecord, Recorded, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
 import { createAllocator } from '../../../src/decisions/allocation/allocator.ts';
 import { allocationRequest } from '../../../src/decisions/allocation/request.ts';
 import { whyNotShared } from '../../../src/decisions/allocation/sharing.ts';
@@ -11,6 +11,8 @@ import type { Ingress, Service } from '../../../src/model/service.ts';
 import type { HeraldObject, Kind, Snapshot } from '../../../src/model/snapshot.ts';
 import { formatAddress } from '../../../src/net/address.ts';
 import { silentLog } from '../../../src/system/log.ts';
+import type { ObjectReference } from '../../../src/model/object-event.ts';
+import { readReleased } from '../../../src/model/released-address.ts';
 import { objectKey } from '../../../src/model/store.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import type { Random } from '../../fuzz/random.ts';
@@ -146,6 +148,7 @@ export class Running implements StatusWriter {
       addresses: new Map(shuffled(this.#random, addresses)),
       ...(this.#truth.attached ? { uids: this.#uids() } : {}),
       unreadable: new Map(),
+      released: [...this.#truth.released.values()].flat(),
       waitingSince: new Map(shuffled(this.#random, since)),
     };
   }
@@ -189,12 +192,14 @@ export class Running implements StatusWriter {
   }
 
   /** The status of pools is no business of this test. */
-  async writeObject(): Promise<undefined> {
-    return undefined;
+  async writeObject({ name }: ObjectReference, { fields }: ObjectRecord): Promise<undefined> {
+    await this.#underWay();
+    this.#expectToWork();
+    this.#truth.released.set(name, readReleased(fields));
   }
 
-  async removeObject(): Promise<void> {
-    // As above.
+  async removeObject(_kind: string, name: string): Promise<void> {
+    this.#truth.released.delete(name);
   }
 
   #uids(): Map<ServiceKey, string> {

@@ -3,6 +3,7 @@ import type { Namespace } from '../../../src/model/cluster.ts';
 import type { ServiceKey } from '../../../src/model/metadata.ts';
 import type { Ingress, Service } from '../../../src/model/service.ts';
 import type { HeraldObject, Kind } from '../../../src/model/snapshot.ts';
+import type { ReleasedAddress } from '../../../src/model/released-address.ts';
 import type { Random } from '../../fuzz/random.ts';
 
 export interface Recorded {
@@ -20,6 +21,8 @@ export class Truth {
   readonly namespaces = new Map<string, Namespace>();
   config: HeraldConfig | undefined;
   readonly records = new Map<ServiceKey, Recorded>();
+  /** What pools say that they keep. */
+  readonly released = new Map<string, readonly ReleasedAddress[]>();
   /** Changes of records so far: their time. */
   writes = 0;
   #created = 0;
@@ -55,6 +58,7 @@ export class Truth {
     for (const [key, value] of this.pools) copy.pools.set(key, value);
     for (const [key, value] of this.namespaces) copy.namespaces.set(key, value);
     for (const [key, value] of this.records) copy.records.set(key, value);
+    for (const [key, value] of this.released) copy.released.set(key, value);
     copy.config = this.config;
     copy.writes = this.writes;
     copy.#created = this.#created;

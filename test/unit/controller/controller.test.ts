@@ -6,6 +6,7 @@ import type { Condition, ObjectRecord, Recorded, ServiceStatus, StatusWriter } f
 import type { ObjectReference } from '../../../src/model/object-event.ts';
 import type { NodeState } from '../../../src/model/node-state.ts';
 import { reason } from '../../../src/model/reasons.ts';
+import { readReleased, type ReleasedAddress } from '../../../src/model/released-address.ts';
 import type { ServiceKey } from '../../../src/model/metadata.ts';
 import type { Service } from '../../../src/model/service.ts';
 import { address, formatAddress } from '../../../src/net/address.ts';
@@ -21,6 +22,7 @@ class TestWriter implements StatusWriter {
   readonly objects = new Map<string, readonly Condition[]>();
   readonly #source: TestSource;
   readonly waitingSince = new Map<ServiceKey, string>();
+  readonly released = new Map<string, readonly ReleasedAddress[]>();
   failing = false;
   writes = 0;
 
@@ -34,6 +36,7 @@ class TestWriter implements StatusWriter {
       addresses: new Map(addresses.filter(([key]) => !this.unreadable.has(key))),
       unreadable: new Map(this.unreadable),
       waitingSince: this.waitingSince,
+      released: [...this.released.values()].flat(),
     };
   }
 
@@ -49,9 +52,10 @@ class TestWriter implements StatusWriter {
     this.#source.record(key, undefined);
   }
 
-  async writeObject({ kind, name }: ObjectReference, { conditions }: ObjectRecord): Promise<readonly Condition[]> {
+  async writeObject({ kind, name }: ObjectReference, { conditions, fields }: ObjectRecord): Promise<readonly Condition[]> {
     const before = this.objects.get(`${kind}/${name}`) ?? [];
     this.objects.set(`${kind}/${name}`, conditions);
+    this.released.set(name, readReleased(fields));
     return before;
   }
 
@@ -249,6 +253,51 @@ describe('the controller', () => {
     clock.advance(11_000);
     await controller.settled();
     expect(writer.addresses('shop/other')).toEqual(['192.0.2.1']);
+  });
+
+  describe('what a deleted Service held, and the controller that comes next', () => {
+    const keeping = pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.1'], keepReleasedSeconds: 60 });
+    let clock: VirtualClock;
+
+    beforeEach(async () => {
+      clock = new VirtualClock();
+      source.put(keeping, service({ name: 'shop/web' }));
+      const controller = await startController(clock);
+      source.remove(service({ name: 'shop/web' }));
+      await controller.settled();
+      clock.advance(7000);
+      await controller.settled();
+      await controller.stop();
+    });
+
+    test('still waits for a Service of its name', async () => {
+      source.put(service({ name: 'shop/other' }));
+      const controller = await startController(clock);
+      expect(writer.condition('shop/other', 'AddressAssigned')).toBe('False PoolFull');
+      source.put(service({ name: 'shop/web' }));
+      await controller.settled();
+      expect(writer.addresses('shop/web')).toEqual(['192.0.2.1']);
+      clock.advance(7000);
+      await controller.settled();
+      expect(writer.released.get('main')).toEqual([]);
+    });
+
+    test('as long as it would have without a restart', async () => {
+      source.put(service({ name: 'shop/other' }));
+      const controller = await startController(clock);
+      clock.advance(50_000);
+      await controller.settled();
+      expect(writer.addresses('shop/other')).toEqual([]);
+      clock.advance(15_000);
+      await controller.settled();
+      expect(writer.addresses('shop/other')).toEqual(['192.0.2.1']);
+    });
+
+    test('is free where the pool keeps nothing any more', async () => {
+      source.put({ ...keeping, keepReleasedSeconds: 0 }, service({ name: 'shop/other' }));
+      await startController(clock);
+      expect(writer.addresses('shop/other')).toEqual(['192.0.2.1']);
+    });
   });
 
   test('nobody is given what another let go before that is written down', async () => {

@@ -8,6 +8,7 @@ import type { NodeState } from '../../../src/model/node-state.ts';
 import type { ObjectEvent } from '../../../src/model/object-event.ts';
 import type { Service } from '../../../src/model/service.ts';
 import type { HeraldObject } from '../../../src/model/snapshot.ts';
+import { address } from '../../../src/net/address.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { advertisement, metadata, node, peer, pool, service, slice } from '../decisions/fixtures.ts';
@@ -26,7 +27,7 @@ class Records implements StatusWriter {
   async recorded(): Promise<Recorded> {
     const all = [...this.statuses];
     return {
-      addresses: new Map(all.map(([key, { ingress }]) => [key, ingress.flatMap(({ address }) => address ?? [])])),
+      addresses: new Map(all.map(([key, { ingress }]) => [key, ingress.flatMap((entry) => entry.address ?? [])])),
       conditions: new Map(all.map(([key, { conditions }]) => [key, conditions])),
       unreadable: new Map(),
     };
@@ -127,6 +128,16 @@ describe('Events of addresses', () => {
     expect(told().slice(1)).toEqual([
       'Normal AddressChanged shop/web: The Service has 192.0.2.2 and had 192.0.2.1',
       'Normal AddressReleased shop/web: 192.0.2.2: the Service is gone',
+    ]);
+  });
+
+  test('warn a Service that is given another address because its own is on record twice', async () => {
+    const twice = { ingress: [{ address: address('192.0.2.1'), ipMode: 'VIP' as const }], conditions: [] };
+    source.put(service({ name: 'shop/a' }), service({ name: 'shop/b' }));
+    for (const key of ['shop/a', 'shop/b'] as const) await records.writeService(key, twice);
+    await start();
+    expect(told()).toEqual([
+      'Warning AddressHeldTwice shop/b: 192.0.2.1 is on record for shop/a as well, which has it: this Service is neither announced nor forwarded there; it has 192.0.2.2 now',
     ]);
   });
 

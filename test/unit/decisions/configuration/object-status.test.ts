@@ -45,13 +45,22 @@ describe('a pool', () => {
       refused: refused.get(name)?.reason,
       usage: allocator.usage().filter((one) => one.pool === name),
       conflicts: conflictsOf(pools).get(name) ?? [],
+      released: [],
     });
   }
 
   test('says how much of it is given, by family', () => {
     const both = pool({ name: 'p', addresses: ['192.0.2.0/24', '2001:db8::/120'] });
     expect(statusOf([both], '192.0.2.7', '192.0.2.8', '2001:db8::1')).toEqual({
-      fields: { assignedIPv4: 2, assignedIPv6: 1, availableIPv4: 254n, availableIPv6: 255n, usage: '2/256, 1/256', conflicts: [] },
+      fields: {
+        assignedIPv4: 2,
+        assignedIPv6: 1,
+        availableIPv4: 254n,
+        availableIPv6: 255n,
+        usage: '2/256, 1/256',
+        conflicts: [],
+        released: [],
+      },
     });
   });
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { NodeState } from '../../../../src/model/node-state.ts';
 import { reason } from '../../../../src/model/reasons.ts';
 import { address } from '../../../../src/net/address.ts';
+import { releasedManifest } from '../../../../src/model/released-address.ts';
 import { DirectoryRecords, type RecordedServiceStatus } from '../../../../src/sources/directory/records.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { serviceYaml, Workbench } from './workbench.ts';
@@ -180,6 +181,15 @@ status:
     );
     await Promise.all(writes);
     expect((await records.recorded()).addresses.get('shop/web')).toEqual([address('192.0.2.3')]);
+  });
+
+  test('tell what pools keep, and nothing of a status that cannot be read', async () => {
+    await using bench = await Workbench.over({});
+    const records = new DirectoryRecords(bench.path(''), { clock: new VirtualClock() });
+    const kept = { service: 'shop/web', address: address('192.0.2.7'), until: Date.parse('2026-01-01T00:01:00Z') } as const;
+    await records.writeObject(object('IPAddressPool', 'main'), { conditions: [], fields: { released: releasedManifest([kept]) } });
+    await bench.write('.herald/status/objects/ipaddresspool/broken.yaml', 'status: {released: [{service: 1}, 7');
+    expect((await records.recorded()).released).toEqual([kept]);
   });
 
   test('tell since when a Service waits', async () => {

@@ -1,0 +1,219 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parse, parseAllDocuments, stringify } from 'yaml';
+import { LabProcess } from '../lab/lab-process.ts';
+import { until } from '../lab/until.ts';
+import { endedWithUs } from '../conformance/foreground.ts';
+import { clusterName, credentials, type Account } from './account.ts';
+import { Moto } from './moto.ts';
+import { makeAccount } from './moto-account.ts';
+import { motoCloud } from './moto-cloud.ts';
+import { takePicture, type Picture } from './scenarios/picture.ts';
+
+interface Manifest {
+  readonly metadata: { readonly name: string; readonly namespace: string; readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec: { readonly ports: readonly object[]; readonly [field: string]: unknown };
+}
+
+interface Example {
+  readonly name: string;
+  readonly service: Manifest;
+  readonly becomes: {
+    readonly kind: 'nlb' | 'classic';
+    readonly listeners: readonly Readonly<Record<string, unknown>>[];
+    readonly targetGroups?: readonly Readonly<Record<string, unknown>>[];
+    readonly healthCheck?: { readonly target: string };
+  };
+}
+
+const { examples } = parse(readFileSync(join(import.meta.dirname, 'aws-examples.yaml'), 'utf8')) as {
+  readonly examples: readonly Example[];
+};
+const program = join(import.meta.dirname, '../../bin/herald');
+
+let moto: Moto;
+let account: Account;
+let directory: string;
+let controller: LabProcess | undefined;
+
+beforeEach(async () => {
+  moto = await Moto.start();
+  account = await makeAccount(moto);
+  directory = mkdtempSync(join(tmpdir(), 'herald-aws-'));
+  const nodes = account.nodes.map(({ instance, zone }, index) => ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: `node-${index}` },
+    spec: { providerID: `aws:///${zone}/${instance}` },
+    status: { conditions: [{ type: 'Ready', status: 'True' }] },
+  }));
+  const namespaces = ['default', 'prod'].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
+  write('cluster.yaml', [...nodes, ...namespaces]);
+});
+
+afterEach(async () => {
+  await controller?.stop();
+  controller = undefined;
+  await moto.stop();
+  rmSync(directory, { recursive: true });
+});
+
+function write(file: string, objects: readonly object[]): void {
+  writeFileSync(join(directory, file), objects.map((one) => `---\n${stringify(one)}`).join(''));
+}
+
+/** As it is started for a cluster of its own: region and VPC are those of the nodes. */
+async function start(...further: readonly string[]): Promise<void> {
+  controller = new LabProcess(
+    endedWithUs([program, 'controller', '--source', directory, '--aws-cluster-name', clusterName, '--aws-classless=classic', ...further]),
+    {
+      logFile: join(directory, '.herald-controller.log'),
+      record: () => undefined,
+      env: {
+        AWS_ENDPOINT_URL: moto.endpoint,
+        AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+        AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+      },
+    },
+  );
+  await controller.waitForLine(/controller started/, 60_000);
+}
+
+/** In the directory, with the certificate that this account has in the place of the one that is written. */
+function put(file: string, services: readonly Manifest[]): void {
+  const withDefaults = services.map((service, index) => {
+    const text = JSON.stringify(service).replaceAll(/arn:aws:acm:[^",]*/g, account.certificates.web);
+    const { metadata, spec, ...rest } = JSON.parse(text) as Manifest;
+    return { apiVersion: 'v1', kind: 'Service', ...rest, metadata, spec: { clusterIP: `10.96.0.${20 + index}`, ...spec } };
+  });
+  write(file, withDefaults);
+}
+
+const look = (): Promise<Picture> => takePicture(motoCloud(moto), account.vpcId);
+
+const hostname = (key: string): string => {
+  const record = parse(readFileSync(join(directory, `.herald/status/services/${key}.yaml`), 'utf8')) as {
+    readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly { readonly hostname?: string }[] } };
+  };
+  return record.status?.loadBalancer?.ingress?.[0]?.hostname ?? '';
+};
+
+const byPort = (a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): number =>
+  Number(a['port']) - Number(b['port']);
+
+/** What stands in AWS, in the words of aws-examples.yaml. */
+function described({ nlbs, classic }: Picture): Example['becomes'] {
+  const [nlb] = nlbs;
+  const [balancer] = classic;
+  if (nlb !== undefined) {
+    const groups = nlb.listeners.flatMap(({ targetGroup }) => targetGroup ?? []);
+    return {
+      kind: 'nlb',
+      listeners: nlb.listeners.map(({ port, protocol, certificate }) => ({
+        port,
+        protocol,
+        ...(certificate === undefined ? {} : { certificate: true }),
+      })),
+      targetGroups: groups
+        .map(({ protocol, port, targetType, healthCheck }) => ({
+          protocol,
+          port,
+          targetType,
+          healthCheck: { ...healthCheck, port: healthCheck.port === 'traffic-port' ? healthCheck.port : Number(healthCheck.port) },
+        }))
+        .toSorted(byPort),
+    };
+  }
+  return {
+    kind: 'classic',
+    listeners: (balancer?.listeners ?? []).map(({ port, protocol, instancePort, certificate }) => ({
+      port,
+      protocol,
+      // Its protocol is not compared here, for moto shows that of the listener: scenarios/moto-differences.ts.
+      instancePort,
+      ...(certificate === undefined ? {} : { certificate: true }),
+    })),
+    healthCheck: { target: balancer?.healthCheck ?? '' },
+  };
+}
+
+function expected({ kind, listeners, targetGroups, healthCheck }: Example['becomes']): Example['becomes'] {
+  return {
+    kind,
+    listeners: listeners.map(({ instanceProtocol: _, ...listener }) => listener).toSorted(byPort),
+    ...(targetGroups === undefined ? {} : { targetGroups: targetGroups.toSorted(byPort) }),
+    ...(healthCheck === undefined ? {} : { healthCheck }),
+  };
+}
+
+describe('the controller over a directory, against moto', () => {
+  test.each(examples.map((example) => [example.name, example] as const))('%s becomes what is written beside it', async (_, example) => {
+    put('service.yaml', [example.service]);
+    await start();
+    await until(
+      'AWS has what is written',
+      async (note) => {
+        expect(note(described(await look()))).toEqual(expected(example.becomes));
+        return true;
+      },
+      60_000,
+    );
+    const { namespace, name } = example.service.metadata;
+    await until(
+      'the status has the host name',
+      async (note) => {
+        const { nlbs, classic } = await look();
+        return note(hostname(`${namespace}/${name}`)) === (nlbs[0] ?? classic[0])?.dnsName;
+      },
+      60_000,
+    );
+  });
+
+  test('examples/aws all become usable, and leave nothing when they go', async () => {
+    const files = ['20-nlb-certificate', '30-classic-https', '40-local', '50-shared'];
+    const services = files.flatMap((file) =>
+      parseAllDocuments(readFileSync(join(import.meta.dirname, `../../examples/aws/${file}.yaml`), 'utf8')).map(
+        (document) => document.toJS() as Manifest,
+      ),
+    );
+    // A directory has no API server that would choose node ports.
+    let port = 31_000;
+    const chosen = services.map(({ spec, ...rest }) => ({
+      ...rest,
+      spec: {
+        ...spec,
+        ports: spec.ports.map((one) => ({ ...one, nodePort: port++ })),
+        ...(spec['externalTrafficPolicy'] === 'Local' ? { healthCheckNodePort: port++ } : {}),
+      },
+    }));
+    put('services.yaml', chosen);
+    await start();
+    await until(
+      'every Service has its host name',
+      (note) => note(chosen.map(({ metadata }) => hostname(`default/${metadata.name}`))).every((name) => name !== ''),
+      60_000,
+    );
+    const { nlbs, classic } = await look();
+    expect(nlbs.map(({ listeners }) => listeners.map(({ port, protocol }) => `${port}/${protocol}`).join(' ')).toSorted()).toEqual([
+      '1883/TCP 5683/UDP',
+      '80/TCP 443/TLS',
+      '8443/TCP',
+    ]);
+    expect(classic.map(({ listeners }) => listeners.map(({ port, protocol }) => `${port}/${protocol}`).join(' '))).toEqual([
+      '80/HTTP 443/HTTPS',
+    ]);
+    expect(hostname('default/mqtt')).toBe(hostname('default/coap'));
+    rmSync(join(directory, 'services.yaml'));
+    await until(
+      'nothing is left',
+      async (note) => {
+        const picture = note(await look());
+        const groups = Object.keys(picture.securityGroups).filter((name) => !name.startsWith('herald-backend-'));
+        return [...picture.nlbs, ...picture.looseTargetGroups, ...picture.classic, ...groups].length === 0;
+      },
+      60_000,
+    );
+  });
+});

@@ -1,0 +1,117 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { KubeClient } from '../../src/kube/client.ts';
+import { readKubeconfig } from '../../src/kube/kubeconfig.ts';
+import { listPages } from '../../src/kube/list-pages.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { until } from '../lab/until.ts';
+import { loadBalancer, ServiceCluster, type ServiceObject } from './services.ts';
+
+/** How many Services appear at once. */
+const many = 10_000;
+const minutes = 60_000;
+
+let services: ServiceCluster;
+let client: KubeClient;
+
+beforeAll(async () => {
+  services = await ServiceCluster.start(['198.18.0.0/15']);
+  client = new KubeClient(await readKubeconfig(join(services.cluster.directory, 'kubeconfig')), { clock: systemClock });
+});
+
+afterAll(async () => {
+  client?.close();
+  await services?.stop();
+});
+
+/** Several at a time, over connections that are kept. */
+async function each<T>(list: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> {
+  const left = list.values();
+  await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      for (const one of left) await work(one);
+    }),
+  );
+}
+
+async function all(): Promise<ServiceObject[]> {
+  const found: ServiceObject[] = [];
+  for await (const { items } of listPages(client, services.path, {}, new AbortController().signal))
+    found.push(...(items as unknown as ServiceObject[]));
+  return found.filter(({ metadata }) => metadata.name.startsWith('many-'));
+}
+
+const addressesOf = ({ status }: ServiceObject): string[] => (status.loadBalancer.ingress ?? []).map(({ ip }) => ip);
+
+/** How many writes of the status of a Service the API server has taken since it started. */
+async function statusWrites(): Promise<number> {
+  const metrics = (await services.cluster.request({ path: '/metrics' })) as string;
+  const lines = metrics
+    .split('\n')
+    .filter((line) => /^apiserver_request_total\{[^}]*resource="services"[^}]*subresource="status"/.test(line));
+  return lines.filter((line) => line.includes('verb="PATCH"')).reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+}
+
+const seconds = (since: number): number => Math.round((performance.now() - since) / 100) / 10;
+
+test(
+  `${many} Services that appear at once, and a controller that is killed in the midst of them: each has an address, none has another's`,
+  async () => {
+    const names = Array.from({ length: many }, (_, index) => `many-${index}`);
+    const created = performance.now();
+    await each(names, (name) => client.write({ method: 'POST', path: services.path, body: loadBalancer(name) }));
+    const creating = seconds(created);
+
+    const first = await services.startController();
+    const began = performance.now();
+    const half = await until(
+      'a good part is assigned',
+      async (note) => {
+        const some = await all();
+        return note(some.filter((one) => addressesOf(one).length > 0).length) >= many / 4 && some;
+      },
+      10 * minutes,
+    );
+    await services.kill(first);
+    const killed = performance.now();
+    const second = await services.startController();
+    const restarting = seconds(killed);
+    const done = await until(
+      'all are assigned',
+      async (note) => {
+        const some = await all();
+        return note(some.filter((one) => addressesOf(one).length > 0).length) === many && some;
+      },
+      10 * minutes,
+    );
+    const whole = seconds(began);
+
+    const addresses = done.flatMap(addressesOf);
+    expect(addresses).toHaveLength(many);
+    expect(new Set(addresses).size).toBe(many);
+    const before = new Map(half.map((one) => [one.metadata.name, addressesOf(one).join()]));
+    const moved = done.filter((one) => before.get(one.metadata.name) !== '' && before.get(one.metadata.name) !== addressesOf(one).join());
+    expect(moved.map(({ metadata }) => metadata.name)).toEqual([]);
+
+    // One write each; those that the first one had sent and not heard of are not sent again.
+    const writes = await statusWrites();
+    const assigned = [...before.values()].filter((address) => address !== '').length;
+    const figures = {
+      services: many,
+      createdInSeconds: creating,
+      assignedAtKill: assigned,
+      restartSeconds: restarting,
+      assignedInSeconds: whole,
+      writes,
+    };
+    process.stdout.write(`${JSON.stringify(figures)}\n`);
+    expect(writes).toBeGreaterThanOrEqual(many);
+    expect(writes).toBeLessThan(many * 1.05);
+
+    // And one that comes later has not to wait for anything.
+    await client.write({ method: 'POST', path: services.path, body: loadBalancer('later') });
+    await services.untilAddresses('later', 1);
+    expect(second.running).toBe(true);
+  },
+  25 * minutes,
+);
