@@ -69,11 +69,13 @@ export function bfdSuite(daemonKind: BfdDaemonKind): void {
         'both have noticed',
         async () => (await bench.ours.session()).state !== 'Up' && (await bench.daemon.session()).state !== 'Up',
       );
+      restore();
       const [down] = await bench.ours.changes();
       const took = Date.parse(down?.at ?? '') - cut;
       console.info(`${daemonKind.name}, ${kind}: a cut wire noticed ${took} ms after it was cut, at 100 ms x 3`);
-      expect(down).toMatchObject({ from: 'Up', to: 'Down', diagnostic: 1 });
-      restore();
+      // One direction is cut a moment before the other, so that the daemon may be the first to say so.
+      expect(down).toMatchObject({ from: 'Up', to: 'Down' });
+      expect([1, 3]).toContain(down?.diagnostic);
       await bench.untilUp();
     });
 
