@@ -116,8 +116,8 @@ export class Bench {
     return results;
   }
 
-  /** Passes, each when the one before has asked for it, until none does or awaits anything. */
-  async settle(): Promise<ReadonlyMap<string, PassResult>> {
+  /** Passes, each when the one before has asked for it, until none does or awaits anything. `between` looks at what stands after each. */
+  async settle(between: () => Promise<void> = async () => undefined): Promise<ReadonlyMap<string, PassResult>> {
     let last: ReadonlyMap<string, PassResult> = new Map();
     for (let passes = 0; passes < this.#mostPasses; passes++) {
       try {
@@ -127,6 +127,7 @@ export class Bench {
         await this.#time.wait(5);
         continue;
       }
+      await between();
       const results = [...last.values()];
       const pause = Math.min(...results.map(({ requeueSeconds }) => requeueSeconds));
       if (pause >= driftSeconds && results.every(({ execution }) => execution.outcomes.length === 0)) return last;
