@@ -11,8 +11,8 @@ What happened to a Service or to a configuration object, for \`kubectl describe\
   announcing when they have lasted 30 s: a session that flaps gives none.
 - What is said again of the same object is a series of the first Event (\`series.count\`, \`series.lastObservedTime\`).
 - Events of a Service are in its namespace, those of configuration objects, which have none, in \`default\`.
-- They are a courtesy: written in the background, by the controller that leads. An object has a budget (25, then one in five minutes), the queue a
-  bound; what is lost is counted and logged ([limits](limits.md)). Conditions are not lost.
+- They are a courtesy: written in the background, by the controller that leads. An object has a budget (25, then one in five minutes), and so have all together
+  (50 a second), and the queue has a bound; what is lost is counted and logged ([limits](limits.md)). Conditions are not lost.
 - The API server forgets an Event after an hour, unless told otherwise (\`--event-ttl\`): what holds is in the conditions.
 - Standalone (\`--source DIR\`) there is nobody to take them: the same is in the log.
 

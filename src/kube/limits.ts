@@ -47,12 +47,17 @@ export const limits = {
   objectName: 253,
   /** Events that wait to be written; beyond that those that are no warnings are lost first. */
   eventQueue: 5000,
+  /** Events that are written at the same time. */
+  eventsAtWork: 4,
   /** Attempts to write an Event while the API server is away or busy. */
   eventAttempts: 5,
   /** Events of one object: so many at once, then one in such a time; objects that are told apart (all three client-go's). */
   eventBurst: 25,
   eventTokenMilliseconds: 300_000,
   eventObjects: 4096,
+  /** Events of all objects together: so many at once, then one in such a time. */
+  eventRateBurst: 500,
+  eventRateMilliseconds: 20,
   /** Events whose repetition is noticed (client-go's). */
   eventSeries: 4096,
   /** A series has ended when it was quiet for so long; one that has not is written down in between (both client-go's). */

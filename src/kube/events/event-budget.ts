@@ -1,4 +1,3 @@
-import { limits } from '../limits.ts';
 import { OldestFirst } from './oldest-first.ts';
 
 interface Bucket {
@@ -7,16 +6,32 @@ interface Bucket {
   readonly at: number;
 }
 
-/** How many Events an object may have: a token bucket each, with client-go's sizes. One that flaps must not fill the API server. */
-export class EventBudget {
-  readonly #buckets = new OldestFirst<string, Bucket>(limits.eventObjects);
+export interface EventBudgetOptions {
+  /** Tokens that a bucket holds. */
+  readonly burst: number;
+  /** Until there is one more. */
+  readonly tokenMilliseconds: number;
+  /** Buckets that are remembered. */
+  readonly buckets: number;
+}
 
-  /** `now` in milliseconds. False: the object has had its share. */
-  take(object: string, now: number): boolean {
-    const { tokens, at } = this.#buckets.get(object) ?? { tokens: limits.eventBurst, at: now };
-    const filled = Math.min(limits.eventBurst, tokens + (now - at) / limits.eventTokenMilliseconds);
+/** Token buckets: how many Events somebody may have. */
+export class EventBudget {
+  readonly #options: EventBudgetOptions;
+  readonly #buckets: OldestFirst<string, Bucket>;
+
+  constructor(options: EventBudgetOptions) {
+    this.#options = options;
+    this.#buckets = new OldestFirst(options.buckets);
+  }
+
+  /** `now` in milliseconds. False: he has had his share. */
+  take(key: string, now: number): boolean {
+    const { burst, tokenMilliseconds } = this.#options;
+    const { tokens, at } = this.#buckets.get(key) ?? { tokens: burst, at: now };
+    const filled = Math.min(burst, tokens + (now - at) / tokenMilliseconds);
     const granted = filled >= 1;
-    this.#buckets.set(object, { tokens: granted ? filled - 1 : filled, at: now });
+    this.#buckets.set(key, { tokens: granted ? filled - 1 : filled, at: now });
     return granted;
   }
 }

@@ -33,21 +33,32 @@ interface Recorded {
 /**
  * Writes Events (events.k8s.io/v1) in the background. Whoever records one never waits and never hears of a failure: an Event is a
  * courtesy, and what is lost is counted. What is said again is a series of the Event that said it first (client-go's rules: the second
- * time is written at once, then every half hour, and when it has been quiet for six minutes). An object has a budget; the queue and the
+ * time is written at once, then every half hour, and when it has been quiet for six minutes). An object has a budget, and so have all together; the queue and the
  * caches have bounds. Warnings go before the others.
  */
 export class EventRecorder {
   readonly #components: EventRecorderComponents;
   readonly #reporter: EventReporter;
   readonly #series = new OldestFirst<string, Recorded>(limits.eventSeries);
-  readonly #budget = new EventBudget();
+  /** Of an object: client-go's sizes. One that flaps must not fill the API server. */
+  readonly #budget = new EventBudget({
+    burst: limits.eventBurst,
+    tokenMilliseconds: limits.eventTokenMilliseconds,
+    buckets: limits.eventObjects,
+  });
+  /** Of all together: what befalls ten thousand Services at once must not keep the API server from what matters then. */
+  readonly #rate = new EventBudget({ burst: limits.eventRateBurst, tokenMilliseconds: limits.eventRateMilliseconds, buckets: 1 });
   readonly #warnings = new Set<Recorded>();
   readonly #others = new Set<Recorded>();
   readonly #lost = new Map<EventLoss, number>();
   readonly #backOff: BackOff;
   readonly #stop = new AbortController();
-  #running: Promise<void> | undefined;
+  /** Those that are being written. */
+  readonly #atWork = new Set<Recorded>();
+  readonly #waiting: (() => void)[] = [];
+  #scheduled = false;
   #cancelSweep: Cancel | undefined;
+  #cancelPause: Cancel | undefined;
   #refreshed = 0;
   #saidLost = Number.NEGATIVE_INFINITY;
 
@@ -81,18 +92,19 @@ export class EventRecorder {
     this.#sweepLater();
   }
 
-  /** Resolves when nothing waits to be written. */
+  /** Resolves when nothing is being written, and nothing may be at this moment. */
   async idle(): Promise<void> {
-    while (this.#running !== undefined) await this.#running;
+    while (this.#scheduled || this.#atWork.size > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Finishes the Event that is being written; the others are lost. */
+  /** Finishes the Events that are being written; the others are lost. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#cancelSweep?.();
+    this.#cancelPause?.();
     this.#warnings.clear();
     this.#others.clear();
-    await this.#running;
+    await this.idle();
   }
 
   #enqueue(recorded: Recorded): boolean {
@@ -105,22 +117,49 @@ export class EventRecorder {
       this.#series.delete(keyOf(displaced.event));
     }
     queue.add(recorded);
-    this.#running ??= this.#writeAll();
+    this.#schedule();
     return true;
   }
 
-  async #writeAll(): Promise<void> {
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
     // Whoever records goes on with its work first.
-    await Promise.resolve();
-    for (;;) {
-      const [warning] = this.#warnings;
-      const [next = warning] = warning === undefined ? this.#others : this.#warnings;
-      if (next === undefined || this.#stop.signal.aborted) break;
-      this.#warnings.delete(next);
-      this.#others.delete(next);
-      await this.#write(next);
-    }
-    this.#running = undefined;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      while (this.#atWork.size < limits.eventsAtWork) {
+        const next = this.#next();
+        if (next === undefined || this.#stop.signal.aborted) break;
+        if (!this.#rate.take('', this.#components.clock.now())) {
+          this.#resumeLater();
+          break;
+        }
+        this.#warnings.delete(next);
+        this.#others.delete(next);
+        this.#atWork.add(next);
+        void this.#work(next);
+      }
+      if (this.#atWork.size === 0) for (const resolve of this.#waiting.splice(0)) resolve();
+    });
+  }
+
+  #resumeLater(): void {
+    this.#cancelPause ??= this.#components.clock.after(limits.eventRateMilliseconds, () => {
+      this.#cancelPause = undefined;
+      this.#schedule();
+    });
+  }
+
+  /** One that is being written waits: what is patched must have been created. */
+  #next(): Recorded | undefined {
+    for (const queue of [this.#warnings, this.#others]) for (const recorded of queue) if (!this.#atWork.has(recorded)) return recorded;
+    return undefined;
+  }
+
+  async #work(recorded: Recorded): Promise<void> {
+    await this.#write(recorded);
+    this.#atWork.delete(recorded);
+    this.#schedule();
   }
 
   async #write(recorded: Recorded): Promise<void> {

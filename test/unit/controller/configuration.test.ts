@@ -181,6 +181,20 @@ describe('every configuration object', () => {
     expect(objectEvents()).toEqual(['Warning PoolOverlaps zebra']);
   });
 
+  test('that worked and is refused now is told of once, also when another controller takes over', async () => {
+    const zebra = pool({ name: 'zebra', addresses: ['192.0.2.128/25'] });
+    source.put(zebra);
+    await start();
+    expect(objects.of('IPAddressPool/zebra')).toBe('Accepted, Ready');
+    await put(main);
+    await pass(limits.objectStatusMilliseconds);
+    expect(objectEvents()).toEqual(['Warning PoolOverlaps zebra']);
+    await controller.stop();
+    await start();
+    expect(objects.of('IPAddressPool/zebra')).toBe('PoolOverlaps, PoolOverlaps');
+    expect(objectEvents()).toEqual([]);
+  });
+
   test('that is gone has no status', async () => {
     source.put(main);
     await start();
@@ -206,17 +220,17 @@ describe('every configuration object', () => {
 });
 
 describe('the figures of a pool', () => {
-  test('follow what is given, and ten thousand Services are a handful of writes', async () => {
+  test('follow what is given, and thousands of Services are a handful of writes', async () => {
     source.put(pool({ name: 'big', addresses: ['10.0.0.0/16'] }));
     await start();
     objects.writes = [];
     for (let second = 0; second < 10; second++) {
-      source.put(...Array.from({ length: 1000 }, (_, index) => service({ name: `shop/s${second}-${index}` })));
+      source.put(...Array.from({ length: 200 }, (_, index) => service({ name: `shop/s${second}-${index}` })));
       await controller.settled();
       await pass(1000);
     }
     await pass(limits.objectStatusMilliseconds + limits.usageMilliseconds);
-    expect(objects.statuses.get('IPAddressPool/big')?.fields).toMatchObject({ assignedIPv4: 10_000, usage: '10000/65536' });
+    expect(objects.statuses.get('IPAddressPool/big')?.fields).toMatchObject({ assignedIPv4: 2000, usage: '2000/65536' });
     expect(objects.writes.length).toBeLessThanOrEqual(4);
   });
 
@@ -264,7 +278,7 @@ describe('the sessions of a peer', () => {
   });
 
   test('with a router that another peer has are refused on the later one', async () => {
-    source.put(peer({ name: 'tor' }), node({ name: 'n1' }));
+    source.put(peer({ name: 'tor' }), node({ name: 'n1' }), node({ name: 'n2' }));
     await start();
     await put(peer({ name: 'zebra' }));
     await pass(limits.objectStatusMilliseconds);
@@ -294,4 +308,20 @@ test('no timer is left after a stop', async () => {
   await put(service({ name: 'shop/web' }), report('n1', 'Established'));
   await controller.stop();
   expect(clock.pending).toBe(0);
+});
+
+test('what is made of an object of another program is told of under the name that it has there, and nothing is written to it', async () => {
+  const origin = { apiVersion: 'example.net/v1', kind: 'IPAddressPool', namespace: 'theirs', name: 'b' };
+  const first = pool({ name: 'a', addresses: ['192.0.2.0/28'] });
+  const theirs = pool({ name: 'b', addresses: ['192.0.2.8/29'] });
+  source.put(first, { ...theirs, metadata: { ...theirs.metadata, uid: 'u7', origin } });
+  await start();
+  await pass(limits.objectStatusMilliseconds);
+  expect(objects.writes).toEqual(['IPAddressPool/a']);
+  const told = events.filter(({ regarding }) => regarding.apiVersion === 'example.net/v1');
+  expect(told).toMatchObject([{ reason: 'PoolOverlaps', type: 'Warning', regarding: { ...origin, uid: 'u7' } }]);
+  source.remove(first);
+  await controller.settled();
+  await pass(limits.objectStatusMilliseconds * 2);
+  expect(events.filter(({ regarding }) => regarding.apiVersion === 'example.net/v1').map(({ reason }) => reason)).toContain('Accepted');
 });

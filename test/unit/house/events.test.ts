@@ -15,6 +15,7 @@ test('docs/reference/events.md is what node scripts/write-events.ts writes', () 
 test('its figures are those of the code', () => {
   expect(page).toContain(`lasted ${limits.conditionHoldMilliseconds / 1000} s`);
   expect(page).toContain(`(${kubeLimits.eventBurst}, then one in five minutes)`);
+  expect(page).toContain(`(${1000 / kubeLimits.eventRateMilliseconds} a second)`);
   expect(kubeLimits.eventTokenMilliseconds).toBe(5 * 60_000);
 });
 

@@ -122,6 +122,19 @@ describe('repetition', () => {
     expect(writes.map(({ method }) => method)).toEqual(['POST', 'POST']);
   });
 
+  test('while the first is being written waits for it', async () => {
+    answers.push('hold');
+    recorder.record(event());
+    await new Promise(setImmediate);
+    recorder.record(event());
+    recorder.record(named('other'));
+    await new Promise(setImmediate);
+    expect(writes.map(({ method }) => method)).toEqual(['POST', 'POST']);
+    held.resolve(undefined);
+    await recorder.idle();
+    expect(writes.map(({ method }) => method)).toEqual(['POST', 'POST', 'PATCH']);
+  });
+
   test('before the first was written is one write, and an Event that has expired is written anew', async () => {
     recorder.record(event());
     recorder.record(event());
@@ -160,6 +173,11 @@ describe('bounds', () => {
     held.resolve(undefined);
     await recorder.idle();
     expect(names().slice(0, 3)).toEqual(['first', 'bad', 'n1']);
+    expect(writes).toHaveLength(limits.eventRateBurst);
+    for (let event = limits.eventRateBurst; event <= limits.eventQueue; event++) {
+      clock.advance(limits.eventRateMilliseconds);
+      await recorder.idle();
+    }
     expect(writes).toHaveLength(1 + limits.eventQueue);
   });
 
@@ -217,15 +235,15 @@ describe('failures', () => {
   });
 
   test('after it has stopped nothing is written and no timer is left', async () => {
-    answers.push('hold');
-    recorder.record(event());
-    recorder.record(named('other'));
+    const all = Array.from({ length: limits.eventsAtWork + 1 }, (_, index) => `s${index}`);
+    answers.push(...all.map(() => 'hold' as const));
+    for (const name of all) recorder.record(named(name));
     await new Promise(setImmediate);
     const stopped = recorder.stop();
     held.resolve(undefined);
     await stopped;
     recorder.record(named('late'));
-    expect(names()).toEqual(['web']);
+    expect(names()).toEqual(all.slice(0, limits.eventsAtWork));
     expect(clock.pending).toBe(0);
   });
 });
