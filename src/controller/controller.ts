@@ -203,7 +203,7 @@ export class Controller {
       wouldBe.adoptOne(service, assignedAddresses(service), source.snapshot, 'always');
       return this.#configuration.usageChanged();
     }
-    if (keeps) {
+    if (keeps && before.ingress.length > 0) {
       await this.#write(key, { ...service, ingress: before.ingress }, claim.reason);
       for (const other of before.provider.written(key)) this.#queue.addFirst(other);
       return;
