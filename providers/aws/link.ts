@@ -206,8 +206,10 @@ export class AwsLink {
   async #passOf(state: StackState, members: ReturnType<typeof membersOf>, disown: boolean, snapshot: Snapshot): Promise<PassResult> {
     const { cloud, settings } = await this.#open(snapshot);
     const circumstances = await this.#circumstances(cloud, settings, snapshot);
-    const input = { stack: state.identity, members, disown, known: state.known, circumstances, now: this.#now() };
-    const result = await passStack(cloud, settings, input, (outcome) => this.#told(state.identity.key, outcome));
+    const input = { stack: state.identity, members, disown, known: state.known, circumstances };
+    const result = await state.turns.run(() =>
+      passStack(cloud, settings, { ...input, now: this.#now() }, (outcome) => this.#told(state.identity.key, outcome)),
+    );
     state.last = result;
     // What was looked up may have changed since: the next pass looks again.
     if (result.errors.size > 0) this.#facts = undefined;

@@ -1,4 +1,5 @@
 import type { ServiceKey } from '../../src/model/metadata.ts';
+import { Serial } from '../../src/system/serial.ts';
 import type { StackIdentity } from './desire/circumstances.ts';
 import type { StackTargets } from './node-rules-pass.ts';
 import { Known } from './observe/known.ts';
@@ -11,6 +12,8 @@ export interface StackState {
   readonly known: Known;
   /** Services that it serves, or has served and not yet let go of. */
   readonly services: Set<ServiceKey>;
+  /** Passes over it, one at a time: of two at once each would make what the other one makes. Services that share it are reconciled at once. */
+  readonly turns: Serial;
   /** Where it wants to reach its targets; undefined: not looked yet. */
   targets?: StackTargets;
   hostname?: string;
@@ -36,7 +39,7 @@ export class Stacks {
   }
 
   open(identity: StackIdentity): StackState {
-    const state = this.#states.get(identity.key) ?? { identity, known: new Known(), services: new Set<ServiceKey>() };
+    const state = this.#states.get(identity.key) ?? { identity, known: new Known(), services: new Set<ServiceKey>(), turns: new Serial() };
     this.#states.set(identity.key, state);
     return state;
   }
