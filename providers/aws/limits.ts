@@ -14,6 +14,9 @@ export const limits = {
   /** Waits between two looks at something that AWS is working on, and while nothing is wrong. */
   pollSeconds: 5,
   driftSeconds: 300,
+  /** Reads that looking for drift may take of AWS' ten a second, and about how many one load balancer costs. */
+  driftReadsPerSecond: 4,
+  driftReadsPerStack: 12,
   /** How long what is known of subnets, security groups and certificates is used. */
   factsSeconds: 60,
   /** Time between two looks at the whole account, for what has no Service any more. */

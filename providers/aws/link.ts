@@ -65,6 +65,12 @@ export class AwsLink {
     this.#reserved = new Set(services);
   }
 
+  /** How long one with which nothing is wrong is left alone: the more there are, the longer. */
+  get driftSeconds(): number {
+    const all = (this.stacks.size * limits.driftReadsPerStack) / limits.driftReadsPerSecond;
+    return Math.max(limits.driftSeconds, all);
+  }
+
   /** One pass over a stack with the members that it has now, and over the rules of nodes where those are concerned. */
   async pass(identity: StackIdentity, snapshot: Snapshot): Promise<StackPass> {
     const { cloud, settings } = await this.#open(snapshot);

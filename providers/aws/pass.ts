@@ -64,7 +64,10 @@ export async function passStack(
   remember(known, execution, now);
   const failure = worstFailure(execution);
   const errors = new Map<ServiceKey | '', readonly Reason[]>(outcome?.errors);
-  const general = [...plan.problems, ...(failure === undefined ? [] : [callFailed(failure)])];
+  const all = [...plan.problems, ...(failure === undefined ? [] : [callFailed(failure)])];
+  // That something takes its time is worth saying only where nothing is wrong.
+  const wrong = all.filter(({ code }) => code !== 'AwsProvisioning');
+  const general = wrong.length > 0 ? wrong : all;
   if (general.length > 0) errors.set('', general);
   const { desired } = planInput;
   const hostname = desired === undefined ? undefined : hostnameOf({ ...planInput, desired });

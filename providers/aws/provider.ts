@@ -144,7 +144,7 @@ export class AwsProvider implements Provider {
     const { state, result, drift, problems } = await this.#link.pass(stackOf(member), snapshot);
     state.services.add(key);
     await this.#leaveOthers(key, state, result, snapshot);
-    this.#later(key, result.requeueSeconds);
+    this.#later(key, result.requeueSeconds < limits.driftSeconds ? result.requeueSeconds : this.#link.driftSeconds);
     const errors = [...(result.errors.get(key) ?? []), ...(result.errors.get('') ?? [])];
     return {
       ingress: ingressOf(result.hostname) ?? (result.desired === undefined ? service.ingress : []),
@@ -197,8 +197,14 @@ function said(errors: readonly Reason[]): Pick<Reconciliation, 'reason' | 'detai
   const [first, ...others] = errors;
   if (first === undefined) return {};
   if (others.length === 0) return { reason: first };
-  const details = errors.map(({ code }, index) => ({ of: `${index + 1}`, code }));
+  const details = errors.map((error) => ({ of: aboutOf(error), code: error.code }));
   return { reason: reason('AwsSeveral', { problems: errors.map(says) }), details };
+}
+
+/** The annotation that a reason is about, or whatever else names it. */
+function aboutOf({ details }: Reason): string {
+  const [first] = Object.values<unknown>({ ...(details as object | undefined) });
+  return typeof first === 'string' || typeof first === 'number' ? `${first}` : 'the Service';
 }
 
 function nodesText({ nodes }: Snapshot): string {

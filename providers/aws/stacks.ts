@@ -27,6 +27,10 @@ export class Stacks {
     return this.#states.values();
   }
 
+  get size(): number {
+    return this.#states.size;
+  }
+
   get(key: string): StackState | undefined {
     return this.#states.get(key);
   }

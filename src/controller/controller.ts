@@ -165,10 +165,11 @@ export class Controller {
     if (!this.#written.has(key)) provider.adoptOne(service, found, snapshot, 'free');
     else if (this.#isContested(key, service)) {
       provider.adoptOne(service, found, snapshot, 'always');
+      this.#configuration.usageChanged();
       this.#owned.set(key, { provider, service, ingress: service.ingress });
       return this.#write(key, service, reason('StatusContested', { times: limits.overwrites }));
     }
-    const { ingress, reason: unmet, details } = await provider.reconcile(service, snapshot);
+    const { ingress, reason: unmet, details, warnings = [], repaired = [] } = await provider.reconcile(service, snapshot);
     this.#configuration.usageChanged();
     const gone =
       before?.provider === provider ? before.ingress.filter(({ address }) => !ingress.some((now) => same(now.address, address))) : [];
@@ -176,6 +177,7 @@ export class Controller {
     this.#sayReleased(key, addressesIn(gone), twice === undefined ? 'the Service asks for something else' : says(twice));
     this.#owned.set(key, { provider, service, ingress });
     await this.#write(key, { ...service, ingress }, unmet, details, twice);
+    this.#statuses.remark(service, warnings, repaired);
     for (const other of provider.written(key)) this.#queue.addFirst(other);
   }
 
@@ -197,12 +199,11 @@ export class Controller {
       this.#disown(key);
       this.#statuses.leave(key);
       // Its addresses are another controller's to change. Whatever they are, nobody else is given them.
-      const found = assignedAddresses(service);
-      if (found.length === 0) return this.#release(key, wouldBe, 'the Service is of another class');
-      wouldBe.adoptOne(service, found, source.snapshot, 'always');
-      return;
+      if (service.ingress.length === 0) return this.#release(key, wouldBe, 'the Service is of another class');
+      wouldBe.adoptOne(service, assignedAddresses(service), source.snapshot, 'always');
+      return this.#configuration.usageChanged();
     }
-    if (keeps) {
+    if (keeps && before.ingress.length > 0) {
       await this.#write(key, { ...service, ingress: before.ingress }, claim.reason);
       for (const other of before.provider.written(key)) this.#queue.addFirst(other);
       return;

@@ -1,5 +1,6 @@
 import { heraldApiVersion, kinds } from './kinds.ts';
 import { limits } from './limits.ts';
+import { metallbGroup } from './metallb/group.ts';
 import { readEndpointSlice } from './parse/endpoint-slice.ts';
 import { readEndpoints } from './parse/endpoints.ts';
 import { Fields, isRecord } from './parse/fields.ts';
@@ -110,7 +111,7 @@ interface Refusal {
 
 function refusedVersion(apiVersion: string, kind: string, reader: KindReader | undefined): Refusal | undefined {
   const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
-  if (group === 'metallb.io') {
+  if (group === metallbGroup) {
     if (reader?.apiVersion === heraldApiVersion) {
       return {
         field: 'apiVersion',

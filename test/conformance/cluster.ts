@@ -155,6 +155,17 @@ export class KubernetesCluster {
     if (!running.running) throw new Error(`kube-apiserver has ended: ${running.lines().slice(-20).join('\n')}`);
   }
 
+  /** etcd forgets every version before the latest, as it does every five minutes when kube-apiserver tells it to. */
+  async compact(): Promise<void> {
+    const ask = async (path: string, body: object): Promise<{ readonly header?: { readonly revision: string } }> => {
+      const answer = await fetch(`http://127.0.0.1:${this.#ports.etcd}/v3/kv/${path}`, { method: 'POST', body: JSON.stringify(body) });
+      if (!answer.ok) throw new Error(`etcd: ${path}: ${answer.status} ${await answer.text()}`);
+      return (await answer.json()) as { readonly header?: { readonly revision: string } };
+    };
+    const { header } = await ask('range', { key: Buffer.from('/registry').toString('base64'), limit: '1' });
+    await ask('compaction', { revision: header?.revision ?? '0', physical: true });
+  }
+
   async stop(): Promise<void> {
     for (const one of [this.#controllerManager, this.#apiServer, this.#etcd, this.#entrance]) {
       // What it holds is thrown away: there is nothing to wait for.

@@ -200,7 +200,7 @@ export const listenerAnnotations = {
   adopt: own('load-balancer', text, {
     kinds: ['nlb'],
     default: '-',
-    says: 'Name or ARN of an existing NLB to be used. It is neither made nor deleted, its scheme and subnets stay, and only our listeners are touched.',
+    says: 'Name or ARN of an existing NLB to be used. It is neither made nor deleted, its scheme, subnets and (without `security-groups`) security groups stay, and of its listeners only ours are touched.',
   }),
   disown: own('disown', boolean, {
     kinds: ['nlb', 'classic'],

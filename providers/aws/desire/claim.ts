@@ -3,6 +3,7 @@ import { reason, type Reason } from '../../../src/model/reasons.ts';
 import type { Service } from '../../../src/model/service.ts';
 import { annotationTable } from '../annotations/table.ts';
 import type { BalancerKind } from '../annotations/entry.ts';
+import { finalizer } from '../service-metadata.ts';
 import type { AwsSettings } from '../settings.ts';
 
 export const classes = {
@@ -32,9 +33,12 @@ export function decideAwsClaim(service: Service, config: HeraldConfig, { classle
     if (loadBalancerClass === classes.classic) return { mine: true, kind: 'classic' };
     return loadBalancerClass === classes.nlb || loadBalancerClass === classes.nlbAlias ? { mine: true, kind: 'nlb' } : other;
   }
-  if (config.defaultClass || classless === 'off') return other;
+  if (config.defaultClass) return other;
+  // What we hold stays ours when the flag changes: otherwise nobody would ever delete it.
+  const held = service.metadata.finalizers?.includes(finalizer) === true;
+  if (classless === 'off' && !held) return other;
   const legacyType = service.metadata.annotations[annotationTable.type.key];
-  if (classless === 'legacy' && legacyType === undefined) return other;
+  if (classless === 'legacy' && legacyType === undefined && !held) return other;
   return { mine: true, kind: legacyType !== undefined && nlbTypes.has(legacyType.trim()) ? 'nlb' : 'classic' };
 }
 

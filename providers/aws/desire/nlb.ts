@@ -91,6 +91,8 @@ function securityGroups(
     }
     return { kind: 'none' };
   }
+  // Those of a load balancer that is given to us are its owner's.
+  if (values.adopt !== undefined && values.securityGroups === undefined) return { kind: 'none' };
   if (stays && !current.hasSecurityGroups) {
     issues.warn(reason('AwsSecurityGroupsFixed', undefined));
     return { kind: 'none' };

@@ -41,6 +41,13 @@ export function configurationObject(snapshot: Snapshot, key: ObjectKey): Configu
   return object?.metadata.origin === undefined ? object : undefined;
 }
 
+/** One that is made of another program's object, which has no status of ours. */
+export function translatedObject(snapshot: Snapshot, key: ObjectKey): ConfigurationObject | undefined {
+  const { kind, name } = partsOf(key);
+  const object = collections[kind](snapshot).get(name);
+  return object?.metadata.origin === undefined ? undefined : object;
+}
+
 export function keysOf(snapshot: Snapshot, ...kinds: readonly ConfigurationObject['kind'][]): ObjectKey[] {
   const wanted = kinds.length === 0 ? (Object.keys(collections) as ConfigurationObject['kind'][]) : kinds;
   return wanted.flatMap((kind) => [...collections[kind](snapshot).keys()].map((name) => objectKeyOf(kind, name)));

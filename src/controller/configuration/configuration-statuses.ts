@@ -6,7 +6,9 @@ import { peerStatus } from '../../decisions/configuration/peer-status.ts';
 import { conflictsOf } from '../../decisions/configuration/pool-conflicts.ts';
 import { poolStatus } from '../../decisions/configuration/pool-status.ts';
 import { heraldApiVersion } from '../../model/kinds.ts';
-import type { ObjectReference } from '../../model/object-event.ts';
+import type { Condition } from '../../model/condition.ts';
+import { originText } from '../../model/metadata.ts';
+import type { ObjectEvent, ObjectReference } from '../../model/object-event.ts';
 import type { Change, Snapshot } from '../../model/snapshot.ts';
 import type { Source } from '../../sources/source.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
@@ -16,7 +18,7 @@ import type { EventSink } from '../events/event-sink.ts';
 import { limits } from '../limits.ts';
 import type { StatusWriter } from '../status-writer.ts';
 import { WorkQueue } from '../work-queue.ts';
-import { configurationObject, isConfigurationKind, keysOf, objectKeyOf, partsOf } from './configuration-objects.ts';
+import { configurationObject, isConfigurationKind, keysOf, objectKeyOf, partsOf, translatedObject } from './configuration-objects.ts';
 import type { ConfigurationObject, ObjectKey } from './configuration-objects.ts';
 import { objectConditions } from './object-conditions.ts';
 import { objectEvents } from './object-events.ts';
@@ -49,6 +51,8 @@ export class ConfigurationStatuses {
   readonly #sessions = new PeerSessions();
   /** What was written last, as text. */
   readonly #written = new Map<ObjectKey, string>();
+  /** What was last told of objects of another program. */
+  readonly #told = new Map<ObjectKey, readonly Condition[]>();
   #unreadable: ReadonlyMap<ObjectKey, Unreadable> = new Map();
   #usage = new Map<string, readonly PoolUsage[]>();
   #kept = new Map<string, readonly KeptInPool[]>();
@@ -149,11 +153,14 @@ export class ConfigurationStatuses {
   }
 
   async #write(key: ObjectKey): Promise<void> {
-    const { source, writer, events, log } = this.#components;
+    const { source, writer } = this.#components;
     const { kind, name } = partsOf(key);
     const object = configurationObject(source.snapshot, key);
     const unreadable = this.#unreadable.get(key);
     if (object === undefined && unreadable === undefined) {
+      const translated = translatedObject(source.snapshot, key);
+      if (translated !== undefined) return this.#tellOf(key, translated);
+      this.#told.delete(key);
       this.#pace.forget(key);
       this.#written.delete(key);
       return writer.removeObject(kind, name);
@@ -169,9 +176,24 @@ export class ConfigurationStatuses {
     const before = await writer.writeObject(regarding, { conditions, fields });
     if (before === undefined) return void this.#written.delete(key);
     this.#written.set(key, text);
-    for (const event of objectEvents(regarding, before, conditions)) {
+    this.#tell(key, objectEvents(regarding, before, conditions));
+  }
+
+  /** An object of another program: nothing is written to it, and what would be in its status is told all the same. */
+  #tellOf(key: ObjectKey, object: ConfigurationObject): void {
+    const { origin, uid, resourceVersion, generation } = object.metadata;
+    if (origin === undefined) return;
+    const conditions = objectConditions(this.#statusOfReadable(object, this.#components.source.snapshot), generation);
+    const before = this.#told.get(key) ?? [];
+    this.#told.set(key, conditions);
+    this.#tell(originText(origin), objectEvents({ ...origin, uid, resourceVersion }, before, conditions));
+  }
+
+  #tell(object: string, told: readonly ObjectEvent[]): void {
+    const { events, log } = this.#components;
+    for (const event of told) {
       events.record(event);
-      const said = { object: key, reason: event.reason, note: event.note };
+      const said = { object, reason: event.reason, note: event.note };
       if (event.type === 'Warning') log.warn(said, 'configuration object');
       else log.info(said, 'configuration object');
     }

@@ -43,6 +43,19 @@ export const eventTable = {
     about: 'Service',
     when: 'the Service does not have what it asks for: the reason of its condition AddressAssigned; the note has that of every pool',
   },
+  remark: {
+    type: 'Warning',
+    action: 'AssignAddress',
+    about: 'Service',
+    when: 'something that the Service asks for has no effect, or not the one that it may seem to have, although the Service is served',
+  },
+  repaired: {
+    type: 'Normal',
+    reason: 'LoadBalancerRepaired',
+    action: 'Repair',
+    about: 'Service',
+    when: 'somebody has changed the load balancer of the Service in AWS, and it was put right; the note says what',
+  },
   programmed: {
     type: 'Normal',
     reason: 'Programmed',

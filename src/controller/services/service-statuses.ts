@@ -38,6 +38,8 @@ export class ServiceStatuses {
   readonly #components: ServiceStatusesComponents;
   readonly #known = new Map<ServiceKey, Known>();
   readonly #reminders: Reminders<ServiceKey>;
+  /** Sentences that were told, of Services of which there are any. */
+  readonly #remarks = new Map<ServiceKey, ReadonlySet<string>>();
 
   /** `lookAgain` is called for Services of which something may have to be said by now, although nothing changed. */
   constructor(components: ServiceStatusesComponents, lookAgain: (key: ServiceKey) => void) {
@@ -82,6 +84,23 @@ export class ServiceStatuses {
     }
   }
 
+  /** What is odd about what the Service asks for, each thing once, and what others had changed of it. */
+  remark(service: Service, warnings: readonly Reason[], repaired: readonly string[]): void {
+    const { log, events } = this.#components;
+    const key = serviceKey(service.metadata);
+    const reference = referenceTo(service);
+    const before = this.#remarks.get(key);
+    for (const warning of warnings.filter((one) => before?.has(says(one)) !== true)) {
+      log.warn({ service: key, code: warning.code, reason: says(warning) }, 'the Service asks for something odd');
+      events.record(eventOf('remark', reference, noteOfUnmet(warning, []), warning.code));
+    }
+    if (warnings.length > 0) this.#remarks.set(key, new Set(warnings.map(says)));
+    else this.#remarks.delete(key);
+    if (repaired.length === 0) return;
+    log.warn({ service: key, repaired }, 'load balancer repaired');
+    events.record(eventOf('repaired', reference, repaired.join('; ')));
+  }
+
   /** What the Service held is free for others. */
   released(key: ServiceKey, addresses: readonly string[], why: string): void {
     if (addresses.length === 0) return;
@@ -90,6 +109,7 @@ export class ServiceStatuses {
 
   /** The Service is not ours any more, or is gone, and its record with it. */
   forget(key: ServiceKey, why: string): void {
+    this.#remarks.delete(key);
     const known = this.#known.get(key);
     this.#known.delete(key);
     if (known?.service === undefined || known.addresses.length === 0) return;
@@ -98,6 +118,7 @@ export class ServiceStatuses {
 
   /** The Service is another controller's, with the addresses that it has. */
   leave(key: ServiceKey): void {
+    this.#remarks.delete(key);
     this.#known.delete(key);
   }
 

@@ -118,7 +118,8 @@ const heraldConfigFields = {
   }),
   compat: choice(compats, {
     default: 'none',
-    description: 'metallb: objects of `metallb.io` and annotations of MetalLB are read as if they were ours.',
+    description:
+      'metallb: objects of `metallb.io` and annotations of MetalLB are read as if they were ours ([migrating](../how-to/migrate-from-metallb.md)).',
   }),
   compatNamespace: parsed(labelName, {
     unset: 'metallb-system',

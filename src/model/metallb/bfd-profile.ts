@@ -1,12 +1,25 @@
-import type { FieldRow } from './rows.ts';
+import { differs, note, type FieldRow } from './rows.ts';
 
 /** metallb.io/v1beta1 BFDProfile. */
 export const bfdRows: readonly FieldRow[] = [
   { field: 'receiveInterval', does: 'same', text: '' },
   { field: 'transmitInterval', does: 'same', text: '' },
   { field: 'detectMultiplier', does: 'same', text: '' },
-  { field: 'echoInterval', does: 'differs', text: 'Read, and not used: there is no echo mode.' },
-  { field: 'echoMode', does: 'differs', text: 'Read, and not used: control packets alone watch the way to the peer.' },
+  {
+    field: 'echoInterval',
+    does: 'no',
+    text: 'Read, and not used: there is no echo mode.',
+    translate: (value) => ({ value, findings: [note('is not used: there is no echo mode', '')] }),
+  },
+  {
+    field: 'echoMode',
+    does: 'no',
+    text: 'Read, and not used: control packets alone watch the way, as fast as `receiveInterval` and `transmitInterval` say.',
+    translate: (value) => ({
+      value,
+      findings: value === true ? [differs('is not used: there is no echo mode', 'shorten receiveInterval and transmitInterval')] : [],
+    }),
+  },
   { field: 'passiveMode', does: 'same', text: '' },
   { field: 'minimumTtl', does: 'same', text: '' },
 ];

@@ -2,7 +2,8 @@ import { originText, type Origin } from '../metadata.ts';
 import { parseObject } from '../parse.ts';
 import { isRecord } from '../parse/fields.ts';
 import { fieldText } from '../parse/problem.ts';
-import { metallbGroup, metallbKinds } from './kinds.ts';
+import { metallbGroup } from './group.ts';
+import { metallbKinds } from './kinds.ts';
 import { translateObject, type Translation } from './translate.ts';
 
 export interface Remark {

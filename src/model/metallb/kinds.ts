@@ -1,11 +1,10 @@
 import { advertisementRows, communityRows } from './bgp-advertisement.ts';
 import { bfdRows } from './bfd-profile.ts';
+import { metallbGroup } from './group.ts';
 import { firstPeerRows, peerRows } from './bgp-peer.ts';
 import { poolRows } from './ip-address-pool.ts';
 import { layer2Rows } from './l2-advertisement.ts';
 import type { FieldRow } from './rows.ts';
-
-export const metallbGroup = 'metallb.io';
 
 /** A kind of MetalLB in one of its versions. */
 export interface MetalLBKind {

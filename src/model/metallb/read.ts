@@ -6,7 +6,7 @@ import { isRecord } from '../parse/fields.ts';
 import { addProblem, fieldText, type FieldPath, type FieldProblem } from '../parse/problem.ts';
 import type { Identity, ParseOptions, ParseResult } from '../parse/result.ts';
 import { translateAnnotations, type TranslatedAnnotations } from './annotations.ts';
-import { metallbGroup } from './kinds.ts';
+import { metallbGroup } from './group.ts';
 import { translateObject } from './translate.ts';
 
 /** Whose objects are read: HeraldConfig.spec.compat and compatNamespace. */

@@ -1,7 +1,8 @@
 import { heraldApiVersion } from '../parse.ts';
 import type { Origin } from '../metadata.ts';
 import { isRecord } from '../parse/fields.ts';
-import { metallbGroup, metallbKinds, reportKinds } from './kinds.ts';
+import { metallbGroup } from './group.ts';
+import { metallbKinds, reportKinds } from './kinds.ts';
 import { translateFields, type Finding } from './rows.ts';
 
 /** What an object of MetalLB is in Herald. */

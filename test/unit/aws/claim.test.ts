@@ -39,6 +39,12 @@ describe('whose a Service is', () => {
     expect(claim.mine ? claim.kind : undefined).toBe(kind);
   });
 
+  test('what we hold stays ours when --aws-classless is switched off', () => {
+    const plain = withType(undefined, undefined);
+    const held = { ...plain, metadata: { ...plain.metadata, finalizers: ['herald.dev/aws'] } };
+    expect(decideAwsClaim(held, config({ defaultClass: false }), { classless: 'off' })).toEqual({ mine: true, kind: 'classic' });
+  });
+
   test('at most one provider claims any Service', () => {
     fc.assert(
       fc.property(

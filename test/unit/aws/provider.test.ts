@@ -141,6 +141,23 @@ describe('what others have changed', () => {
   });
 });
 
+test('a look at a load balancer with which nothing is wrong costs 8 reads, one for each listener and two for each target group', async () => {
+  const town = new Town();
+  town.apply({ name: 'web', ports: ['http:80/TCP@30080', 'alt:81/TCP@30081', 'dns:53/UDP@30053'] });
+  // Orphans were looked for at the beginning, and are again in a while.
+  await town.run(600);
+  const before = town.cloud.calls.length;
+  await town.run(10);
+  const ofAll = new Set<string>(['ec2:DescribeVpcs', 'ec2:DescribeSubnets', 'ec2:DescribeRouteTables', 'ec2:DescribeInstances']);
+  const calls = town.cloud.calls.slice(before).filter(({ operation, input }) => !ofAll.has(operation) && !isOfAllGroups(operation, input));
+  expect(calls.length).toBe(8 + 3 + 2 * 3);
+});
+
+/** Facts, and the rules of nodes, are read for all load balancers together. */
+function isOfAllGroups(operation: string, input: unknown): boolean {
+  return operation === 'ec2:DescribeSecurityGroups' && !JSON.stringify(input).includes('tag:');
+}
+
 describe('letting go', () => {
   test('removes our tags and nothing else', async () => {
     const town = new Town();

@@ -83,7 +83,7 @@ export class Town {
 
   /** The controller's loop: what changed, then what is due, for so long. */
   async run(seconds: number): Promise<void> {
-    for (const key of [...this.services.keys()]) await this.#look(key);
+    for (const key of this.services.keys().toArray()) await this.#look(key);
     for (let passed = 0; passed < seconds; passed += 10) {
       this.cloud.world.clock.advance(10_000);
       for (const key of this.provider.expire(this.cloud.world.clock.date().getTime())) await this.#look(key);

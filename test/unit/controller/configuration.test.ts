@@ -309,3 +309,19 @@ test('no timer is left after a stop', async () => {
   await controller.stop();
   expect(clock.pending).toBe(0);
 });
+
+test('what is made of an object of another program is told of under the name that it has there, and nothing is written to it', async () => {
+  const origin = { apiVersion: 'example.net/v1', kind: 'IPAddressPool', namespace: 'theirs', name: 'b' };
+  const first = pool({ name: 'a', addresses: ['192.0.2.0/28'] });
+  const theirs = pool({ name: 'b', addresses: ['192.0.2.8/29'] });
+  source.put(first, { ...theirs, metadata: { ...theirs.metadata, uid: 'u7', origin } });
+  await start();
+  await pass(limits.objectStatusMilliseconds);
+  expect(objects.writes).toEqual(['IPAddressPool/a']);
+  const told = events.filter(({ regarding }) => regarding.apiVersion === 'example.net/v1');
+  expect(told).toMatchObject([{ reason: 'PoolOverlaps', type: 'Warning', regarding: { ...origin, uid: 'u7' } }]);
+  source.remove(first);
+  await controller.settled();
+  await pass(limits.objectStatusMilliseconds * 2);
+  expect(events.filter(({ regarding }) => regarding.apiVersion === 'example.net/v1').map(({ reason }) => reason)).toContain('Accepted');
+});

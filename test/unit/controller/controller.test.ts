@@ -541,6 +541,8 @@ describe('the controller', () => {
     expect([writer.addresses('shop/first'), writer.addresses('shop/second')]).toEqual([[], []]);
     source.put(config({ defaultClass: false }));
     await controller.settled();
+    // There is nothing to keep, and nothing more to say of it.
+    expect(writer.services.has('shop/first')).toBe(false);
     source.remove(service({ name: 'shop/a' }));
     await controller.settled();
     expect(writer.addresses('shop/second')).toEqual(['192.0.2.1']);

@@ -108,6 +108,23 @@ describe('what is not ours', () => {
   });
 });
 
+test('a load balancer by its name is let go by nobody when its Service is another class by HeraldConfig', async () => {
+  world = new TwoControllers();
+  world.metallbRuns = false;
+  world.compat('metallb');
+  await world.startHerald();
+  world.create('shop/a');
+  await world.quiet();
+  const { uid } = world.server.objects.get('shop/a')?.metadata ?? {};
+  world.server.put('shop/a', { status: { loadBalancer: { ingress: [{ hostname: 'lb.example.net' }] } } }, String(uid));
+  world.compat('none');
+  await world.quiet();
+  expect(world.released).toEqual([]);
+  world.server.put('shop/a', { status: { loadBalancer: {} } }, String(uid));
+  await world.quiet();
+  expect(world.released).toContain('shop/a');
+});
+
 describe('a Service that both hear of', () => {
   test('keeps what MetalLB gave it first, which may be another address than ours would be', async () => {
     world = new TwoControllers();

@@ -18,12 +18,29 @@ interface Event {
 
 const addressesOf = (size: number): string[] => Array.from({ length: size }, (_, index) => `192.0.2.${index + 1}`);
 
+/** Keeps note of what it is told to let go. */
+class NotingProvider extends BareMetalProvider {
+  readonly released: string[];
+
+  constructor(released: string[]) {
+    super();
+    this.released = released;
+  }
+
+  override release(key: ServiceKey, now: number): ReturnType<BareMetalProvider['release']> {
+    this.released.push(key);
+    return super.release(key, now);
+  }
+}
+
 /** Herald's controller and MetalLB's on one API server, each of which hears of everything in order and late. */
 export class TwoControllers {
   readonly server = new FakeServices();
   readonly metallb: MetalLBController;
   readonly clock = new VirtualClock();
   readonly source = new TestSource();
+  /** Services whose addresses Herald's provider was told to let go. */
+  readonly released: string[] = [];
   readonly #toHerald: Event[] = [];
   readonly #toMetalLB: Event[] = [];
   #compat: Compat = 'none';
@@ -62,7 +79,7 @@ export class TwoControllers {
   async startHerald(): Promise<void> {
     const records = new KubernetesRecords({ client: this.server, snapshot: this.source.store, clock: this.clock, log: silentLog });
     const components = { source: this.source, writer: records, clock: this.clock, random: () => 0, log: silentLog };
-    this.#controller = new Controller({ ...components, providers: [new BareMetalProvider()] });
+    this.#controller = new Controller({ ...components, providers: [new NotingProvider(this.released)] });
     await this.#controller.start();
   }
 

@@ -685,6 +685,17 @@ describe('quota', () => {
   });
 });
 
+test('what was kept before a restart is kept no longer where somebody has it by now, or no pool keeps it', () => {
+  const allocator = withPools({ ...small, keepReleasedSeconds: 60 }, { name: 'other', addresses: ['198.51.100.1-198.51.100.1'] });
+  allocator.adopt(request('holder'), [address('192.0.2.1')]);
+  const kept = (text: string) => ({ service: 'default/gone', address: address(text), until: 60_000 }) as const;
+  allocator.keep(['192.0.2.1', '192.0.2.2', '198.51.100.1', '203.0.113.1'].map(kept));
+  expect(allocator.kept()).toEqual([{ ...kept('192.0.2.2'), pool: 'small' }]);
+  allocator.release('default/holder', 0);
+  expect(ask(allocator, { name: 'a', requested: ['192.0.2.2'] })).toBe('(AddressReserved)');
+  expect(ask(allocator, 'gone')).toBe('192.0.2.2');
+});
+
 describe('a Service whose deletion waits for somebody', () => {
   const deleting = (literal: ServiceLiteral): AllocationRequest => ({ ...request(literal), deleting: true });
 

@@ -173,6 +173,8 @@ describe('an object of MetalLB becomes one of herald.dev', () => {
       'note spec.passwordSecret: is read in namespace metallb-system',
     ],
     ['BGPPeer', { ...peer, disableMP: true }, 'note spec.disableMP: has no effect'],
+    ['BFDProfile', { echoMode: true }, 'differs spec.echoMode: is not used'],
+    ['BFDProfile', { echoInterval: 50 }, 'note spec.echoInterval: is not used'],
     ['Community', { communities: [{ name: '1:1', value: '1:1' }] }, 'differs spec.communities: "1:1" is left out'],
   ])('%s %j: what is not the same is said', (kind, spec, text) => {
     expect(findings(metallb(kind, spec))).toEqual([expect.stringContaining(text)]);

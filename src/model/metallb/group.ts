@@ -1,0 +1,2 @@
+/** The API group of MetalLB. */
+export const metallbGroup = 'metallb.io';

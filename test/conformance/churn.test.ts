@@ -1,0 +1,122 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { KubeClient } from '../../src/kube/client.ts';
+import { KubernetesSource } from '../../src/sources/kubernetes/kubernetes-source.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import type { Log } from '../../src/system/log.ts';
+import { systemRandom } from '../../src/system/random.ts';
+import { Random } from '../fuzz/random.ts';
+import { until } from '../lab/until.ts';
+import { KubernetesCluster } from './cluster.ts';
+import { Wire } from './wire.ts';
+
+const path = '/api/v1/namespaces/default/services';
+let cluster: KubernetesCluster;
+
+beforeAll(async () => {
+  cluster = await KubernetesCluster.start();
+});
+
+afterAll(() => cluster?.stop());
+
+/** Services that come, change and go, until told to stop. What the API server refuses, or cannot be asked, is left for the next turn. */
+async function churn(seed: number, counter: { done: number }, stop: AbortSignal): Promise<void> {
+  const random = new Random(seed);
+  while (!stop.aborted) {
+    const name = `churn-${random.below(40)}`;
+    const value = String(random.below(1000));
+    const make = { apiVersion: 'v1', kind: 'Service', metadata: { name, labels: { value } }, spec: { ports: [{ port: 80 }] } };
+    const label = { metadata: { labels: { value } } };
+    try {
+      const what = random.below(4);
+      if (what === 0) await cluster.attempt({ method: 'DELETE', path: `${path}/${name}` });
+      else if (what === 1) await cluster.attempt({ method: 'POST', path, body: make });
+      else await cluster.attempt({ method: 'PATCH', path: `${path}/${name}`, body: label, contentType: 'application/merge-patch+json' });
+      counter.done++;
+    } catch {
+      await pause(50);
+    }
+  }
+}
+
+interface Labelled {
+  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
+}
+
+async function there(): Promise<Map<string, string>> {
+  const { items } = (await cluster.request({ path })) as { readonly items: readonly Labelled[] };
+  return new Map(items.map(({ metadata }) => [`default/${metadata.name}`, metadata.labels?.['value'] ?? '']));
+}
+
+test('nothing is lost where etcd and the API server forget what we had (410) while Services come and go, again and again', async () => {
+  const wire = await Wire.to(Number(new URL(cluster.admin.server).port));
+  const lines: string[] = [];
+  const line = (fields: object, message: string): void => void lines.push(`${message} ${JSON.stringify(fields)}`);
+  const log: Log = { debug: line, info: line, warn: line, error: line };
+  const credentials = async () => ({ ca: cluster.admin.certificateAuthority, authorization: `Bearer ${cluster.admin.token}` });
+  const connection = { server: new URL(`https://127.0.0.1:${wire.port}`), credentials, expired: () => undefined };
+  const client = new KubeClient(connection, { clock: systemClock });
+  const source = new KubernetesSource({ client, clock: systemClock, random: systemRandom, log }, { node: 'node1' });
+  /** What somebody has who hears of nothing but changes. */
+  const heard = new Map<string, string>();
+  const look = (key: string): void => {
+    const service = source.snapshot.services.get(key as `${string}/${string}`);
+    if (service === undefined) heard.delete(key);
+    else heard.set(key, service.metadata.labels['value'] ?? '');
+  };
+  source.onChange((changes) => {
+    for (const { kind, key } of changes) if (kind === 'Service') look(key);
+  });
+  const stop = new AbortController();
+  try {
+    await source.start();
+    for (const key of source.snapshot.services.keys()) look(key);
+    const counter = { done: 0 };
+    const working = churn(7, counter, stop.signal);
+    const more = (count: number): Promise<unknown> => {
+      const enough = counter.done + count;
+      return until(`${count} more changes`, (note) => note(counter.done) >= enough, 60_000);
+    };
+    const forgotten = (): boolean => lines.some((one) => one.includes('410'));
+    // A list that was under way when the wire was cut is begun anew, whatever the server remembers.
+    for (let round = 0; round < 2 || (round < 6 && !forgotten()); round++) {
+      await more(20);
+      const before = lines.length;
+      wire.cut();
+      await more(20);
+      await cluster.compact();
+      // A server that starts remembers from then on.
+      await cluster.stopApiServer();
+      await cluster.startApiServer();
+      wire.mend();
+      await until(
+        'Services are read again',
+        (note) => {
+          const since = note([...lines.slice(before), ...source.problems().map(({ message }) => message)]);
+          return source.problems().length === 0 && since.some((one) => one.includes('is read again') && one.includes('/services'));
+        },
+        90_000,
+      );
+    }
+    stop.abort();
+    await working;
+    expect(forgotten()).toBe(true);
+    const wanted = await there();
+    await until(
+      'all is known',
+      (note) => {
+        const services = [...source.snapshot.services];
+        const known = new Map<string, string>(services.map(([key, { metadata }]) => [key, metadata.labels['value'] ?? '']));
+        const keys = new Set([...known.keys(), ...wanted.keys()]);
+        return note([...keys].filter((key) => known.get(key) !== wanted.get(key))).length === 0;
+      },
+      90_000,
+    );
+    expect(heard).toEqual(wanted);
+  } finally {
+    stop.abort();
+    await source.close();
+    client.close();
+    await wire.stop();
+  }
+}, 300_000);

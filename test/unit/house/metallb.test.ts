@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { metallbPage } from '../../../scripts/metallb-page.ts';
+import { metallbEvents, metallbMetrics } from '../../../scripts/metallb-rest.ts';
+import { eventTable } from '../../../src/controller/events/event-table.ts';
+import { kinds } from '../../../src/model/kinds.ts';
+import { metallbKinds } from '../../../src/model/metallb/kinds.ts';
+import { catalogue } from '../../../src/model/reasons.ts';
+
+const root = join(import.meta.dirname, '../../..');
+
+describe('docs/reference/metallb-compatibility.md', () => {
+  test('is what node scripts/write-metallb.ts writes', () => {
+    expect(readFileSync(join(root, 'docs/reference/metallb-compatibility.md'), 'utf8')).toBe(metallbPage());
+  });
+
+  test('has every field of every kind, with a text wherever it is not the same', () => {
+    const page = metallbPage();
+    for (const { kind, rows, refused } of metallbKinds) {
+      for (const { field, does, text } of rows) {
+        expect([kind, field, page.includes(`\`${field}\``)]).toEqual([kind, field, true]);
+        if (refused === undefined) expect([kind, field, does === 'same' || text !== '']).toEqual([kind, field, true]);
+      }
+    }
+  });
+
+  test('names Events and reasons that Herald has', () => {
+    const known = new Set<string>([
+      ...Object.keys(catalogue),
+      ...Object.values(eventTable).flatMap((kind) => ('reason' in kind ? [kind.reason] : [])),
+    ]);
+    const named = metallbEvents.flatMap(({ text }) => [...text.matchAll(/`([A-Z]\w+)`/g)].map(([, name = '']) => name));
+    expect(named.filter((name) => !known.has(name) && name !== 'PreferDualStack')).toEqual([]);
+    expect(named.length).toBeGreaterThan(5);
+  });
+
+  test('has each metric once', () => {
+    const names = metallbMetrics.flatMap(({ name }) => name.split(', '));
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.length).toBeGreaterThan(30);
+  });
+});
+
+test('a field of MetalLB that is the same has its name in the kind of Herald', () => {
+  for (const { kind, rows, refused } of metallbKinds) {
+    if (refused !== undefined) continue;
+    const ours = kinds.find((candidate) => candidate.kind === kind);
+    const page = readFileSync(join(root, `manifests/schema/herald.dev/${kind.toLowerCase()}_v1alpha1.json`), 'utf8');
+    expect(ours).toBeDefined();
+    for (const { field } of rows) expect([kind, field, page.includes(`"${field.split('.').at(-1)}"`)]).toEqual([kind, field, true]);
+  }
+});
+
+/** Where objects come in, the command that translates them, and the setting. */
+const door = [
+  /^src\/model\/kinds\/herald-config\.ts$/,
+  /^src\/model\/metallb\//,
+  /^src\/sources\//,
+  /^src\/cli\/(import-|read-metallb)/,
+  /^src\/model\/parse(\.ts|\/metadata\.ts)$/,
+];
+
+test('nobody behind the door knows of MetalLB', () => {
+  const files = ['src', 'providers'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => `${folder}/${name}`),
+  );
+  const knowing = files.filter((file) => {
+    const code = readFileSync(join(root, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, '');
+    return /from '[^']*\/metallb\/|['"`]metallb\.|universe\.tf/.test(code);
+  });
+  expect(knowing.filter((file) => !door.some((pattern) => pattern.test(file)))).toEqual([]);
+  expect(knowing.length).toBeGreaterThan(3);
+});
