@@ -38,8 +38,8 @@ export default defineConfig({
           include: ['test/aws/**/*.test.ts'],
           setupFiles: ['test/aws/loopback-only.ts'],
           maxWorkers: 2,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
         },
       },
       // Programs of Kubernetes: what a file starts needs half a gigabyte, so one file at a time.

@@ -36,14 +36,14 @@ main() {
   flock 6
   : >"$log"
   if [ "$source" != debian ]; then
-    [ ! -x "$from_pypi/bin/moto_server" ] || return 0
+    [ ! -x "$from_pypi/bin/moto-python" ] || return 0
     # A machine that had no PyPI yesterday is not asked again each time.
-    if [ "$source" = any ] && [ -x "$from_debian/bin/moto_server" ]; then return 0; fi
+    if [ "$source" = any ] && [ -x "$from_debian/bin/moto-python" ]; then return 0; fi
     if install_from_pypi; then return 0; fi
     [ "$source" = any ] || fail "moto $version could not be installed from PyPI; the whole log is $log"
     say "moto $version could not be installed from PyPI; taking $debian_version from Debian"
   fi
-  [ -x "$from_debian/bin/moto_server" ] || install_from_debian
+  [ -x "$from_debian/bin/moto-python" ] || install_from_debian
 }
 
 # The scripts of a virtual environment hold its path: it is made where it stays, and known to be whole by its last file.
@@ -55,7 +55,7 @@ install_from_pypi() {
   "$from_pypi/bin/python" -m pip install --disable-pip-version-check --no-deps --only-binary :all: -r "$requirements" >>"$log" 2>&1 6>&- || return 1
   # Also where a mirror gives something that does not run here.
   "$from_pypi/bin/python" -c 'import moto.server, moto.ec2, moto.elb, moto.elbv2, moto.acm, moto.iam, moto.sts' >>"$log" 2>&1 6>&- || return 1
-  write_server "$from_pypi" "$from_pypi/bin/python"
+  write_python "$from_pypi" "$from_pypi/bin/python"
 }
 
 # Debian has venv in a package of its own.
@@ -87,18 +87,18 @@ install_from_debian() {
   dpkg-deb -x "$building/moto.deb" "$building" >>"$log" 2>&1 6>&- || fail "dpkg-deb could not unpack $deb"
   rm "$building/moto.deb"
   mv "$building" "$from_debian"
-  write_server "$from_debian" /usr/bin/python3
+  write_python "$from_debian" /usr/bin/python3
 }
 
-# Written last: whoever looks finds the whole or nothing.
-write_server() {
-  cat >"$1/bin/moto_server.new" <<END
+# Written last: whoever looks finds the whole or nothing. A Python that has moto: test/aws/moto-server.py runs with it.
+write_python() {
+  cat >"$1/bin/moto-python.new" <<END
 #!/bin/sh
-PYTHONPATH='$1/usr/lib/python3/dist-packages' exec '$2' -c 'import sys; from moto.server import main; sys.argv[0] = "moto_server"; main()' "\$@"
+PYTHONPATH='$1/usr/lib/python3/dist-packages' exec '$2' "\$@"
 END
-  chmod 0755 "$1/bin/moto_server.new"
-  mv "$1/bin/moto_server.new" "$1/bin/moto_server"
-  say "moto is ready: $1/bin/moto_server"
+  chmod 0755 "$1/bin/moto-python.new"
+  mv "$1/bin/moto-python.new" "$1/bin/moto-python"
+  say "moto is ready: $1/bin/moto-python -m moto.server"
 }
 
 apt_install() {

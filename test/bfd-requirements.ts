@@ -86,7 +86,7 @@ const requirements: Catalogue['requirements'] = [
   requirement(33, 'What the network refuses to carry is counted and said; the state machine goes on.', ''),
   requirement(34, 'There is no echo mode; towards a peer in demand mode only polls are answered.', '5880 6.8.7, 6.8.9'),
   requirement(35, 'There is no authentication: packets with it are discarded.', '5880 6.7, 6.8.6'),
-  requirement(36, 'FRR takes a peer with `ttl-security hops` for a multihop one: its session is at port 4784.', '', { kind: 'open' }),
+  requirement(36, 'FRR takes a peer with `ttl-security hops` for a multihop one: its session is at port 4784.', ''),
 ];
 
 const rfcs: Catalogue['rfcs'] = [

@@ -164,14 +164,17 @@ export class PathWatch {
   #lookLater(): void {
     this.#cancelLook?.();
     this.#cancelLook = this.#components.clock.after(limits.bfdLookMilliseconds, () => {
-      void this.#bfd?.status().then(({ sessions }) => {
-        for (const { name, problem } of sessions) {
-          const watched = this.#watched.get(name);
-          if (watched !== undefined) this.#setProblem(name, watched, problem);
-        }
-      });
+      void this.#look();
       if (this.#watched.size > 0) this.#lookLater();
     });
+  }
+
+  async #look(): Promise<void> {
+    const status = await this.#bfd?.status();
+    for (const { name, problem } of status?.sessions ?? []) {
+      const watched = this.#watched.get(name);
+      if (watched !== undefined) this.#setProblem(name, watched, problem);
+    }
   }
 
   #setProblem(name: string, watched: Watched, problem: string | undefined): void {

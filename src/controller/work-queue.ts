@@ -151,7 +151,9 @@ export class WorkQueue<K extends string> {
     if (asked > 0) this.#pause(asked);
     const longest = Math.min(limits.retryMaximumMilliseconds, limits.retryMinimumMilliseconds * 2 ** (failures - 1));
     const milliseconds = Math.max(longest * (0.75 + 0.25 * this.#random()), asked);
-    this.#log.warn({ key, error, failures, retryInMilliseconds: Math.round(milliseconds) }, 'failed, will be tried again');
+    const fields = { key, error, failures, retryInMilliseconds: Math.round(milliseconds) };
+    if (isOrdinary(error)) this.#log.debug(fields, 'to be decided anew');
+    else this.#log.warn(fields, 'failed, will be tried again');
     this.#retries.set(
       key,
       this.#clock.after(milliseconds, () => this.add(key)),
@@ -178,6 +180,12 @@ export class WorkQueue<K extends string> {
     if (this.#scheduled || this.#atWork.size > 0) return;
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
+}
+
+/** Somebody wrote in between; or the Lease was lost, which is said once for all: nothing is wrong with the key. */
+function isOrdinary(error: unknown): boolean {
+  const { code } = (error ?? {}) as { readonly code?: unknown };
+  return code === 'conflict' || code === 'notLeading';
 }
 
 /** Milliseconds; 0: none. Whoever refuses says it as KubeError does. */

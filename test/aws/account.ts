@@ -1,6 +1,11 @@
 export const region = 'us-east-1';
 export const clusterName = 'test';
-export const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+export interface Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+}
+
+export const credentials: Credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 
 /** What an account has before Herald comes: the network of a cluster of three nodes in two zones, and certificates. */
 export interface Account {

@@ -50,7 +50,9 @@ beforeEach(async () => {
     status: { conditions: [{ type: 'Ready', status: 'True' }] },
   }));
   const namespaces = ['default', 'prod'].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
-  write('cluster.yaml', [...nodes, ...namespaces]);
+  // A directory gives Services without a class to pools unless it is told otherwise.
+  const config = { apiVersion: 'herald.dev/v1alpha1', kind: 'HeraldConfig', metadata: { name: 'default' }, spec: { defaultClass: false } };
+  write('cluster.yaml', [config, ...nodes, ...namespaces]);
 });
 
 afterEach(async () => {
@@ -128,11 +130,11 @@ function described({ nlbs, classic }: Picture): Example['becomes'] {
   }
   return {
     kind: 'classic',
-    listeners: (balancer?.listeners ?? []).map(({ port, protocol, instancePort, certificate }) => ({
+    listeners: (balancer?.listeners ?? []).map(({ port, protocol, instancePort, instanceProtocol, certificate }) => ({
       port,
       protocol,
-      // Its protocol is not compared here, for moto shows that of the listener: scenarios/moto-differences.ts.
       instancePort,
+      instanceProtocol,
       ...(certificate === undefined ? {} : { certificate: true }),
     })),
     healthCheck: { target: balancer?.healthCheck ?? '' },
@@ -142,7 +144,7 @@ function described({ nlbs, classic }: Picture): Example['becomes'] {
 function expected({ kind, listeners, targetGroups, healthCheck }: Example['becomes']): Example['becomes'] {
   return {
     kind,
-    listeners: listeners.map(({ instanceProtocol: _, ...listener }) => listener).toSorted(byPort),
+    listeners: listeners.toSorted(byPort),
     ...(targetGroups === undefined ? {} : { targetGroups: targetGroups.toSorted(byPort) }),
     ...(healthCheck === undefined ? {} : { healthCheck }),
   };

@@ -338,8 +338,7 @@ describe('every operation of the port, over HTTP', () => {
     ]);
     expect(LoadBalancerDescriptions[0]?.ListenerDescriptions.map(({ Listener }) => Listener)).toEqual([
       tcp,
-      // moto forgets the protocol of the instances, and shows the listener's.
-      { ...https, InstanceProtocol: 'HTTPS', SSLCertificateId: account.certificates.web },
+      { ...https, SSLCertificateId: account.certificates.web },
     ]);
     await cloud.call('elb:DeleteLoadBalancerListeners', { LoadBalancerName, LoadBalancerPorts: [80] });
     await cloud.call('elb:DeleteLoadBalancer', { LoadBalancerName });

@@ -7,8 +7,8 @@ import { credentials, region } from './account.ts';
 import type { Moto } from './moto.ts';
 
 /** The port to AWS as it is in production, with the emulator on the other end. */
-export function motoCloud(moto: Moto, log: Log = silentLog): Cloud {
+export function motoCloud(moto: Moto, log: Log = silentLog, as = credentials): Cloud {
   const stopped = new AbortController().signal;
   const components = { clock: systemClock, random: systemRandom, log, stopped };
-  return new SdkCloud(components, { region, endpoint: moto.endpoint, credentials, version: 'test' });
+  return new SdkCloud(components, { region, endpoint: moto.endpoint, credentials: as, version: 'test' });
 }

@@ -17,7 +17,7 @@ const installations = [
 ].filter(({ source }) => [undefined, source].includes(process.env['HERALD_MOTO']));
 
 function installed(): (typeof installations)[number] {
-  const found = installations.find(({ directory }) => existsSync(join(directory, 'bin/moto_server')));
+  const found = installations.find(({ directory }) => existsSync(join(directory, 'bin/moto-python')));
   if (found === undefined) throw new Error('moto is not installed yet: sh scripts/setup-aws.sh');
   return found;
 }
@@ -37,16 +37,19 @@ export class Moto implements AsyncDisposable {
   readonly #directory: string;
   readonly #process: LabProcess;
 
-  private constructor(program: string, port: number) {
+  private constructor(python: string, port: number) {
     this.endpoint = `http://127.0.0.1:${port}`;
     this.#directory = mkdtempSync(join(tmpdir(), 'herald-moto-'));
-    this.#process = foreground([program, '-H', '127.0.0.1', '-p', String(port)], join(this.#directory, 'moto.log'));
+    this.#process = foreground(
+      [python, join(import.meta.dirname, 'moto-server.py'), '-H', '127.0.0.1', '-p', String(port)],
+      join(this.#directory, 'moto.log'),
+    );
   }
 
   static async start(): Promise<Moto> {
     const found = installed();
     const [port = 0] = await freePorts(1);
-    const moto = new Moto(join(found.directory, 'bin/moto_server'), port);
+    const moto = new Moto(join(found.directory, 'bin/moto-python'), port);
     try {
       await until('moto answers', async () => !moto.#process.running || (await fetch(`${moto.endpoint}/moto-api/data.json`)).ok, 60_000);
       if (!moto.#process.running) throw new Error(moto.log());

@@ -51,27 +51,31 @@ export function bfdSuite(daemonKind: BfdDaemonKind): void {
 
     test('BFD-019 comes up with a passive daemon', async () => {
       await bench.start({ passive: true });
+      expect(await bench.ours.session()).toMatchObject({ state: 'Up', counters: { ups: 1, downs: 0 } });
     });
 
     test('BFD-019 comes up where we are passive', async ({ skip }) => {
       skip(daemonKind.waitsAlways !== undefined, daemonKind.waitsAlways);
       await bench.start({}, { passive: true });
+      expect(await bench.ours.session()).toMatchObject({ state: 'Up', counters: { ups: 1, downs: 0 } });
     });
 
     test('BFD-016 a wire that is cut is noticed on both sides; the time is printed', async () => {
       await bench.start({ interval: 100 }, { transmitInterval: 100, receiveInterval: 100 });
       await bench.ours.changes();
-      const restore = bench.link.dropEverything();
       const cut = Date.now();
+      const restore = bench.link.dropEverything();
       await until(
         'both have noticed',
         async () => (await bench.ours.session()).state !== 'Up' && (await bench.daemon.session()).state !== 'Up',
       );
+      restore();
       const [down] = await bench.ours.changes();
       const took = Date.parse(down?.at ?? '') - cut;
       console.info(`${daemonKind.name}, ${kind}: a cut wire noticed ${took} ms after it was cut, at 100 ms x 3`);
-      expect(down).toMatchObject({ from: 'Up', to: 'Down', diagnostic: 1 });
-      restore();
+      // One direction is cut a moment before the other, so that the daemon may be the first to say so.
+      expect(down).toMatchObject({ from: 'Up', to: 'Down' });
+      expect([1, 3]).toContain(down?.diagnostic);
       await bench.untilUp();
     });
 

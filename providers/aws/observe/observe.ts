@@ -45,7 +45,10 @@ export async function observeStack(cloud: ReadOnlyCloud, input: ObserveInput): P
     describeSecurityGroups(cloud, vpcId, { [tagKeys.cluster]: cluster, ...tags });
   const securityGroups = await byTags({ [tagKeys.stack]: stack, [tagKeys.resource]: resources.securityGroup });
   const [backend] = await byTags({ [tagKeys.resource]: resources.backendSecurityGroup });
-  known.doubtful.clear();
+  // What turned out to be another's stays in doubt: to ask for it again would only be refused again.
+  for (const name of known.doubtful)
+    if (!loadBalancers.some((one) => one.loadBalancer.LoadBalancerName === name && !isMine(one.loadBalancer.LoadBalancerArn)))
+      known.doubtful.delete(name);
   const seen = new Set([
     ...loadBalancers.map((one) => one.loadBalancer.LoadBalancerArn).filter(isMine),
     ...targetGroups.map((one) => one.targetGroup.TargetGroupArn),

@@ -62,6 +62,14 @@ export function planClassic(steps: Steps, input: PlanInput<DesiredClassic>): voi
   const serves =
     current !== undefined && (desired.instances.length === 0 || desired.instances.some((id) => current.health.get(id) === 'InService'));
   planRetirement(steps, input, { classic: current, serves });
+  for (const { targetGroup } of input.observed.targetGroups.filter((one) => one.targetGroup.LoadBalancerArns.length === 0)) {
+    const { TargetGroupArn, TargetGroupName } = targetGroup;
+    steps.add(`target group ${TargetGroupName}: delete`, 'elbv2:DeleteTargetGroup', {
+      input: { TargetGroupArn },
+      reason: 'a Classic ELB has none',
+      mayBeInUse: true,
+    });
+  }
   groups.narrow();
 }
 

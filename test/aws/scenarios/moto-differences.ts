@@ -1,7 +1,3 @@
-import type { Cloud } from '../../../providers/aws/cloud.ts';
-import type { ClassicListener, ClassicProtocol, ElbOperations } from '../../../providers/aws/cloud/elb.ts';
-import type { Input, Operation, Output } from '../../../providers/aws/cloud/operations.ts';
-
 /** What the scenarios found where moto is not AWS. Each is seen to be there still: one that moto has mended fails its test. */
 export interface Difference {
   readonly scenario: string;
@@ -37,35 +33,3 @@ export const differences: readonly Difference[] = [
     shows: /no end after/,
   },
 ];
-
-/**
- * moto forgets the protocol between a Classic ELB and its instances, and shows that of the listener in its place, in both versions. As
- * most of what there is to say about Classic ELBs is in that protocol, it is put back into the answers here.
- */
-export function corrected(cloud: Cloud): Cloud {
-  const protocols = new Map<string, ClassicProtocol>();
-  const note = (name: string, listeners: readonly ClassicListener[]): void => {
-    for (const { LoadBalancerPort, InstanceProtocol } of listeners) protocols.set(`${name} ${LoadBalancerPort}`, InstanceProtocol);
-  };
-  return {
-    async call<O extends Operation>(operation: O, input: Input<O>): Promise<Output<O>> {
-      if (operation === 'elb:CreateLoadBalancer' || operation === 'elb:CreateLoadBalancerListeners') {
-        const { LoadBalancerName, Listeners } = input as ElbOperations['CreateLoadBalancerListeners']['input'];
-        note(LoadBalancerName, Listeners);
-      }
-      const output = await cloud.call(operation, input);
-      if (operation !== 'elb:DescribeLoadBalancers') return output;
-      const { LoadBalancerDescriptions } = output as ElbOperations['DescribeLoadBalancers']['output'];
-      const put: ElbOperations['DescribeLoadBalancers']['output'] = {
-        LoadBalancerDescriptions: LoadBalancerDescriptions.map((one) => ({
-          ...one,
-          ListenerDescriptions: one.ListenerDescriptions.map(({ Listener, PolicyNames }) => {
-            const InstanceProtocol = protocols.get(`${one.LoadBalancerName} ${Listener.LoadBalancerPort}`) ?? Listener.InstanceProtocol;
-            return { Listener: { ...Listener, InstanceProtocol }, PolicyNames };
-          }),
-        })),
-      };
-      return put;
-    },
-  };
-}

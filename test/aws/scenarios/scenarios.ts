@@ -412,6 +412,27 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'an NLB that its owner has tagged for the cluster, as the IAM policy wants it, is adopted just the same',
+    async run(bench) {
+      const { LoadBalancers } = await bench.cloud.call('elbv2:CreateLoadBalancer', {
+        Name: 'by-hand',
+        Type: 'network',
+        Scheme: 'internal',
+        IpAddressType: 'ipv4',
+        SubnetMappings: bench.account.privateSubnets.map((SubnetId) => ({ SubnetId })),
+        SecurityGroups: [bench.account.nodeGroup],
+        Tags: [{ Key: 'herald.dev/cluster', Value: bench.settings.clusterName }],
+      });
+      const [made] = LoadBalancers;
+      bench.apply(service('web', [http], { annotations: { 'herald.dev/aws-load-balancer': 'by-hand' } }));
+      await bench.settle();
+      expect(await onlyNlb(bench)).toMatchObject({ arn: made?.LoadBalancerArn, listeners: [{ port: 80 }] });
+      bench.remove('default/web');
+      await bench.settle();
+      expect((await onlyNlb(bench)).arn).toBe(made?.LoadBalancerArn);
+    },
+  },
+  {
     name: 'deletion protection is respected, and said',
     async run(bench) {
       bench.apply(service('web', [http], { annotations: { attributes: 'deletion_protection.enabled=true' } }));

@@ -62,7 +62,8 @@ if (parts.has('flaps')) {
 
 if (values.json) console.log(JSON.stringify({ flaps, detection, cost }));
 else {
-  if (flaps.length > 0) console.table(flaps.map(({ interval: _, blocked: _blocked, realTime: _realTime, ...row }) => row));
+  if (flaps.length > 0)
+    console.table(flaps, ['name', 'peer', 'minutes', 'ourFlaps', 'peerFlaps', 'packetsSent', 'packetsReceived', 'load']);
   if (detection.length > 0) console.table(detection);
   if (cost.length > 0) console.table(cost);
   console.log(JSON.stringify({ flaps, detection, cost }));

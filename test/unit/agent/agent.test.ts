@@ -463,6 +463,22 @@ describe('addresses and prefixes that Services share', () => {
     expect(bed.takeLog()).toEqual(['withdraw 192.0.2.1/32 to tor1', '-192.0.2.1 UDP 53']);
   });
 
+  test('of two that have one address on record and do not share it, one has it; when it goes the other one follows', async () => {
+    const bed = await started(...web('b', ['192.0.2.1']), config({ drainSeconds: 0 }));
+    bed.source.put(...web('a', ['192.0.2.1'], { ports: ['53/UDP'] }));
+    await bed.settle();
+    expect(bed.takeLog().toSorted()).toEqual([
+      '+192.0.2.1 UDP 53',
+      '-192.0.2.1 TCP 80',
+      'announce 192.0.2.1/32 to tor1',
+      'withdraw 192.0.2.1/32 to tor1',
+    ]);
+    for (const object of web('a', ['192.0.2.1'])) bed.source.remove(object);
+    await bed.settle();
+    expect(bed.takeLog()).toContain('+192.0.2.1 TCP 80');
+    expect(bed.peers.tables.get('tor1')).toEqual(new Set(['192.0.2.1/32']));
+  });
+
   const aggregates = advertisement({ name: 'all', aggregationLength: 25, aggregationLengthV6: 121 });
 
   test('an aggregate has its unreachable route before it is announced, and until it is withdrawn', async () => {

@@ -197,6 +197,16 @@ describe('a change of subnets', () => {
   });
 });
 
+test('what was made without an answer is found by its name, also where other settings are asked for by then', async () => {
+  const account = new Account();
+  account.cloud.fault = ({ operation }) => (operation === 'elbv2:CreateLoadBalancer' ? { kind: 'lost' } : undefined);
+  await account.pass(stack, [awsMember('nlb', plain)]);
+  account.cloud.fault = () => undefined;
+  const { hostname } = await account.settle(stack, [awsMember('nlb', { ...plain, annotations: { 'additional-resource-tags': 'team=a' } })]);
+  expect(hostname).toBeDefined();
+  expect(account.world.loadBalancers.size).toBe(1);
+});
+
 test('deletion protection is respected, and said', async () => {
   const account = new Account();
   await account.settle(stack, [awsMember('nlb', { ...plain, annotations: { attributes: 'deletion_protection.enabled=true' } })]);
@@ -257,6 +267,10 @@ describe('an NLB that is given to us', () => {
     const { errors } = await account.pass(stack, [awsMember('nlb', { ...plain, annotations: { 'herald.dev/aws-load-balancer': arn } })]);
     expect(errors.get('')).toMatchObject([{ code: 'AwsListenerForeign', details: { port: 80 } }]);
     expect([...account.world.listeners.values()].map(({ value }) => value.DefaultActions[0]?.TargetGroupArn)).toEqual([TargetGroupArn]);
+    const beside = awsMember('nlb', { name: 'web', ports: ['http:81/TCP@30081'], annotations: { 'herald.dev/aws-load-balancer': arn } });
+    await account.settle(stack, [beside]);
+    await account.settle(stack, []);
+    expect([...account.world.listeners.values()].map(({ value }) => value.Port)).toEqual([80]);
   });
 
   test('that another controller owns is refused, and so is one that does not exist', async () => {
@@ -273,14 +287,16 @@ describe('an NLB that is given to us', () => {
 test('one call that AWS refuses holds back only what needs it', async () => {
   const account = new Account();
   const member = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080', 'alt:81/TCP@30081'] });
-  let failed = false;
   account.cloud.fault = ({ operation, input }) => {
-    const isFirst = operation === 'elbv2:CreateListener' && (input as { Port: number }).Port === 80 && !failed;
-    failed ||= isFirst;
-    return isFirst ? { kind: 'error', code: 'certificate' } : undefined;
+    const isFirst = operation === 'elbv2:CreateTargetGroup' && (input as { Port: number }).Port === 30_080;
+    return isFirst ? { kind: 'error', code: 'quota' } : undefined;
   };
-  const { errors } = await account.pass(stack, [member]);
+  const { errors, execution } = await account.pass(stack, [member]);
   expect(errors.get('')?.map(({ code }) => code)).toEqual(['AwsCallFailed']);
+  expect(execution.outcomes.filter(({ result }) => result === 'skipped').map(({ action }) => action.id)).toEqual([
+    'targets default/web:80/TCP: register 1',
+    'listener 80: create',
+  ]);
   expect([...account.world.listeners.values()].map(({ value }) => value.Port)).toEqual([81]);
 });
 

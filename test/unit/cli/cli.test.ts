@@ -36,6 +36,12 @@ describe.concurrent('mistakes on the command line', patient, () => {
       ['controller', '--source', '.', '--kubeconfig', 'x'],
       "'--kubeconfig <file>' cannot be used with option '--source <dir>'",
     ],
+    ['a way to elect that is none', ['controller', '--leader-elect=maybe'], 'true, false'],
+    [
+      'the namespace of a Lease for a directory',
+      ['controller', '--source', '.', '--leader-elect-namespace', 'x'],
+      'cannot be used with option',
+    ],
     ['an API server that is no URL', ['agent', '--node', 'n', '--apiserver', '192.0.2.10'], 'https://192.0.2.10:6443'],
     // Its 2 says that something would change.
     ['of plan, an unknown option', ['plan', '--fle', 'x', '-f', 'y'], 'Did you mean --file?', 1],

@@ -150,6 +150,18 @@ describe('the work queue', () => {
     expect(clock.pending).toBe(0);
   });
 
+  test('warns of a key that failed, and not of one about which somebody wrote in between', async () => {
+    const warned: unknown[] = [];
+    const log = { ...silentLog, warn: (fields: object) => void warned.push((fields as { key: unknown }).key) };
+    const queue = new WorkQueue<string>({ clock: new VirtualClock(), random: () => 1, log }, async (key) => {
+      throw answerError(key === 'raced' ? 409 : 500, '');
+    });
+    for (const key of ['raced', 'broken']) queue.add(key);
+    queue.start();
+    await queue.idle();
+    expect(warned).toEqual(['broken']);
+  });
+
   test('tries a key at once that is added while it waits for a retry', async () => {
     const done: string[] = [];
     let failures = 1;

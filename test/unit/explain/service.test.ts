@@ -100,6 +100,13 @@ describe('explainService', () => {
     expect(onNode(external, 'n1')).toMatchObject({ frontends: 4, elsewhere: 4 });
   });
 
+  test("an address that is another Service's, although both have it on record, is said to be", () => {
+    const services = [{ name: 'shop/a', assigned: ['192.0.2.1'] }, ...(fabric.services ?? [])];
+    const node = onNode(explain({ ...fabric, services }, [state('n1', up), state('n2', up)]), 'n1');
+    expect(matrix(node)).toMatchObject({ '192.0.2.1': 'AddressHeldTwice', '2001:db8::1 tor6': '2001:db8::1/128' });
+    expect(node.forwarding.map(({ code }) => code)).toEqual(['AddressHeldTwice']);
+  });
+
   test('counts endpoints: ready, terminating but serving, not usable', () => {
     expect(explain(fabric, []).endpoints).toEqual({ ready: 3, terminating: 1, unusable: 1 });
   });

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { InCluster, inClusterServer } from '../../../src/kube/in-cluster.ts';
+import { InCluster, inClusterServer, podNamespace } from '../../../src/kube/in-cluster.ts';
 import { limits } from '../../../src/kube/limits.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 
@@ -46,6 +46,12 @@ test('where there is none it is said what to do, and looked again', async () => 
   await expect(connection.credentials()).rejects.toMatchObject({ code: 'credentials', fix: expect.stringContaining('--kubeconfig') });
   await writeFile(join(folder, 'token'), 'late');
   expect(await token()).toBe('Bearer late');
+});
+
+test('a pod knows its namespace, and what is no pod has none', async () => {
+  await writeFile(join(folder, 'namespace'), 'herald-system\n');
+  expect(await podNamespace(folder)).toBe('herald-system');
+  expect(await podNamespace(join(folder, 'nowhere'))).toBeUndefined();
 });
 
 test.each([

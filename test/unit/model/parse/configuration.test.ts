@@ -145,6 +145,8 @@ describe('objects of herald.dev', () => {
 
   test('accept fields that are not supported yet where they say what happens anyway', () => {
     expect(problemsOf(ours('BGPPeer', { ...peer, bfdProfile: '', vrf: '', disableMP: false }))).toEqual([]);
+    expect(parseObject(ours('BGPPeer', { ...peer, bfdProfile: '' })).object).not.toHaveProperty('bfdProfile');
+    expect(parseObject(ours('BGPPeer', { ...peer, bfdProfile: 'fast' })).object).toMatchObject({ bfdProfile: 'fast' });
   });
 
   const { peerAddress: _, ...unnumbered } = peer;
