@@ -260,7 +260,7 @@ export class Peer {
 
   /** For the speaker: the peer has connected. False: not now. */
   accept(incoming: Incoming): boolean {
-    if (this.#removed || this.#isPathLost || this.#options.adminDown) return false;
+    if (this.#removed || this.#options.adminDown) return false;
     if (this.#options.address === undefined) this.#session.discovered(incoming.remoteAddress);
     return this.#session.accept(incoming);
   }

@@ -51,13 +51,13 @@ export function bfdSuite(daemonKind: BfdDaemonKind): void {
 
     test('BFD-019 comes up with a passive daemon', async () => {
       await bench.start({ passive: true });
-      await bench.expectNoFlap();
+      expect(await bench.ours.session()).toMatchObject({ state: 'Up', counters: { ups: 1, downs: 0 } });
     });
 
     test('BFD-019 comes up where we are passive', async ({ skip }) => {
       skip(daemonKind.waitsAlways !== undefined, daemonKind.waitsAlways);
       await bench.start({}, { passive: true });
-      await bench.expectNoFlap();
+      expect(await bench.ours.session()).toMatchObject({ state: 'Up', counters: { ups: 1, downs: 0 } });
     });
 
     test('BFD-016 a wire that is cut is noticed on both sides; the time is printed', async () => {

@@ -168,7 +168,7 @@ describe('what becomes of BGP', () => {
     await exchange(500);
     expect(status()?.state).toBe('Idle');
     bfd.move('tor1', 'Init', 'Up', 'Up');
-    await exchange(6_000);
+    await exchange(100);
     expect(status()?.state).toBe('Established');
   });
 
@@ -195,7 +195,7 @@ describe('what becomes of BGP', () => {
     await exchange();
     const { bfdProfile: _, ...without } = tor1;
     await reconcile([without]);
-    await exchange(6_000);
+    await exchange(100);
     expect(status()).toMatchObject({ state: 'Established' });
     expect(status()).not.toHaveProperty('bfd');
   });

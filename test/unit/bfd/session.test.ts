@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { gaps, peerAddress, ScriptedPeer } from './scripted-peer.ts';
 
@@ -321,8 +322,12 @@ describe('going down on purpose', () => {
     peer.bringUp({ transmitInterval: 2_000, detectMultiplier: 2 });
     peer.take();
     const began = peer.clock.now();
-    const stopping = peer.manager.stop();
-    peer.clock.advance(4_000);
+    let stopped = false;
+    const stopping = peer.manager.stop().then(() => (stopped = true));
+    peer.clock.advance(3_999);
+    await setImmediate();
+    expect(stopped).toBe(false);
+    peer.clock.advance(1);
     await stopping;
     const packets = peer.take();
     expect(packets.length).toBeGreaterThanOrEqual(2);
