@@ -5,7 +5,8 @@ import type { Snapshot } from '../../src/model/snapshot.ts';
 import type { Clock } from '../../src/system/clock.ts';
 import type { Log } from '../../src/system/log.ts';
 import type { Cloud } from './cloud.ts';
-import type { StackIdentity } from './desire/circumstances.ts';
+import type { Preview } from '../../src/controller/provider.ts';
+import type { Circumstances, StackIdentity } from './desire/circumstances.ts';
 import { decideAwsClaim } from './desire/claim.ts';
 import type { Facts } from './desire/facts.ts';
 import { memberOf, membersOf, stackOf } from './desire/stack.ts';
@@ -15,7 +16,9 @@ import { passNodeRules, type StackTargets } from './node-rules-pass.ts';
 import { observeFacts } from './observe/facts.ts';
 import { scanOwned } from './observe/scan.ts';
 import { decideOrphans } from './orphans.ts';
-import { passStack, type PassResult } from './pass.ts';
+import { decideStack, passStack, type PassResult } from './pass.ts';
+import { planStack } from './plan/plan.ts';
+import { Known } from './observe/known.ts';
 import type { AwsSettings } from './settings.ts';
 import { identityOf, Stacks, type StackState } from './stacks.ts';
 
@@ -85,6 +88,35 @@ export class AwsLink {
     if (result.targets !== undefined) state.targets = result.targets;
     const problems = await this.#passRules(cloud, settings, snapshot);
     return { state, result, drift, problems };
+  }
+
+  /** What a pass would do for the Service as it is in the snapshot, or for its absence. */
+  async preview(key: ServiceKey, snapshot: Snapshot): Promise<Preview> {
+    const { cloud, settings } = await this.#open(snapshot);
+    const service = snapshot.services.get(key);
+    const claim = service === undefined ? undefined : decideAwsClaim(service, snapshot.config, settings);
+    const identity = service !== undefined && claim?.mine === true ? stackOf(memberOf(service, claim.kind)) : identityOf(key);
+    const members = membersOf(identity.key, snapshot, settings);
+    const { known } = this.stacks.get(identity.key) ?? { known: new Known() };
+    const input = {
+      stack: identity,
+      members,
+      known,
+      circumstances: await this.#circumstances(cloud, settings, snapshot),
+      now: this.#now(),
+    };
+    const { planInput, outcome, unsettled } = await decideStack(cloud, settings, input);
+    const mayPlan = unsettled === undefined && (outcome === undefined || outcome.desired !== undefined);
+    const { actions, waits, problems } = mayPlan ? planStack(planInput) : { actions: [], waits: [], problems: [] };
+    return {
+      actions,
+      waits: waits.map((wait) => wait.for),
+      reasons: [
+        ...(outcome?.errors.get(key) ?? []),
+        ...problems.filter(({ code }) => code !== 'AwsProvisioning'),
+        ...(outcome?.warnings.get(key) ?? []),
+      ],
+    };
   }
 
   /** Undefined: what the stack had for those who left is gone. Those who still share it keep their part. */
@@ -173,18 +205,22 @@ export class AwsLink {
 
   async #passOf(state: StackState, members: ReturnType<typeof membersOf>, disown: boolean, snapshot: Snapshot): Promise<PassResult> {
     const { cloud, settings } = await this.#open(snapshot);
-    const circumstances = {
-      facts: await this.#factsOf(cloud, settings),
-      settings,
-      nodes: [...snapshot.nodes.values()],
-      slices: (key: ServiceKey) => snapshot.endpointSlices(key),
-    };
+    const circumstances = await this.#circumstances(cloud, settings, snapshot);
     const input = { stack: state.identity, members, disown, known: state.known, circumstances, now: this.#now() };
     const result = await passStack(cloud, settings, input, (outcome) => this.#told(state.identity.key, outcome));
     state.last = result;
     // What was looked up may have changed since: the next pass looks again.
     if (result.errors.size > 0) this.#facts = undefined;
     return result;
+  }
+
+  async #circumstances(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot): Promise<Omit<Circumstances, 'existing'>> {
+    return {
+      facts: await this.#factsOf(cloud, settings),
+      settings,
+      nodes: [...snapshot.nodes.values()],
+      slices: (key) => snapshot.endpointSlices(key),
+    };
   }
 
   async #factsOf(cloud: Cloud, settings: AwsSettings): Promise<Facts> {

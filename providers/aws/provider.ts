@@ -1,4 +1,4 @@
-import type { Claim, Provider, Reconciliation, Released } from '../../src/controller/provider.ts';
+import type { Claim, Preview, Provider, Reconciliation, Released } from '../../src/controller/provider.ts';
 import { serviceKey, type ServiceKey } from '../../src/model/metadata.ts';
 import { reason, says, type Reason } from '../../src/model/reasons.ts';
 import type { Ingress, Service } from '../../src/model/service.ts';
@@ -94,6 +94,10 @@ export class AwsProvider implements Provider {
       this.#later(key, limits.pollSeconds * 2);
     }
     return released;
+  }
+
+  preview(key: ServiceKey, snapshot: Snapshot): Promise<Preview> {
+    return this.#link.preview(key, snapshot);
   }
 
   expire(now: number): readonly ServiceKey[] {

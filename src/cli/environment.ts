@@ -7,7 +7,8 @@ import type { ControllerPost } from './workplace.ts';
 
 export interface ProviderNeeds {
   readonly log: Log;
-  readonly post: ControllerPost;
+  /** Absent fields: Services cannot be written to, and nobody else writes. */
+  readonly post: Pick<ControllerPost, 'serviceMetadata' | 'mayWrite'>;
   /** Absent: the command has no options of AWS. */
   readonly aws?: AwsFlags;
 }

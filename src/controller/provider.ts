@@ -58,8 +58,23 @@ export interface Provider {
   expire(now: number): readonly ServiceKey[];
   /** How much of each pool is given, for those that give from pools. Costs the same however many Services there are. */
   usage?(): readonly PoolUsage[];
+  /**
+   * For those that act outside of Kubernetes: what `reconcile`, or `release` of a Service that is not there, would do now. Changes
+   * nothing.
+   */
+  preview?(key: ServiceKey, snapshot: Snapshot): Promise<Preview>;
   /** Services to look at again because something other than themselves changed, those that wait first, in their order. */
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey>;
+}
+
+/** What would be done for a Service outside of Kubernetes. */
+export interface Preview {
+  /** In the order in which they would be made, each with why. */
+  readonly actions: readonly { readonly id: string; readonly operation: string; readonly reason: string; readonly input: object }[];
+  /** What has to happen by itself before more can be said. */
+  readonly waits: readonly string[];
+  /** What is wrong, and what is odd. */
+  readonly reasons: readonly Reason[];
 }
 
 export interface Reconciliation {

@@ -158,6 +158,42 @@ function isOfAllGroups(operation: string, input: unknown): boolean {
   return operation === 'ec2:DescribeSecurityGroups' && !JSON.stringify(input).includes('tag:');
 }
 
+describe('a preview', () => {
+  test('has the calls that a pass would make, and makes none', async () => {
+    const town = new Town();
+    const key = town.apply(web);
+    const { actions, waits } = await town.provider.preview(key, town.snapshot);
+    expect(actions.map(({ operation }) => operation)).toEqual([
+      'ec2:CreateSecurityGroup',
+      'ec2:AuthorizeSecurityGroupIngress',
+      'ec2:CreateSecurityGroup',
+      'elbv2:CreateTargetGroup',
+      'elbv2:RegisterTargets',
+      'elbv2:CreateLoadBalancer',
+      'elbv2:CreateListener',
+    ]);
+    expect(waits).toEqual(['the load balancer to become active']);
+    expect(town.cloud.writes).toEqual([]);
+    await town.run(300);
+    expect((await town.provider.preview(key, town.snapshot)).actions).toEqual([]);
+  });
+
+  test('of a Service that is gone is its deletion; of one that is wrong, what is wrong', async () => {
+    const town = new Town();
+    const key = town.apply(web);
+    await town.run(300);
+    town.apply({ ...web, annotations: { scheme: 'public' } });
+    expect(await town.provider.preview(key, town.snapshot)).toMatchObject({ actions: [], reasons: [{ code: 'AwsAnnotationInvalid' }] });
+    town.services.delete(key);
+    const { actions } = await town.provider.preview(key, town.snapshot);
+    expect(actions.map(({ operation }) => operation)).toEqual([
+      'elbv2:DeleteLoadBalancer',
+      'elbv2:DeleteTargetGroup',
+      'ec2:DeleteSecurityGroup',
+    ]);
+  });
+});
+
 describe('letting go', () => {
   test('removes our tags and nothing else', async () => {
     const town = new Town();
