@@ -36,12 +36,27 @@ export default defineConfig({
         test: {
           name: 'aws',
           include: ['test/aws/**/*.test.ts'],
+          exclude: ['test/aws/real/**'],
           setupFiles: ['test/aws/loopback-only.ts'],
           maxWorkers: 2,
           testTimeout: 180_000,
           hookTimeout: 120_000,
         },
       },
+      // The real AWS, which costs money: only by hand, where HERALD_REAL_AWS names a VPC (test/aws/real/README.md).
+      ...(process.env['HERALD_REAL_AWS'] === undefined
+        ? []
+        : [
+            {
+              test: {
+                name: 'real-aws',
+                include: ['test/aws/real/**/*.test.ts'],
+                fileParallelism: false,
+                testTimeout: 3_600_000,
+                hookTimeout: 600_000,
+              },
+            },
+          ]),
       // Programs of Kubernetes: what a file starts needs half a gigabyte, so one file at a time.
       {
         test: {

@@ -80,8 +80,6 @@ function securityGroups(
   { facts, settings, existing }: Circumstances,
   issues: Issues,
 ): NlbShell['groups'] {
-  // Those of an adopted one were chosen by somebody else, who would not get them back.
-  if (values.adopt !== undefined && values.securityGroups === undefined) return { kind: 'none' };
   const stays = current !== undefined && (current.scheme === scheme || existing.adopted !== undefined);
   if (values.disableSecurityGroups === true) {
     if (stays && current.hasSecurityGroups) {

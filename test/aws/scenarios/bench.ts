@@ -13,11 +13,18 @@ import { Store } from '../../../src/model/store.ts';
 import type { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { clusterName, region, type Account } from '../account.ts';
 
-/** An AWS to work on: the fake or the emulator. Time is the bench's: an emulator has none of its own. */
+/** An AWS to work on: the fake, the emulator, or the real one. */
 export interface Place {
   readonly cloud: Cloud;
   readonly account: Account;
-  readonly clock: VirtualClock;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly wait: (seconds: number) => Promise<void>;
+}
+
+/** A place whose time passes when it is waited for. */
+export function onVirtualTime(clock: VirtualClock): Pick<Place, 'now' | 'wait'> {
+  return { now: () => clock.date().getTime(), wait: async (seconds) => clock.advance(seconds * 1000) };
 }
 
 /** Passes until nothing is left to do are bounded: what does not come to an end is a failure of its own. */
@@ -31,17 +38,17 @@ export class Bench {
   /** What the provider has asked AWS to change, in order. */
   readonly writes: { readonly operation: Operation; readonly input: unknown }[] = [];
   readonly settings: AwsSettings;
-  readonly #clock: VirtualClock;
+  readonly #time: Pick<Place, 'now' | 'wait'>;
   readonly #store = new Store();
   readonly #known = new Map<string, Known>();
   readonly #mostPasses: number;
   #throttled = 0;
   #created = 0;
 
-  constructor({ cloud, account, clock }: Place, mostPasses = usualPasses) {
+  constructor({ cloud, account, ...time }: Place, mostPasses = usualPasses) {
     this.cloud = cloud;
     this.account = account;
-    this.#clock = clock;
+    this.#time = time;
     this.settings = { ...defaultSettings, clusterName, region, vpcId: account.vpcId, retireSeconds: 60 };
     this.#mostPasses = mostPasses;
     for (const index of account.nodes.keys()) this.addNode(index);
@@ -77,6 +84,12 @@ export class Bench {
     this.#store.remove('Service', key);
   }
 
+  /** All Services, and everything that was made for them. */
+  async removeAll(): Promise<void> {
+    for (const key of this.#store.services.keys()) this.remove(key);
+    await this.settle();
+  }
+
   /** As many requests of the provider as this are refused as too many. */
   throttle(requests: number): void {
     this.#throttled = requests;
@@ -96,28 +109,29 @@ export class Bench {
         disown: false,
         known,
         circumstances,
-        now: this.#clock.date().getTime(),
+        now: this.#time.now(),
       };
       results.set(key, await passStack(cloud, this.settings, input));
     }
     return results;
   }
 
-  /** Passes, each when the one before has asked for it, until none does or awaits anything. */
-  async settle(): Promise<ReadonlyMap<string, PassResult>> {
+  /** Passes, each when the one before has asked for it, until none does or awaits anything. `between` looks at what stands after each. */
+  async settle(between: () => Promise<void> = async () => undefined): Promise<ReadonlyMap<string, PassResult>> {
     let last: ReadonlyMap<string, PassResult> = new Map();
     for (let passes = 0; passes < this.#mostPasses; passes++) {
       try {
         last = await this.pass();
       } catch (error) {
         if (!(error instanceof AwsError && error.code === 'throttled')) throw error;
-        this.#clock.advance(5000);
+        await this.#time.wait(5);
         continue;
       }
+      await between();
       const results = [...last.values()];
       const pause = Math.min(...results.map(({ requeueSeconds }) => requeueSeconds));
       if (pause >= driftSeconds && results.every(({ execution }) => execution.outcomes.length === 0)) return last;
-      this.#clock.advance(pause * 1000);
+      await this.#time.wait(pause);
     }
     const open = [...last].map(([stack, { plan, execution }]) => ({
       stack,

@@ -1,7 +1,7 @@
 import type { Account } from '../account.ts';
 import { FakeCloud } from '../fake/cloud.ts';
 import { furnish, vpcId } from '../fake/world.ts';
-import type { Place } from './bench.ts';
+import { onVirtualTime, type Place } from './bench.ts';
 
 /** The strict fake, with the account that all tests of the fake have. */
 export function fakePlace(): Place {
@@ -23,5 +23,5 @@ export function fakePlace(): Place {
     certificates: { web, other, iam: 'arn:aws:iam::123456789012:server-certificate/mine' },
     elasticIps: [...world.allocations],
   };
-  return { cloud, account, clock: world.clock };
+  return { cloud, account, ...onVirtualTime(world.clock) };
 }

@@ -194,7 +194,10 @@ export const scenarios: readonly Scenario[] = [
       const before = await onlyNlb(bench);
       bench.takeWrites();
       bench.apply(service('web', [http], { annotations: { scheme: 'internet-facing' } }));
-      const results = await bench.settle();
+      const results = await bench.settle(async () => {
+        const { LoadBalancers } = await bench.cloud.call('elbv2:DescribeLoadBalancers', {});
+        expect(LoadBalancers.filter(({ State }) => State.Code === 'active')).not.toEqual([]);
+      });
       const after = await onlyNlb(bench);
       expect(after).toMatchObject({ scheme: 'internet-facing', subnets: [...bench.account.publicSubnets].toSorted() });
       expect(after.listeners[0]?.targetGroup?.targets).toEqual(nodeTargets(bench, 30_080));
@@ -218,6 +221,8 @@ export const scenarios: readonly Scenario[] = [
       bench.takeWrites();
       bench.addNode(2);
       bench.removeNode(0);
+      await bench.pass();
+      expect(await registered()).toEqual(nodeTargets(bench, 30_080));
       await bench.settle();
       expect(await registered()).toEqual(
         nodeTargets(bench, 30_080).filter((one) => !one.startsWith(bench.account.nodes[0]?.instance ?? '')),
@@ -404,6 +409,8 @@ export const scenarios: readonly Scenario[] = [
       const adopted = await onlyNlb(bench);
       expect(adopted.arn).toBe(made?.LoadBalancerArn);
       expect(adopted.listeners).toMatchObject([{ port: 80, targetGroup: { port: 30_080 } }]);
+      const seen = await bench.cloud.call('elbv2:DescribeLoadBalancers', { LoadBalancerArns: [adopted.arn] });
+      expect(seen.LoadBalancers[0]?.SecurityGroups).toEqual([bench.account.nodeGroup]);
       expect(results.get('default/web')?.hostname).toBe(adopted.dnsName);
       await expectStable(bench);
       bench.remove('default/web');
