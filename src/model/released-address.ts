@@ -1,3 +1,4 @@
+// oxlint-disable no-restricted-globals -- Date turns a number into the text of the API, and back: no clock is read
 import { formatAddress, parseAddress, type Address } from '../net/address.ts';
 import { limits } from './limits.ts';
 import type { ServiceKey } from './metadata.ts';

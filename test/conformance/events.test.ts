@@ -116,6 +116,8 @@ describe('Events', () => {
       eventTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{6}Z$/),
       regarding: { kind: 'Service', namespace: 'default', name: 'web', uid: metadata.uid },
     });
+    const web = await untilStatus(`${services}/web`, 'has conditions', ({ status }) => status?.conditions?.length === 3);
+    for (const { observedGeneration } of web.status?.conditions ?? []) expect(observedGeneration).toBe(web.metadata.generation);
   });
 
   test('that repeat are a series', async () => {

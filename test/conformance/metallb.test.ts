@@ -141,7 +141,9 @@ test('with the pools of MetalLB they have what they ask for, and new ones are gi
 });
 
 test('an L2Advertisement is refused aloud', async () => {
-  await controller.waitForLine(/L2Advertisement\.metallb\.io\/metallb-system\/office: kind: Herald announces by BGP only/, 60_000);
+  const refusal = /L2Advertisement\.metallb\.io\/metallb-system\/office: kind: Herald announces by BGP only/;
+  await controller.waitForLine(refusal, 60_000);
+  expect(controller.lines().filter((line) => refusal.test(line))).toHaveLength(1);
 });
 
 test('compat off and on again: nothing moves, and while it is off nothing of Herald is on the Services', async () => {

@@ -102,6 +102,8 @@ class Sequence {
     const last = this.#running;
     last.fenced = true;
     this.#running = new Running(this.#truth, this.#random, this.#mayMove, this.#random.chance(2) ? last : undefined);
+    // Time goes on: what is kept is kept until a time of day.
+    this.#running.clock.advance(last.clock.now());
     await Promise.all([last.halt(), this.#running.start()]);
   }
 
@@ -116,6 +118,7 @@ class Sequence {
       const truth = this.#truth.copy();
       const one = new Running(truth, new Random(this.#random.u32() + order), new Set(serviceKeys));
       one.punctual = true;
+      one.clock.advance(this.#running.clock.now());
       await one.start();
       for (const { key, service } of next) {
         if (service === undefined) truth.removeService(key);

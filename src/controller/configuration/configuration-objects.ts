@@ -7,7 +7,7 @@ import type {
   HeraldConfig,
   IPAddressPool,
 } from '../../model/configuration.ts';
-import type { Kind, Snapshot } from '../../model/snapshot.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
 
 /** What users write for Herald; the status of these objects is the controller's. */
 export type ConfigurationObject = IPAddressPool | BGPPeer | BGPAdvertisement | BFDProfile | Community | ExternalIPPolicy | HeraldConfig;
@@ -26,7 +26,7 @@ const collections: { readonly [K in ConfigurationObject['kind']]: (snapshot: Sna
   HeraldConfig: ({ config }) => new Map(config.metadata.uid === '' ? [] : [[config.metadata.name, config]]),
 };
 
-export function isConfigurationKind(kind: Kind | string): kind is ConfigurationObject['kind'] {
+export function isConfigurationKind(kind: string): kind is ConfigurationObject['kind'] {
   return Object.hasOwn(collections, kind);
 }
 

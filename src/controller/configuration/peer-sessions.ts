@@ -48,12 +48,7 @@ export class PeerSessions {
   }
 
   of(peer: string): PeerSummary {
-    const { nodes, expected, established, refused } = this.#totals.get(peer) ?? {
-      nodes: 0,
-      expected: 0,
-      established: 0,
-      refused: new Map(),
-    };
+    const { nodes, expected, established, refused } = this.#totals.get(peer) ?? nothing();
     const [first] = [...refused.keys()].toSorted();
     const because = first === undefined ? undefined : refused.get(first);
     return { nodes, expected, established, ...(because === undefined ? {} : { refused: because }) };
@@ -61,7 +56,7 @@ export class PeerSessions {
 
   #count(peer: string, node: string, on: PeerOnNode | undefined, by: 1 | -1): void {
     if (on === undefined) return;
-    const total = this.#totals.get(peer) ?? { nodes: 0, expected: 0, established: 0, refused: new Map<string, Reason>() };
+    const total = this.#totals.get(peer) ?? nothing();
     this.#totals.set(peer, total);
     total.nodes += by;
     if (on.expected) total.expected += by;
@@ -70,4 +65,8 @@ export class PeerSessions {
     else if (by === -1) total.refused.delete(node);
     if (total.nodes === 0) this.#totals.delete(peer);
   }
+}
+
+function nothing(): Total {
+  return { nodes: 0, expected: 0, established: 0, refused: new Map() };
 }

@@ -2,6 +2,7 @@ import type { ObjectReference } from '../../model/object-event.ts';
 import { conditionTypes } from '../../model/condition-types.ts';
 import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
 import { fix, says, type Reason } from '../../model/reasons.ts';
+import { sameContent } from '../../model/same-content.ts';
 import type { Ingress, Service } from '../../model/service.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
@@ -21,8 +22,8 @@ interface Known {
   readonly standings: ReadonlyMap<string, Standing>;
   /** The "no" that was told last. */
   readonly unmet?: string;
-  /** Undefined: only its record is known. */
-  readonly reference?: ObjectReference;
+  /** As it was when that was decided. Undefined: only its record is known. */
+  readonly service?: Service;
 }
 
 export interface ServiceStatusesComponents {
@@ -61,15 +62,12 @@ export class ServiceStatuses {
     const now = this.#components.clock.now();
     const before = this.#known.get(key);
     const reference = referenceTo(assigned);
-    const settled = conditions.map((wanted) => {
-      const standing = before?.standings.get(wanted.type);
-      const { generation } = assigned.metadata;
-      const observed = standing?.on.observedGeneration;
-      const anew = observed !== undefined && generation !== undefined && observed !== generation;
-      return wanted.type === conditionTypes.addressAssigned
+    const anew = before?.service !== undefined && !sameButForAddresses(before.service, assigned);
+    const settled = conditions.map((wanted) =>
+      wanted.type === conditionTypes.addressAssigned
         ? { standing: { on: wanted, since: now }, tell: false }
-        : settle(standing, wanted, now, anew);
-    });
+        : settle(before?.standings.get(wanted.type), wanted, now, anew),
+    );
     const status = { ingress: assigned.ingress, conditions: settled.map(({ standing }) => standing.on) };
     await this.#components.writer.writeService(key, status, assigned.metadata);
     const addresses = textsOf(assigned.ingress);
@@ -77,7 +75,7 @@ export class ServiceStatuses {
       addresses,
       standings: new Map(settled.map(({ standing }) => [standing.on.type, standing])),
       ...(unmet.reason === undefined ? {} : { unmet: unmet.reason.code }),
-      reference,
+      service: assigned,
     });
     this.#tellAddresses(reference, before, addresses, unmet);
     for (const { standing, tell, again } of settled) {
@@ -114,8 +112,8 @@ export class ServiceStatuses {
     this.#remarks.delete(key);
     const known = this.#known.get(key);
     this.#known.delete(key);
-    if (known?.reference === undefined || known.addresses.length === 0) return;
-    this.#components.events.record(eventOf('addressReleased', known.reference, `${known.addresses.join(', ')}: ${why}`));
+    if (known?.service === undefined || known.addresses.length === 0) return;
+    this.#components.events.record(eventOf('addressReleased', referenceTo(known.service), `${known.addresses.join(', ')}: ${why}`));
   }
 
   /** The Service is another controller's, with the addresses that it has. */
@@ -160,6 +158,11 @@ export class ServiceStatuses {
     if (isTrue) log.info(fields, 'condition changed');
     else log.warn(fields, 'condition changed');
   }
+}
+
+/** The API server counts no generations of Services. */
+function sameButForAddresses(a: Service, b: Service): boolean {
+  return sameContent({ ...a, ingress: [] }, { ...b, ingress: [] });
 }
 
 const tellings: Readonly<Record<string, readonly [yes: EventName, no: EventName]>> = {

@@ -1,15 +1,18 @@
 import type { BGPPeer } from '../../model/configuration.ts';
 import { currentReport } from '../../model/node-state.ts';
-import { reason, type Reason } from '../../model/reasons.ts';
+import { reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import { peersOfNode, sessionWarning } from '../announcement/peers.ts';
 import type { ObjectStatus } from './object-status.ts';
+
+/** What is missing, while there is a session without it. */
+const runsAllTheSame: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['PeerPasswordGone', 'BFDProfileMissing']);
 
 /** What a node has to do with a peer that selects it. */
 export interface PeerOnNode {
   readonly expected: boolean;
   readonly established: boolean;
-  /** Why the node has no session with it. */
+  /** Why the node has no session with it, or not all that was asked for. */
   readonly refused?: Reason;
 }
 
@@ -40,7 +43,7 @@ export function peersOnNode(snapshot: Snapshot, node: string, now: number): Read
 
 export function peerStatus({ metadata: { name }, adminDown }: BGPPeer, summary: PeerSummary): ObjectStatus {
   const { nodes, expected, established, refused } = summary;
-  const unready = refused ?? whyNotReady();
+  const unready = refused !== undefined && !runsAllTheSame.has(refused.code) ? refused : whyNotReady();
   return {
     ...(refused === undefined ? {} : { refused }),
     ...(unready === undefined ? {} : { unready }),

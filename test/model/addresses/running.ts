@@ -166,7 +166,8 @@ export class Running implements StatusWriter {
     const before = textsOf(record?.ingress);
     const after = textsOf(ingress);
     const gone = before.filter((address) => !after.includes(address));
-    this.#must(gone.length === 0 || this.#mayMove.has(key), `${key} loses ${gone.join()} without having asked for it`);
+    const lost = gone.filter((address) => !this.#isDouble(key, address));
+    this.#must(lost.length === 0 || this.#mayMove.has(key), `${key} loses ${lost.join()} without having asked for it`);
     const since = met ? undefined : (record?.since ?? this.#truth.writes++);
     this.#truth.records.set(key, { ingress, ...(since === undefined ? {} : { since }) });
     this.#unheard.add(key);
@@ -219,6 +220,18 @@ export class Running implements StatusWriter {
   #expectToWork(): void {
     if (this.fenced) throw new Error('another controller works here');
     if (this.fate === 'refused') throw new Error('refused');
+  }
+
+  /** On record of two that may not share it, as far as the controller knew: after a restart nobody can tell whose doing that was, and one of them gives way. */
+  #isDouble(key: ServiceKey, address: string): boolean {
+    const { snapshot } = this.source;
+    const services = this.#provider.seen.get(key) ?? snapshot.services;
+    const mine = services.get(key);
+    return [...this.#truth.records].some(([other, { ingress }]) => {
+      const theirs = services.get(other);
+      if (other === key || mine === undefined || theirs === undefined || !textsOf(ingress).includes(address)) return false;
+      return whyNotShared(allocationRequest(mine, snapshot), allocationRequest(theirs, snapshot)) !== undefined;
+    });
   }
 
   /** Nobody has the address on record who may not share it, as far as the controller knew when it decided. */

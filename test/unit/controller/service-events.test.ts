@@ -6,7 +6,6 @@ import type { Recorded, ServiceStatus, StatusWriter } from '../../../src/control
 import type { ServiceKey } from '../../../src/model/metadata.ts';
 import type { NodeState } from '../../../src/model/node-state.ts';
 import type { ObjectEvent } from '../../../src/model/object-event.ts';
-import type { Service } from '../../../src/model/service.ts';
 import type { HeraldObject } from '../../../src/model/snapshot.ts';
 import { address } from '../../../src/net/address.ts';
 import { silentLog } from '../../../src/system/log.ts';
@@ -152,6 +151,20 @@ describe('Events of addresses', () => {
     expect(codes()).toEqual(['AddressAssigned', 'AddressAssigned', 'NoPoolFits', 'AddressAssigned']);
   });
 
+  test.each([
+    ['ExternalName', { type: 'ExternalName' }, 'the Service is an alias in DNS'],
+    ['ClusterIP', { type: 'ClusterIP' }, 'the Service is of type ClusterIP'],
+    ['headless', { headless: true }, 'the Service is headless'],
+  ] as const)('a Service that becomes %s is left alone, and an Event says why its address went', async (_, change, why) => {
+    await start();
+    await put(service({ name: 'shop/web' }));
+    await put(service({ name: 'shop/web', ...change }));
+    expect(records.statuses.has('shop/web')).toBe(false);
+    expect(events.at(-1)).toMatchObject({ reason: 'AddressReleased', note: expect.stringContaining(`192.0.2.1: ${why}`) });
+    await put(service({ name: 'shop/other', ...change }));
+    expect(codes()).toEqual(['AddressAssigned', 'AddressReleased']);
+  });
+
   test('come once, and not again from a controller that starts anew', async () => {
     source.put(service({ name: 'shop/a' }), service({ name: 'shop/b' }), service({ name: 'shop/c' }));
     await start();
@@ -214,27 +227,20 @@ describe('Events and conditions of announcement', () => {
     expect({ writes: records.writes, events: events.length }).toEqual(before);
   });
 
-  test('conditions say of which generation they are, and an edit of the Service is answered at once', async () => {
-    const web = (generation: number, change: Partial<Service> = {}): Service => {
-      const made = service({ name: 'shop/web' });
-      return { ...made, ...change, metadata: { ...made.metadata, generation } };
-    };
-    source.put(...announced, report('Established'), web(1));
+  test('an edit of the Service is answered at once, one of another object when it has lasted', async () => {
+    source.put(...announced, report('Established'));
     await start();
-    const conditions = () =>
-      records.statuses.get('shop/web')?.conditions.map(({ status, observedGeneration }) => [status, observedGeneration]);
-    expect(conditions()).toEqual([
-      ['True', 1],
-      ['True', 1],
-      ['True', 1],
-    ]);
+    const condition = () => records.statuses.get('shop/web')?.conditions[2]?.status;
     await put(advertisement({ name: 'all', serviceSelectors: [{ matchLabels: { announce: 'me' }, matchExpressions: [] }] }));
-    expect(conditions()?.[2]).toEqual(['True', 1]);
-    await put(web(2));
-    expect(conditions()).toEqual([
-      ['True', 2],
-      ['True', 2],
-      ['False', 2],
-    ]);
+    expect(condition()).toBe('True');
+    await put(service({ name: 'shop/web', labels: { announce: 'not me' } }));
+    expect(condition()).toBe('False');
+  });
+
+  test('conditions say of which generation they are, where there is one', async () => {
+    const web = service({ name: 'shop/web' });
+    source.put(...announced, report('Established'), { ...web, metadata: { ...web.metadata, generation: 3 } });
+    await start();
+    expect(records.statuses.get('shop/web')?.conditions.map(({ observedGeneration }) => observedGeneration)).toEqual([3, 3, 3]);
   });
 });

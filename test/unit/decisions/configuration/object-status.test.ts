@@ -167,6 +167,18 @@ describe('a peer', () => {
     );
   });
 
+  test('whose BFDProfile is missing has its session without it, and says so', () => {
+    const running = { n1: up, n2: up, n3: up };
+    expect(codes(statusOf({ nodes, peers: [{ ...tor, bfdProfile: 'fast' }], running }))).toBe('BFDProfileMissing, ready');
+    expect(codes(statusOf({ nodes, peers: [{ ...tor, bfdProfile: 'fast' }] }))).toBe('BFDProfileMissing, SessionsMissing');
+  });
+
+  test('whose Secret is gone while its session runs is ready', () => {
+    const passwordSecret = { namespace: 'herald-system', name: 'tor' };
+    const running = { n1: up, n2: up, n3: up };
+    expect(codes(statusOf({ nodes, peers: [{ ...tor, passwordSecret }], running }))).toBe('PeerPasswordGone, ready');
+  });
+
   test('whose Secret is missing is refused', () => {
     const passwordSecret = { namespace: 'herald-system', name: 'tor' };
     expect(codes(statusOf({ nodes, peers: [{ ...tor, passwordSecret }] }))).toBe('PeerPasswordMissing, PeerPasswordMissing');
