@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { DescribeVpcsCommand, EC2Client } from '@aws-sdk/client-ec2';
@@ -23,9 +24,13 @@ describe('the moto server', () => {
       const { Moto } = await import(${JSON.stringify(join(import.meta.dirname, 'moto.ts'))});
       console.log((await Moto.start()).pid);
       process.kill(process.pid, 'SIGKILL');`;
-    const { stdout, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });
+    // A process that is killed cannot clean up its log.
+    const scratch = mkdtempSync(join(tmpdir(), 'herald-killed-'));
+    const env = { ...process.env, TMPDIR: scratch };
+    const { stdout, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8', env });
     expect(signal).toBe('SIGKILL');
     expect(Number(stdout)).toBeGreaterThan(1);
     await until('moto is gone', () => !existsSync(`/proc/${Number(stdout)}`));
+    rmSync(scratch, { recursive: true });
   });
 });
