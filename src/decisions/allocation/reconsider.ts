@@ -33,7 +33,7 @@ export function reconsider(ledger: Ledger, request: AllocationRequest, held: Hol
   const addresses = withKept(request, wanted, held.addresses);
   const conflict = firstConflict(ledger, request, addresses);
   if (conflict !== undefined && mustGo(ledger, request, held, addresses)) {
-    const replaced = replace(ledger, request, held);
+    const replaced = giveWay(ledger, request, held) ?? replace(ledger, request, held);
     return replaced.reason === undefined ? replaced : { ...replaced, reason: conflict };
   }
   const disputed = held.disputed && conflict !== undefined;
@@ -150,6 +150,19 @@ function whyNotFrom(space: AddressSpace, pool: IPAddressPool, request: Allocatio
 function withKept({ keepsAddresses }: AllocationRequest, wanted: readonly Address[], held: readonly Address[]): readonly Address[] {
   if (!keepsAddresses) return wanted;
   return [...wanted, ...held.filter((own) => !wanted.some((address) => sameAddress(own, address)))];
+}
+
+/**
+ * Of what a record has of two, only what the other one has must go: the rest stays, and what is lacking then comes from the same pool. Undefined: so it
+ * cannot be.
+ */
+function giveWay(ledger: Ledger, request: AllocationRequest, held: Holding): Reconsidered | undefined {
+  if (held.seeking || differs(held.request, request) || request.requestedAddresses.length > 0) return undefined;
+  const own = held.addresses.filter((address) => ledger.holdings.conflict(request, address) === undefined);
+  const { addresses, lacking } = inFamilies(ledger, request, { ...held, addresses: own });
+  if (addresses.length === 0 || lacking !== undefined) return undefined;
+  const why = whyOutOfPlace(ledger, request, addresses);
+  return keep(held, request, withKept(request, addresses, own), why, { seeking: false, disputed: false });
 }
 
 function replace(ledger: Ledger, request: AllocationRequest, held: Holding): Reconsidered {

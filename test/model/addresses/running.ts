@@ -166,7 +166,10 @@ export class Running implements StatusWriter {
     const before = textsOf(record?.ingress);
     const after = textsOf(ingress);
     const gone = before.filter((address) => !after.includes(address));
-    const lost = gone.filter((address) => !this.#isDouble(key, address));
+    const doubles = gone.filter((address) => this.#isDouble(key, address));
+    // Who must have both families has them of one pool: where that has no other for the one that is doubled, both go.
+    const both = this.#truth.services.get(key)?.ipFamilyPolicy === 'RequireDualStack';
+    const lost = both && doubles.length > 0 ? [] : gone.filter((address) => !doubles.includes(address));
     this.#must(lost.length === 0 || this.#mayMove.has(key), `${key} loses ${lost.join()} without having asked for it`);
     const since = met ? undefined : (record?.since ?? this.#truth.writes++);
     this.#truth.records.set(key, { ingress, ...(since === undefined ? {} : { since }) });

@@ -56,11 +56,11 @@ describe('herald import metallb of a whole installation', patient, () => {
     expect(stdout).toContain('"64512:10"');
   });
 
-  test('reports what is refused first, by file and line, then what differs, and how Services ask for the same', async () => {
+  test('reports what is refused first, by file and line, then what is the same, and how Services ask for it', async () => {
     const { stderr, code } = await importing('-f', installation);
     expect(code).toBe(1);
     expect(stderr.split('\n')[0]).toMatch(/^refused: L2Advertisement\.metallb\.io\/metallb-system\/office \(.*installation\.yaml:\d+\)$/);
-    expect(stderr).toContain('differs: BGPPeer.metallb.io/metallb-system/tor1');
+    expect(stderr).toContain('exact: BGPPeer.metallb.io/metallb-system/tor1');
     expect(stderr).toContain(
       'kubectl annotate service -n partners api herald.dev/address-pool=partners herald.dev/load-balancer-ips=192.0.2.201 herald.dev/allow-shared-ip=api',
     );

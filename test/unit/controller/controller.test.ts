@@ -9,6 +9,7 @@ import { reason } from '../../../src/model/reasons.ts';
 import { readReleased, type ReleasedAddress } from '../../../src/model/released-address.ts';
 import type { ServiceKey } from '../../../src/model/metadata.ts';
 import type { Service } from '../../../src/model/service.ts';
+import type { HeraldObject } from '../../../src/model/snapshot.ts';
 import { address, formatAddress } from '../../../src/net/address.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
@@ -102,6 +103,18 @@ function report(name: string, change: Partial<NodeState> = {}): NodeState {
   return { kind: 'NodeState', metadata: metadata(name), updated, consumed: { Service: '1' }, sessions: [], differing: [], ...change };
 }
 
+function announcedOverOneSession(): HeraldObject[] {
+  const [state, localASN, peerASN] = ['Established', 64_512, 65_101] as const;
+  return [
+    node({ name: 'n1' }),
+    peer({ name: 'tor1' }),
+    advertisement({ name: 'all' }),
+    service({ name: 'shop/web' }),
+    slice({ service: 'shop/web', endpoints: ['10.244.1.10@n1'] }),
+    report('n1', { sessions: [{ peer: 'tor1', address: '10.1.0.1', state, since: '', localASN, peerASN, prefixesSent: 1 }] }),
+  ];
+}
+
 describe('the controller', () => {
   test('assigns an address and says so', async () => {
     source.put(service({ name: 'shop/web' }));
@@ -138,6 +151,15 @@ describe('the controller', () => {
     source.put(service({ name: 'shop/web', drain: true }), node({ name: 'n1' }), advertisement({ name: 'all' }));
     await startController();
     expect(writer.addresses('shop/web')).toEqual(['192.0.2.1']);
+    expect(writer.condition('shop/web', 'Announced')).toBe('False ServiceDrained');
+  });
+
+  test('a Service that its owner drains while it is announced says so at once', async () => {
+    source.put(...announcedOverOneSession());
+    const controller = await startController();
+    expect(writer.condition('shop/web', 'Announced')).toBe('True Announced');
+    source.put(service({ name: 'shop/web', drain: true }));
+    await controller.settled();
     expect(writer.condition('shop/web', 'Announced')).toBe('False ServiceDrained');
   });
 
@@ -632,30 +654,7 @@ describe('the controller', () => {
 
   test('an agent that falls silent takes its word back from the conditions, without any change to hear of', async () => {
     const clock = new VirtualClock();
-    const session = {
-      peer: 'tor1',
-      address: '10.1.0.1',
-      state: 'Established',
-      since: '',
-      localASN: 64512,
-      peerASN: 65101,
-      prefixesSent: 1,
-    } as const;
-    source.put(
-      node({ name: 'n1' }),
-      peer({ name: 'tor1' }),
-      advertisement({ name: 'all' }),
-      service({ name: 'shop/web' }),
-      slice({ service: 'shop/web', endpoints: ['10.244.1.10@n1'] }),
-      {
-        kind: 'NodeState',
-        metadata: metadata('n1'),
-        updated: clock.date().toISOString(),
-        consumed: { Service: '1' },
-        sessions: [session],
-        differing: [],
-      },
-    );
+    source.put(...announcedOverOneSession());
     const controller = new Controller({ source, providers: [new BareMetalProvider()], writer, clock, random: () => 0, log: silentLog });
     await controller.start();
     await controller.settled();

@@ -424,6 +424,24 @@ describe('sharing', () => {
     expect(ask(allocator, 'b')).toBe('192.0.2.2');
   });
 
+  test('of two families only the one that another has moves, to the same pool where that has room', () => {
+    const six = { name: 'a', clusterIPs: ['fd96::2'] };
+    const web = { name: 'b', ...required };
+    const both = [address('192.0.2.2'), address('2001:db8::1')];
+    const allocator = withPools({ name: 'main', addresses: ['192.0.2.1-192.0.2.2', '2001:db8::1-2001:db8::2'] });
+    allocator.adopt(request(six), [address('2001:db8::1')]);
+    allocator.adopt(request(web), both);
+    expect(ask(allocator, web)).toBe('192.0.2.2, 2001:db8::2');
+
+    const full = withPools(
+      { name: 'main', addresses: ['192.0.2.1-192.0.2.2', '2001:db8::1/128'] },
+      { name: 'other', addresses: ['198.51.100.1/32', '2001:db8:1::1/128'] },
+    );
+    full.adopt(request(six), [address('2001:db8::1')]);
+    full.adopt(request(web), both);
+    expect(ask(full, web)).toBe('198.51.100.1, 2001:db8:1::1');
+  });
+
   test('one who shares with the first in the right stays, whatever a third has on record', () => {
     const allocator = withPools(small);
     const key = { sharingKey: 'k' };
