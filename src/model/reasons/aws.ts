@@ -1,6 +1,6 @@
 import { entry } from './entry.ts';
 
-interface OfKey {
+export interface OfKey {
   readonly key: string;
 }
 
