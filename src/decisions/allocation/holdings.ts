@@ -28,7 +28,7 @@ export interface Holdings {
   holdersOf(address: Address): readonly ServiceKey[];
   /** Another Service that holds the address and may not share it with the request, and why. */
   conflict(request: AllocationRequest, address: Address): { readonly by: ServiceKey; readonly why: string } | undefined;
-  /** Whether one that is in the right about the address holds it without having the sharing key of the request. */
+  /** Whether one that is in the right about the address holds it without having the sharing key of the request, and is not about to leave it. */
   heldTwice(request: AllocationRequest, address: Address): boolean;
   /** Whether another Service that holds the address could share it with the one request, and may not with the other. */
   parts(before: AllocationRequest, after: AllocationRequest, address: Address): boolean;
@@ -81,7 +81,13 @@ export function createHoldings(): Holdings {
     },
     heldTwice(request, address) {
       const others = [...(byAddress.get(formatAddress(address)) ?? [])].flatMap((by) => byService.get(by) ?? []);
-      return others.some((other) => other.request.service !== request.service && !other.disputed && !haveOneKey(request, other.request));
+      return others.some(
+        (other) =>
+          other.request.service !== request.service &&
+          !other.disputed &&
+          other.addresses.some((own) => sameAddress(own, address)) &&
+          !haveOneKey(request, other.request),
+      );
     },
     parts(before, after, address) {
       const others = [...(byAddress.get(formatAddress(address)) ?? [])].flatMap((by) => byService.get(by)?.request ?? []);

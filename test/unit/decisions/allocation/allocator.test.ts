@@ -424,6 +424,16 @@ describe('sharing', () => {
     expect(ask(allocator, 'b')).toBe('192.0.2.2');
   });
 
+  test('nobody gives way to one who is about to leave', () => {
+    const allocator = withPools(small);
+    allocator.adopt(request('a'), [address('192.0.2.1')]);
+    allocator.adopt(request('b'), [address('192.0.2.1')]);
+    expect(show(allocator.stage(request({ name: 'a', requested: ['192.0.2.2'] })))).toBe('192.0.2.2');
+    expect(show(allocator.stage(request('b')))).toBe('192.0.2.1 (AddressTaken)');
+    allocator.confirm('default/a');
+    expect(show(allocator.stage(request('b')))).toBe('192.0.2.1');
+  });
+
   test('of two families only the one that another has moves, to the same pool where that has room', () => {
     const six = { name: 'a', clusterIPs: ['fd96::2'] };
     const web = { name: 'b', ...required };
