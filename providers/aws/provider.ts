@@ -55,7 +55,9 @@ export class AwsProvider implements Provider {
   }
 
   // Addresses are AWS' to give: there is nothing to take over, and nothing that two Services could be given.
-  adoptOne(): void {}
+  adoptOne(): readonly ServiceKey[] {
+    return [];
+  }
   withhold(): void {}
   leave(): void {}
   written(): readonly ServiceKey[] {

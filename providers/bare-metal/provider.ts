@@ -52,12 +52,15 @@ export class BareMetalProvider implements Provider {
     for (const [key, addresses] of recorded) if (!inOrder.has(key)) this.#allocator.adopt(reservation(key, addresses), addresses);
   }
 
-  adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot, when: 'free' | 'always'): void {
+  adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot, when: 'free' | 'always'): readonly ServiceKey[] {
     const request = allocationRequest(service, snapshot);
     const held = this.#allocator.assignmentOf(request.service)?.addresses ?? [];
-    const same = held.length === addresses.length && addresses.every((address) => held.some((own) => sameAddress(own, address)));
-    if (addresses.length === 0 || same) return;
-    if (when === 'always' || this.#allocator.isFree(request, addresses)) this.#allocator.adopt(request, addresses);
+    const among = (all: readonly Address[], address: Address): boolean => all.some((one) => sameAddress(one, address));
+    const gone = held.filter((address) => !among(addresses, address));
+    if (gone.length === 0 && addresses.every((address) => among(held, address))) return [];
+    if (when === 'free' && (addresses.length === 0 || !this.#allocator.isFree(request, addresses))) return [];
+    this.#allocator.adopt(request, addresses);
+    return this.#call(gone);
   }
 
   withhold(reason: Reason | undefined): void {

@@ -2,7 +2,7 @@ import type { KeptInPool, PoolUsage } from '../decisions/allocation/allocator.ts
 import { keepsHolding } from '../decisions/allocation/claim.ts';
 import { whyHeldTwice } from '../decisions/allocation/held-twice.ts';
 import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/order.ts';
-import type { ServiceKey } from '../model/metadata.ts';
+import { serviceKey, type ServiceKey } from '../model/metadata.ts';
 import { fix, reason, says, type Reason } from '../model/reasons.ts';
 import { assignedAddresses, type Ingress, type Service } from '../model/service.ts';
 import type { Change } from '../model/snapshot.ts';
@@ -151,7 +151,7 @@ export class Controller {
     const { snapshot } = this.#components.source;
     const service = snapshot.services.get(key);
     if (service === undefined) {
-      const unclear = this.#unreadable.has(key) && hasErrors(this.#components.source, this.#unreadable.values());
+      const unclear = this.#unreadable.has(key) && hiddenByErrors(this.#components.source, this.#unreadable.values())(key);
       if (!this.#reserved.has(key) && !unclear) await this.#forget(key, undefined, 'the Service is gone');
       return;
     }
@@ -162,10 +162,10 @@ export class Controller {
       await this.#release(key, before.provider, `provider ${provider.name} serves the Service`);
     const found = assignedAddresses(service);
     // Who comes to us with addresses keeps them: another controller gave them, and somebody uses them.
-    if (!this.#written.has(key)) provider.adoptOne(service, found, snapshot, 'free');
+    if (!this.#written.has(key)) this.#adopt(provider, service, found, 'free');
     else if (this.#isContested(key, service)) {
-      provider.adoptOne(service, found, snapshot, 'always');
-      this.#configuration.usageChanged();
+      // What the other one takes away is the Service's again when the contest is over.
+      if (found.length > 0) this.#adopt(provider, service, found, 'always');
       this.#owned.set(key, { provider, service, ingress: service.ingress });
       return this.#write(key, service, reason('StatusContested', { times: limits.overwrites }));
     }
@@ -200,8 +200,7 @@ export class Controller {
       this.#statuses.leave(key);
       // Its addresses are another controller's to change. Whatever they are, nobody else is given them.
       if (service.ingress.length === 0) return this.#release(key, wouldBe, 'the Service is of another class');
-      wouldBe.adoptOne(service, assignedAddresses(service), source.snapshot, 'always');
-      return this.#configuration.usageChanged();
+      return this.#adopt(wouldBe, service, assignedAddresses(service), 'always');
     }
     if (keeps && before.ingress.length > 0) {
       await this.#write(key, { ...service, ingress: before.ingress }, claim.reason);
@@ -210,6 +209,12 @@ export class Controller {
     }
     // What we wrote for it goes, what others wrote stays.
     await this.#forget(key, service, claim === undefined || claim.mine ? 'no provider serves the Service' : says(claim.reason));
+  }
+
+  /** What others wrote is held as theirs; what they gave up for it, others may have waited for. */
+  #adopt(provider: Provider, service: Service, addresses: readonly Address[], when: 'free' | 'always'): void {
+    for (const other of provider.adoptOne(service, addresses, this.#components.source.snapshot, when)) this.#queue.addFirst(other);
+    this.#configuration.usageChanged();
   }
 
   #disown(key: ServiceKey): void {
@@ -326,7 +331,7 @@ export class Controller {
       const addresses = recorded.addresses.get(key);
       if (service === undefined || addresses === undefined || left.has(key)) continue;
       const provider = providers.find((provider) => provider.claim(service, snapshot).mine);
-      provider?.adoptOne(service, addresses, snapshot, 'always');
+      if (provider !== undefined) this.#adopt(provider, service, addresses, 'always');
     }
     this.#withhold(left);
   }
@@ -339,10 +344,10 @@ export class Controller {
       this.#readAgain().catch((error: unknown) => log.error({ error }, 'the records cannot be read'));
     }
     if (this.#reserved.size === 0) return;
-    const broken = hasErrors(source, this.#unreadable.values());
+    const isHidden = hiddenByErrors(source, this.#unreadable.values());
     for (const key of this.#reserved.keys()) {
       const readable = source.snapshot.services.has(key);
-      if (!readable && broken) continue;
+      if (!readable && isHidden(key)) continue;
       this.#reserved = new Map([...this.#reserved].filter(([other]) => other !== key));
       if (readable) continue;
       for (const provider of providers) {
@@ -363,16 +368,19 @@ export class Controller {
   }
 }
 
-/** Recorded Services that the source cannot show, while something in it is broken. */
+/** Recorded Services that the source cannot show, while something is broken that could be them. */
 function withoutManifest(recorded: RecordedAddresses, source: Source): RecordedAddresses {
-  if (!hasErrors(source, [])) return new Map();
-  return new Map([...recorded].filter(([key]) => !source.snapshot.services.has(key)));
+  const isHidden = hiddenByErrors(source, []);
+  return new Map([...recorded].filter(([key]) => !source.snapshot.services.has(key) && isHidden(key)));
 }
 
-/** Whether something is broken in which a Service could be; the files given apart. */
-function hasErrors(source: Source, apart: Iterable<string>): boolean {
+/** Whether something is broken that could be the Service, the files given apart: an error of which it is known what other object it is in hides none. */
+function hiddenByErrors(source: Source, apart: Iterable<string>): (key: ServiceKey) => boolean {
   const files = new Set<string | undefined>(apart);
-  return source.problems().some(({ severity, file }) => severity === 'error' && !files.has(file));
+  const errors = source.problems().filter(({ severity, file }) => severity === 'error' && !files.has(file));
+  const known = new Set(errors.map(({ about }) => (about?.kind === 'Service' ? serviceKey(about) : undefined)));
+  const unknown = errors.some(({ about }) => about === undefined);
+  return (key) => unknown || known.has(key);
 }
 
 function addressesIn(ingress: readonly Ingress[]): Address[] {

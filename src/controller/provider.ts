@@ -25,9 +25,10 @@ export interface Provider {
   adopt(snapshot: Snapshot, recorded: RecordedAddresses, uids: ReadonlyMap<ServiceKey, string>): void;
   /**
    * Takes over what a record says that could not be read when `adopt` was called, or what another program has written. `free`: only where
-   * no other Service holds it that may not share it. What the Service holds already stays as it is.
+   * no other Service holds it that may not share it. What the Service holds already stays as it is. Returns the Services to look at again, for
+   * whom something became free.
    */
-  adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot, when: 'free' | 'always'): void;
+  adoptOne(service: Service, addresses: readonly Address[], snapshot: Snapshot, when: 'free' | 'always'): readonly ServiceKey[];
   /**
    * While a reason is given, nobody is given an address that he does not hold, and whoever lacks one is told the reason:
    * some address is held by a Service, and nobody knows which.

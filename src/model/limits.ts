@@ -16,6 +16,8 @@ export const limits = {
   externalIPs: 100,
   sourceRanges: 1000,
   ingress: 16,
+  /** Of a status that others have written: one entry a node is usual. */
+  ingressRead: 10_000,
   /** The API's own bounds (discovery.k8s.io/v1). */
   endpointsPerSlice: 1000,
   portsPerSlice: 100,

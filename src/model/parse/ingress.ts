@@ -3,9 +3,9 @@ import { limits } from '../limits.ts';
 import type { Ingress } from '../service.ts';
 import type { Fields } from './fields.ts';
 
-/** status.loadBalancer of a Service, in a manifest or in a record. */
+/** status.loadBalancer of a Service, in a manifest or in a record. Others may have written it, with more entries than we ever give. */
 export function readIngress(loadBalancer: Fields): Ingress[] {
-  return loadBalancer.objects('ingress', limits.ingress).flatMap((item) => {
+  return loadBalancer.objects('ingress', limits.ingressRead).flatMap((item) => {
     const address = item.parsed('ip', parseAddressLeniently);
     const hostname = item.text('hostname');
     const ipMode = item.oneOf('ipMode', ['VIP', 'Proxy']) ?? 'VIP';

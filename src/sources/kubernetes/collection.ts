@@ -2,6 +2,7 @@ import type { KubeError, KubeErrorCode } from '../../kube/error.ts';
 import type { RawObject } from '../../kube/raw-object.ts';
 import type { ReflectorSink } from '../../kube/reflector.ts';
 import { parseObject, type FieldProblem, type ParseResult } from '../../model/parse.ts';
+import { sameContent } from '../../model/same-content.ts';
 import type { Change, HeraldObject, Kind } from '../../model/snapshot.ts';
 import type { SourceProblem } from '../source.ts';
 
@@ -129,7 +130,9 @@ export class Collection implements ReflectorSink {
   }
 
   #note(key: string, problems: readonly SourceProblem[]): void {
-    if (problems.length === 0 && !this.#problems.has(key)) return;
+    const before = this.#problems.get(key) ?? [];
+    // Most changes of an object leave what is wrong with it as it was.
+    if (sameProblems(before, problems)) return;
     if (problems.length === 0) this.#problems.delete(key);
     else this.#problems.set(key, problems);
     this.#dirty = true;
@@ -149,6 +152,12 @@ export class Collection implements ReflectorSink {
     };
     return { severity, object: `${this.#label}/${key}`, about, field, message, fix };
   }
+}
+
+/** The version of the object counts where something is wrong with it, as its status says which version that is about. */
+function sameProblems(a: readonly SourceProblem[], b: readonly SourceProblem[]): boolean {
+  const version = ({ severity, about }: SourceProblem): string | undefined => (severity === 'error' ? about?.resourceVersion : about?.uid);
+  return sameContent(a, b) && a.every((problem, index) => version(problem) === version(b[index] ?? problem));
 }
 
 /** What concerns all kinds alike is one problem, said once. */

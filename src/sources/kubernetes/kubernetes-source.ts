@@ -112,7 +112,9 @@ export class KubernetesSource implements Source {
       ...shadowProblems(this.#objects),
     ];
     const once = new Map(all.map((problem) => [problemText(problem), problem]));
-    return [...once.values()].slice(0, limits.problems);
+    // A cluster full of warnings must not hide that something cannot be used.
+    const errorsFirst = [...once.values()].toSorted((a, b) => Number(a.severity === 'warning') - Number(b.severity === 'warning'));
+    return errorsFirst.slice(0, limits.problems);
   }
 
   async close(): Promise<void> {

@@ -108,6 +108,24 @@ describe('what is not ours', () => {
   });
 });
 
+test.each([
+  ['another address', [{ ip: '192.0.2.9' }]],
+  ['a name only', [{ hostname: 'lb.example.net' }]],
+])('what another controller gave up for %s goes to who waits for it', async (_, ingress) => {
+  world = new TwoControllers(1);
+  await world.startHerald();
+  world.create('shop/theirs');
+  await world.quiet();
+  world.create('shop/waits', { loadBalancerClass: 'herald.dev/herald' });
+  await world.quiet();
+  expect(world.addresses()).toEqual({ 'shop/theirs': '192.0.2.1', 'shop/waits': undefined });
+  world.metallbRuns = false;
+  const { uid } = world.server.objects.get('shop/theirs')?.metadata ?? {};
+  world.server.put('shop/theirs', { status: { loadBalancer: { ingress } } }, String(uid));
+  await world.quiet();
+  expect(world.address('shop/waits')).toBe('192.0.2.1');
+});
+
 test('a load balancer by its name is let go by nobody when its Service is another class by HeraldConfig', async () => {
   world = new TwoControllers();
   world.metallbRuns = false;

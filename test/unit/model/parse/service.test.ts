@@ -93,6 +93,8 @@ describe('a Service', () => {
     const status = {
       loadBalancer: { ingress: [{ ip: '192.0.2.1', ipMode: 'Proxy' }, { hostname: 'lb.example.org' }, { ip: '2001:db8::1' }] },
     };
+    const entries = Array.from({ length: 300 }, (_, index) => ({ ip: `192.0.2.${index % 250}` }));
+    expect(good({ ...service({ type: 'LoadBalancer' }), status: { loadBalancer: { ingress: entries } } }).ingress).toHaveLength(300);
     expect(good({ ...service({ type: 'LoadBalancer' }), status }).ingress).toEqual([
       { address: address('192.0.2.1'), ipMode: 'Proxy' },
       { hostname: 'lb.example.org', ipMode: 'VIP' },

@@ -150,6 +150,34 @@ describe('an object that cannot be used', () => {
   });
 });
 
+test('errors are told before warnings, which may be more than are told', async () => {
+  const odd = { metadata: { annotations: { 'herald.dev/unknown': 'x' } } };
+  for (let index = 0; index < limits.problems; index++) server.put(services, `odd${index}`, { ...web, ...odd }, 'shop');
+  server.put(pools, 'main', { spec: { addresses: [] } });
+  await source.start();
+  expect(source.problems()).toHaveLength(limits.problems);
+  expect(source.problems()[0]).toMatchObject({ severity: 'error', object: 'IPAddressPool/main' });
+});
+
+test('what is wrong with an object is told anew only where it is another thing, or of a version that must be written about', async () => {
+  let told = 0;
+  source.onProblem(() => told++);
+  const odd = (text: string) => ({ ...web, metadata: { annotations: { 'herald.dev/unknown': 'x', text } } });
+  server.put(services, 'odd', odd('1'), 'shop');
+  server.put(pools, 'bad', { spec: { addresses: [] } });
+  await source.start();
+  await until(() => server.watchers >= 11);
+  const before = told;
+  server.put(services, 'odd', odd('2'), 'shop');
+  server.put(services, 'later', web, 'shop');
+  await until(() => source.snapshot.services.has('shop/later'));
+  expect(told).toBe(before);
+  const version = source.problems().find(({ severity }) => severity === 'error')?.about?.resourceVersion;
+  server.put(pools, 'bad', { spec: { addresses: [] }, metadata: { annotations: { text: '2' } } });
+  await until(() => told > before);
+  expect(source.problems().find(({ severity }) => severity === 'error')?.about?.resourceVersion).not.toBe(version);
+});
+
 test('an object of ours with a field of a newer version is used without it, and that is said', async () => {
   server.put(pools, 'main', { spec: { addresses: ['192.0.2.0/24'], sharding: { factor: 2 } } });
   await source.start();
