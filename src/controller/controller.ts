@@ -70,7 +70,11 @@ export class Controller {
     this.#queue = new WorkQueue(components, (key) => this.#reconcile(key));
     const { events = noEvents, providers } = components;
     this.#statuses = new ServiceStatuses({ ...components, events }, (key) => this.#queue.add(key));
-    this.#sourceEvents = new SourceEvents(components.source, events);
+    this.#sourceEvents = new SourceEvents(components.source, events, (key) => {
+      const { snapshot } = components.source;
+      const service = snapshot.services.get(key);
+      return service !== undefined && providers.every((provider) => !provider.claim(service, snapshot).mine);
+    });
     const usage = (): PoolUsage[] => providers.flatMap((provider) => provider.usage?.() ?? []);
     const kept = (): KeptInPool[] => providers.flatMap((provider) => provider.kept?.() ?? []);
     this.#configuration = new ConfigurationStatuses({ ...components, events, usage, kept });

@@ -1,3 +1,4 @@
+import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
 import type { Source } from '../../sources/source.ts';
 import { problemText } from '../../sources/source.ts';
 import { eventOf } from './event-of.ts';
@@ -7,18 +8,21 @@ import type { EventSink } from './event-sink.ts';
 export class SourceEvents {
   readonly #source: Source;
   readonly #events: EventSink;
+  readonly #isOthers: (key: ServiceKey) => boolean;
   #told: ReadonlySet<string> = new Set();
 
-  constructor(source: Source, events: EventSink) {
+  /** `isOthers`: whether the Service can be read and is not ours, whose mistakes are for others to tell. */
+  constructor(source: Source, events: EventSink, isOthers: (key: ServiceKey) => boolean) {
     this.#source = source;
     this.#events = events;
+    this.#isOthers = isOthers;
   }
 
   look(): void {
     const told = new Set<string>();
     for (const problem of this.#source.problems()) {
       const { about, field = '', message, fix } = problem;
-      if (about?.kind !== 'Service') continue;
+      if (about?.kind !== 'Service' || this.#isOthers(serviceKey(about))) continue;
       const text = `${about.uid} ${problemText(problem)}`;
       told.add(text);
       if (this.#told.has(text)) continue;

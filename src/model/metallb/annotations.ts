@@ -36,7 +36,7 @@ export const annotationRows: readonly AnnotationRow[] = [
   {
     name: 'ip-allocated-from-pool',
     does: 'no',
-    text: 'Neither read nor written, as Herald writes nothing but the status of a Service. Of which pool an address is follows from the pools, which never overlap. What MetalLB has left there stays, and may be out of date.',
+    text: 'Neither read nor written, as Herald writes nothing of a Service but its status (with AWS, also a finalizer). Of which pool an address is follows from the pools, which never overlap. What MetalLB has left there stays, and may be out of date.',
   },
 ];
 

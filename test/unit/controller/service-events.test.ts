@@ -202,6 +202,14 @@ test('a mistake in a Service is told once, in the version that has it', async ()
   expect(events).toHaveLength(2);
 });
 
+test('a mistake in a Service that is not ours is for others to tell', async () => {
+  await start();
+  source.put(service({ name: 'shop/theirs', loadBalancerClass: 'example.com/other' }));
+  const about = { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name: 'theirs', uid: 'u', resourceVersion: '9' };
+  source.breakSomething({ severity: 'warning', object: 'Service/shop/theirs', about, message: 'is odd', fix: '' });
+  expect(events).toEqual([]);
+});
+
 describe('Events and conditions of announcement', () => {
   test('come when a Service is announced, and when it has not been for a while', async () => {
     source.put(...announced, report('Established'));
