@@ -7,7 +7,7 @@ What happened to a Service or to a configuration object, for \`kubectl describe\
 
 - A reason is a stable code. That of a warning is the code of the "no", and [reasons.md](reasons.md) says what each means and what to do; the note has the
   sentence, with names.
-- Each change is told once, also when another controller takes over. Conditions and Events bring good news at once, and bad ones of forwarding and
+- Each change is told once, also when another controller takes over, which only repeats what is wrong with Services (\`InvalidService\`). Conditions and Events bring good news at once, and bad ones of forwarding and
   announcing when they have lasted 30 s: a session that flaps gives none.
 - What is said again of the same object is a series of the first Event (\`series.count\`, \`series.lastObservedTime\`).
 - Events of a Service are in its namespace, those of configuration objects, which have none, in \`default\`.

@@ -143,19 +143,24 @@ export class AwsLink {
     return this.stacks.of(key);
   }
 
-  async disown(key: ServiceKey, snapshot: Snapshot): Promise<void> {
+  /** Resolves to why it is not let go yet: as long as our tags are on it, it would go with its Service. */
+  async disown(key: ServiceKey, snapshot: Snapshot): Promise<Reason | undefined> {
     await this.#open(snapshot);
     this.#disowned.add(key);
     for (const state of this.stacks.of(key)) {
       const isShared = [...state.services].some((other) => other !== key && snapshot.services.get(other)?.metadata.deleting === false);
       if (isShared) {
-        await this.vacate(state, snapshot);
+        const left = await this.vacate(state, snapshot);
+        if (left !== undefined) return left;
         state.services.delete(key);
         continue;
       }
       const result = await this.#passOf(state, [], true, snapshot);
+      const failed = result.execution.outcomes.some((outcome) => outcome.result !== 'done');
+      if (failed || result.unsettled) return result.errors.get('')?.[0] ?? disowning(state);
       if (result.plan.actions.length === 0 && result.plan.waits.length === 0) this.stacks.close(state.identity.key);
     }
+    return undefined;
   }
 
   /** What no Service waits for, in the background: looks for what has no Service any more, and finishes the rules of nodes. */
@@ -270,6 +275,10 @@ export class AwsLink {
   #now(): number {
     return this.#components.clock.date().getTime();
   }
+}
+
+function disowning({ identity }: StackState): Reason {
+  return reason('AwsProvisioning', { waitsFor: `AWS to take the tags off ${identity.key}` });
 }
 
 function deleting({ identity }: StackState): Reason {

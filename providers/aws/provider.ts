@@ -137,7 +137,11 @@ export class AwsProvider implements Provider {
       return left === undefined ? { ingress: [] } : { ingress: [], reason: left };
     }
     if (values.disown === true) {
-      await this.#link.disown(key, snapshot);
+      const left = await this.#link.disown(key, snapshot);
+      if (left !== undefined) {
+        this.#later(key, limits.pollSeconds);
+        return { ingress: service.ingress, reason: left, warnings: member.warnings };
+      }
       await metadata?.removeFinalizer(key);
       return { ingress: service.ingress, ...said(member.errors), warnings: member.warnings };
     }

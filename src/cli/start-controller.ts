@@ -16,7 +16,10 @@ export async function startController(
   const post = await workplace.takeServices();
   if (post === undefined) return undefined;
   const { writer, events, release, lost } = post;
-  const providers = await environment.providers({ log, post, ...(aws === undefined ? {} : { aws }) });
+  const providers = await environment.providers({ log, post, ...(aws === undefined ? {} : { aws }) }).catch(async (error: unknown) => {
+    await release();
+    throw error;
+  });
   const controller = new Controller({ source, providers, writer, ...(events === undefined ? {} : { events }), clock, random, log });
   const stop = async (): Promise<void> => {
     await controller.stop();

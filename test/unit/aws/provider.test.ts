@@ -211,6 +211,25 @@ describe('letting go', () => {
   });
 });
 
+describe('letting go of what AWS does not let us', () => {
+  test('goes on until it is done, with the finalizer on: the load balancer must not go with its Service', async () => {
+    const town = new Town();
+    const key = town.apply(web);
+    await town.run(300);
+    town.cloud.fault = ({ operation }) =>
+      operation.endsWith('Tags') && !operation.includes('Describe') ? { kind: 'error', code: 'denied' } : undefined;
+    town.apply({ ...web, annotations: { 'herald.dev/aws-disown': 'true' } });
+    await town.run(60);
+    expect(town.finalizers.some((one) => one.startsWith(`-${key}`))).toBe(false);
+    town.cloud.fault = () => undefined;
+    await town.run(600);
+    expect(town.finalizers.some((one) => one.startsWith(`-${key}`))).toBe(true);
+    town.delete(key);
+    await town.run(8000);
+    expect(town.cloud.world.loadBalancers.size).toBe(1);
+  });
+});
+
 describe('orphans', () => {
   test('are marked, and deleted only after a while', async () => {
     const town = new Town();
