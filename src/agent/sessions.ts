@@ -12,7 +12,14 @@ import {
   type StopOptions,
   type NextHops,
 } from '../bgp/index.ts';
-import { peersOfNode, sessionWarning, type PeerSession, type SessionIntent } from '../decisions/announcement/peers.ts';
+import {
+  peersOfNode,
+  sessionWarning,
+  type BfdIntent,
+  type NodePeer,
+  type PeerSession,
+  type SessionIntent,
+} from '../decisions/announcement/peers.ts';
 import type { RouteIntent } from '../decisions/announcement/route.ts';
 import type { SessionStatus } from '../model/node-state.ts';
 import { fix, reason as reasonOf, says, type Reason } from '../model/reasons.ts';
@@ -42,6 +49,8 @@ export class Sessions {
   readonly #peers = new Map<string, Peer>();
   /** The passwords of sessions, for those whose Secret goes away. */
   readonly #passwords = new Map<string, string>();
+  /** How the ways to peers are watched. */
+  readonly #watched = new Map<string, BfdIntent>();
   /** Peers that only wait for a connection. */
   #passive: ReadonlySet<string> = new Set();
   /** Peers without a session, or whose session runs on with its earlier settings, and why. */
@@ -105,13 +114,14 @@ export class Sessions {
     const wanted = new Map<string, SessionIntent>();
     for (const { peer, result } of peersOfNode(snapshot, node)) {
       const { session, problem } = 'session' in result ? this.#withPassword(result, peer) : { problem: result.reason };
-      if (session !== undefined) wanted.set(peer, session);
+      if (session !== undefined) wanted.set(peer, this.#withProfile(session, result));
       if (problem !== undefined) refused.set(peer, { ...addressOf(snapshot, peer), reason: problem });
     }
     for (const name of this.#peers.keys()) {
       if (wanted.has(name)) continue;
       this.#peers.delete(name);
       this.#passwords.delete(name);
+      this.#watched.delete(name);
       this.#speaker.removePeer(name, 'peer removed from the configuration');
     }
     this.#passive = new Set([...wanted].flatMap(([name, { passive }]) => (passive ? [name] : [])));
@@ -187,7 +197,16 @@ export class Sessions {
     return { session: { ...session, password }, problem: reasonOf('PeerPasswordGone', passwordGone) };
   }
 
+  /** A session whose BFDProfile is gone is watched on as it was: to stop would be AdminDown, for which FRR 8 closes BGP (RFC 5882 3.2 says otherwise). */
+  #withProfile(session: SessionIntent, result: NodePeer['result']): SessionIntent {
+    const isMissing = 'missingProfile' in result && result.missingProfile !== undefined;
+    const bfd = isMissing ? this.#watched.get(session.peer) : undefined;
+    return bfd === undefined ? session : { ...session, bfd };
+  }
+
   #set(name: string, session: SessionIntent): void {
+    if (session.bfd === undefined) this.#watched.delete(name);
+    else this.#watched.set(name, session.bfd);
     if (session.password === undefined) this.#passwords.delete(name);
     else this.#passwords.set(name, session.password);
     const present = this.#peers.get(name);

@@ -36,7 +36,7 @@ export const peerRows: readonly FieldRow[] = [
   {
     field: 'bfdProfile',
     does: 'same',
-    text: 'Where the BFDProfile is missing the session runs without BFD, and says so ([BFDProfileMissing](reasons.md)); MetalLB takes no configuration then.',
+    text: 'Where the BFDProfile is missing the session begins without BFD, and says so ([BFDProfileMissing](reasons.md)); MetalLB takes no configuration then.',
   },
   {
     field: 'enableGracefulRestart',

@@ -132,9 +132,9 @@ export const announcementReasons = {
       `create Secret ${d.secret} of type kubernetes.io/basic-auth with the key password: an agent that restarts has no session without it`,
   }),
   BFDProfileMissing: entry({
-    brief: 'The BFDProfile of the peer is missing; the session runs without BFD',
+    brief: 'The BFDProfile of the peer is missing; a session that was watched by BFD goes on so, any other runs without',
     says: (d: { readonly peer: string; readonly profile: string }) =>
-      `the session with "${d.peer}" runs without BFD, as BFDProfile "${d.profile}" does not exist`,
+      `BFDProfile "${d.profile}" of "${d.peer}" does not exist: a session that was watched goes on so, any other runs without BFD`,
     fix: (d) => `create BFDProfile "${d.profile}", or remove bfdProfile from BGPPeer "${d.peer}"`,
   }),
   BFDNotPossible: entry({

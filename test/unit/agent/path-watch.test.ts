@@ -112,11 +112,23 @@ describe('which ways are watched', () => {
     await reconcile([{ ...tor1, bfdProfile: 'gone' }]);
     expect(status()).toMatchObject({
       state: 'Established',
-      lastError: 'the session with "tor1" runs without BFD, as BFDProfile "gone" does not exist',
+      lastError: 'BFDProfile "gone" of "tor1" does not exist: a session that was watched goes on so, any other runs without BFD',
     });
     expect(started).toBe(0);
     const [peer] = peersOfNode(cluster({ nodes: [{ name: 'n1' }], peers: [tor1] }), 'n1');
     expect(peer?.result).toMatchObject({ missingProfile: 'fast' });
+  });
+
+  test('a session that runs goes on being watched when its profile is deleted: to stop would close it on FRR 8', async () => {
+    await reconcile([tor1]);
+    await reconcile([tor1], []);
+    expect(bfd.sessions.get('tor1')).toMatchObject({ transmitInterval: fast.transmitInterval });
+    expect(status()?.lastError).toContain('does not exist');
+    await reconcile([tor1], [{ ...fast, transmitInterval: 700 }]);
+    expect(bfd.sessions.get('tor1')).toMatchObject({ transmitInterval: 700 });
+    expect(status()).not.toHaveProperty('lastError');
+    await reconcile([{ ...tor1, adminDown: true }], []);
+    expect(bfd.sessions.size).toBe(0);
   });
 
   test('a host that cannot have BFD says so, and BGP runs', async () => {
