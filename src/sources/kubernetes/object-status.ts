@@ -1,5 +1,6 @@
 import { isRecord, type RawObject } from '../../kube/raw-object.ts';
 import type { Condition } from '../../model/condition.ts';
+import { sameContent } from '../../model/same-content.ts';
 import type { RecordedObjectStatus } from '../directory/records.ts';
 import { conditionsOf, dated } from './service-status.ts';
 
@@ -7,7 +8,7 @@ import { conditionsOf, dated } from './service-status.ts';
 export function objectPatch(object: RawObject, { conditions, fields }: RecordedObjectStatus, now: Date): object | undefined {
   const before = isRecord(object['status']) ? object['status'] : {};
   const status = { ...fields, conditions: conditions.map((condition) => dated(condition, conditionsOf(object), now)) };
-  if (Object.entries(status).every(([name, value]) => same(before[name], value))) return undefined;
+  if (Object.entries(status).every(([name, value]) => sameContent(before[name], asRead(value)))) return undefined;
   const { uid, resourceVersion } = object.metadata;
   return { metadata: { uid, resourceVersion }, status };
 }
@@ -21,18 +22,10 @@ export function recordedConditions(object: RawObject): readonly Condition[] {
   });
 }
 
-function same(a: unknown, b: unknown): boolean {
-  return JSON.stringify(plain(a)) === JSON.stringify(plain(b));
-}
-
-/** The same value with the fields of every object in one order. What we read of an int64 is the nearest number of JavaScript. */
-function plain(value: unknown): unknown {
+/** What we read of an int64 is the nearest number of JavaScript. */
+function asRead(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value);
-  if (Array.isArray(value)) return value.map(plain);
+  if (Array.isArray(value)) return value.map(asRead);
   if (!isRecord(value)) return value;
-  return Object.fromEntries(
-    Object.keys(value)
-      .toSorted()
-      .map((key) => [key, plain(value[key])]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, asRead(item)]));
 }
