@@ -3,7 +3,7 @@ import type { Owned } from './observe/scan.ts';
 import type { Action, Plan } from './plan/action.ts';
 import { Steps } from './plan/steps.ts';
 import { tagKeys } from './tags.ts';
-import { formatTime, parseTime } from './time.ts';
+import { formatTime, parseTime } from '../../src/model/time.ts';
 
 export interface OrphanDecision extends Plan {
   /** Stacks that have been without a Service for long enough: to be deleted. */

@@ -1,8 +1,8 @@
-// oxlint-disable no-restricted-globals -- Date turns a number into the text of the API, and back: no clock is read
 import { formatAddress, parseAddress, type Address } from '../net/address.ts';
 import { limits } from './limits.ts';
 import type { ServiceKey } from './metadata.ts';
 import { isRecord } from './parse/fields.ts';
+import { formatTime, parseTime } from './time.ts';
 
 /** An address that a Service has let go, and that waits for one of its name (keepReleasedSeconds). */
 export interface ReleasedAddress {
@@ -25,7 +25,7 @@ export function releasedManifest(released: readonly ReleasedAddress[]): WrittenR
   return latest.map(({ service, address, until }) => ({
     service,
     address: formatAddress(address),
-    until: `${new Date(until).toISOString().slice(0, 19)}Z`,
+    until: formatTime(until),
   }));
 }
 
@@ -38,8 +38,8 @@ export function readReleased(status: unknown): ReleasedAddress[] {
     const { service, address, until } = one;
     if (typeof service !== 'string' || typeof address !== 'string' || typeof until !== 'string') return [];
     const parsed = parseAddress(address);
-    const at = Date.parse(until);
-    if (!parsed.ok || Number.isNaN(at) || !/^[^/]+\/[^/]+$/.test(service)) return [];
+    const at = parseTime(until);
+    if (!parsed.ok || at === undefined || !/^[^/]+\/[^/]+$/.test(service)) return [];
     return [{ service: service as ServiceKey, address: parsed.value, until: at }];
   });
 }

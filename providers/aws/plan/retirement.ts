@@ -1,6 +1,6 @@
 import { reason } from '../../../src/model/reasons.ts';
 import { isOurKey, isOurs, tagKeys } from '../tags.ts';
-import { formatTime, parseTime } from '../time.ts';
+import { formatTime, parseTime } from '../../../src/model/time.ts';
 import type { PlanInput } from './input.ts';
 import type { ObservedClassic, ObservedLoadBalancer } from './observed.ts';
 import type { Steps } from './steps.ts';

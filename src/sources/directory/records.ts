@@ -7,6 +7,7 @@ import type { ObjectReference } from '../../model/object-event.ts';
 import type { NodeState } from '../../model/node-state.ts';
 import { isRecord } from '../../model/parse/fields.ts';
 import type { Ingress } from '../../model/service.ts';
+import { formatTime } from '../../model/time.ts';
 import type { Clock } from '../../system/clock.ts';
 import { readIfThere, removeFile, replaceFile } from './atomic-file.ts';
 import { fileOf, nodesFolder, objectStatusFolder, statusFolder } from './layout.ts';
@@ -85,7 +86,7 @@ export class DirectoryRecords {
   /** A condition keeps its time of transition as long as its status is the same (metav1.Condition). */
   #dated(conditions: readonly Condition[], before: unknown): object[] {
     const known = conditionsIn(before);
-    const now = `${this.#clock.date().toISOString().slice(0, 19)}Z`;
+    const now = formatTime(this.#clock.date().getTime());
     return conditions.map(({ type, status, reason, message, observedGeneration }) => {
       const last = known.find((condition) => condition['type'] === type && condition['status'] === status)?.['lastTransitionTime'];
       const observed = observedGeneration === undefined ? {} : { observedGeneration };

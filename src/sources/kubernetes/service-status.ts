@@ -3,6 +3,7 @@ import type { Condition } from '../../model/condition.ts';
 import { ingressManifest } from '../../model/manifest.ts';
 import { sameContent } from '../../model/same-content.ts';
 import type { Ingress } from '../../model/service.ts';
+import { formatTime } from '../../model/time.ts';
 import type { Version } from './own-writes.ts';
 
 /** metav1.Condition as it is on record. */
@@ -77,7 +78,7 @@ export function dated(
 ): DatedCondition {
   const known = (before as readonly RawCondition[]).find((condition) => condition['type'] === type && condition['status'] === status);
   const time = known?.['lastTransitionTime'];
-  const lastTransitionTime = typeof time === 'string' ? time : `${now.toISOString().slice(0, 19)}Z`;
+  const lastTransitionTime = typeof time === 'string' ? time : formatTime(now.getTime());
   const observed = observedGeneration === undefined ? {} : { observedGeneration };
   return { type, status, ...observed, lastTransitionTime, reason, message };
 }
