@@ -7,7 +7,7 @@ export default defineConfig({
   test: {
     projects: [
       // A test that hangs is caught as well after half a minute, and a busy machine is no failure.
-      { ssr, test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000, hookTimeout: 30_000 } },
+      { ssr, test: { name: 'unit', include: ['test/unit/**/*.test.ts'], maxWorkers: 2, testTimeout: 30_000, hookTimeout: 30_000 } },
       // Kernel and routers: one lab at a time, and generous bounds, because these machines are shared.
       {
         test: {
@@ -57,6 +57,16 @@ export default defineConfig({
               },
             },
           ]),
+      // What the documentation says, done. Two pages at a time, each in a bed of its own.
+      {
+        test: {
+          name: 'docs',
+          include: ['test/docs/**/*.test.ts'],
+          maxWorkers: 2,
+          testTimeout: 900_000,
+          hookTimeout: 600_000,
+        },
+      },
       // Programs of Kubernetes: what a file starts needs half a gigabyte, so one file at a time.
       {
         test: {

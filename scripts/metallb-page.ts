@@ -91,8 +91,8 @@ ${table(metallbEvents, 'reason')}`;
 function metrics(): string {
   return `## Metrics
 
-Herald has no metrics yet, under these names or others: until then the same is in the status of objects, as the table says. MetalLB's alerts have nothing
-to fire on once it is gone.
+Herald has [metrics of its own](metrics.md). For dashboards and alerts that ask for MetalLB's, \`manifests/monitoring\` has recording rules
+([how](../how-to/monitoring.md#for-those-who-come-from-metallb)).
 
 ${table(metallbMetrics, 'metric')}`;
 }

@@ -37,9 +37,7 @@ export const metallbEvents: readonly Row[] = [
   { name: code('announceFailed'), does: 'no', text: 'Of layer 2.' },
 ];
 
-const notYet = (text: string) => ({ does: 'no', text: `Not yet. ${text}` }) as const;
-const ofPool = notYet('`status` of the IPAddressPool: `assignedIPv4`, `assignedIPv6`, `availableIPv4`, `availableIPv6`.');
-const ofFrr = notYet('`status.sessions` of NodeState has the state and the last error; messages are not counted there.');
+const recorded = (text: string) => ({ does: 'differs', text: `A recording rule. ${text}` }) as const;
 
 /** Names of MetalLB 0.16: controller, speaker, and frr-k8s, which has renamed those of FRR mode. */
 export const metallbMetrics: readonly Row[] = [
@@ -47,25 +45,32 @@ export const metallbMetrics: readonly Row[] = [
     name: code(
       'metallb_allocator_addresses_total metallb_allocator_addresses_in_use_total metallb_allocator_ipv4_addresses_total metallb_allocator_ipv4_addresses_in_use_total metallb_allocator_ipv6_addresses_total metallb_allocator_ipv6_addresses_in_use_total',
     ),
-    ...ofPool,
+    ...recorded('From `herald_pool_size_addresses` and `herald_pool_addresses`.'),
   },
   { name: code('metallb_allocator_services_allocated_total'), does: 'no', text: 'MetalLB registers it and never sets it.' },
   {
     name: code('metallb_k8s_client_updates_total metallb_k8s_client_update_errors_total'),
-    ...notYet('Problems of the API server are logged.'),
+    does: 'no',
+    text: '`herald_api_requests_total` by verb and answer.',
   },
   {
     name: code('metallb_k8s_client_config_loaded_bool metallb_k8s_client_config_stale_bool'),
-    ...notYet('There is no configuration as a whole that could be stale: each object has its condition `Accepted`.'),
+    ...recorded('`herald_ready`, and whether `herald_source_problems` has errors: each object has its own condition `Accepted`.'),
   },
   {
     name: code('metallb_speaker_announced'),
-    ...notYet('The condition `herald.dev/Announced` of a Service; `herald explain service` by node and peer.'),
+    does: 'no',
+    text: 'No metric has a series for each Service: the condition `herald.dev/Announced`; `herald explain service` by node and peer.',
   },
-  { name: code('metallb_bgp_session_up'), ...notYet('`status.sessions` of NodeState; `sessionsEstablished` of a BGPPeer.') },
+  { name: code('metallb_bgp_session_up'), ...recorded('`peer` is the address of the peer with port 179.') },
   {
-    name: code('metallb_bgp_updates_total metallb_bgp_announced_prefixes_total metallb_bgp_pending_prefixes_total'),
-    ...notYet('`status.sessions` of NodeState.'),
+    name: code('metallb_bgp_updates_total metallb_bgp_announced_prefixes_total'),
+    ...recorded('`peer` is the name of the BGPPeer.'),
+  },
+  {
+    name: code('metallb_bgp_pending_prefixes_total'),
+    does: 'no',
+    text: 'What is to be sent is sent at once; what cannot be is in `herald_bgp_prefixes_not_possible`.',
   },
   {
     name: code('metallb_layer2_requests_received metallb_layer2_responses_sent metallb_layer2_gratuitous_sent'),
@@ -76,13 +81,18 @@ export const metallbMetrics: readonly Row[] = [
     name: code(
       'frrk8s_bgp_session_up frrk8s_bgp_announced_prefixes_total frrk8s_bgp_received_prefixes_total frrk8s_bgp_opens_sent frrk8s_bgp_opens_received frrk8s_bgp_notifications_sent frrk8s_bgp_updates_total frrk8s_bgp_updates_total_received frrk8s_bgp_keepalives_sent frrk8s_bgp_keepalives_received frrk8s_bgp_route_refresh_sent frrk8s_bgp_total_sent frrk8s_bgp_total_received',
     ),
-    ...ofFrr,
+    ...recorded('Without the label `vrf`.'),
   },
   {
     name: code(
-      'frrk8s_bfd_session_up frrk8s_bfd_control_packet_input frrk8s_bfd_control_packet_output frrk8s_bfd_echo_packet_input frrk8s_bfd_echo_packet_output frrk8s_bfd_session_up_events frrk8s_bfd_session_down_events frrk8s_bfd_zebra_notifications',
+      'frrk8s_bfd_session_up frrk8s_bfd_control_packet_input frrk8s_bfd_control_packet_output frrk8s_bfd_session_up_events frrk8s_bfd_session_down_events',
     ),
-    ...notYet(''),
+    ...recorded('Without the label `vrf`.'),
+  },
+  {
+    name: code('frrk8s_bfd_echo_packet_input frrk8s_bfd_echo_packet_output frrk8s_bfd_zebra_notifications'),
+    does: 'no',
+    text: 'There is no echo mode and no zebra here.',
   },
 ];
 

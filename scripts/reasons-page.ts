@@ -3,8 +3,10 @@ import { announcementReasons } from '../src/model/reasons/announcement.ts';
 import { awsReasons } from '../src/model/reasons/aws.ts';
 import { configurationReasons } from '../src/model/reasons/configuration.ts';
 import { directReturnReasons } from '../src/model/reasons/direct-return.ts';
+import { explanationReasons } from '../src/model/reasons/explanation.ts';
 import { forwardingReasons } from '../src/model/reasons/forwarding.ts';
 import { hostReasons } from '../src/model/reasons/host.ts';
+import { providerReasons } from '../src/model/reasons/provider.ts';
 import type { ReasonEntry } from '../src/model/reasons/entry.ts';
 
 const chapters: readonly (readonly [string, string, Readonly<Record<string, ReasonEntry<never>>>])[] = [
@@ -18,13 +20,19 @@ const chapters: readonly (readonly [string, string, Readonly<Record<string, Reas
   ],
   ['Host', 'What is wrong with a host, or missing on it. Services may work all the same.', hostReasons],
   ['AWS', 'Why a Service has no load balancer in AWS, or what is odd about the one it asks for.', awsReasons],
+  ['Other providers', 'What a provider says that was loaded by `--provider`: the sentence is its own.', providerReasons],
   ['Configuration', 'Why an object is left out although each of its fields is valid.', configurationReasons],
+  [
+    'Explanation',
+    'What only `herald explain` says: it looks at Pods, which no decision reads, and whoever asks may not be allowed to read everything.',
+    explanationReasons,
+  ],
 ];
 
 const opening = `# Reasons
 
 Every "no" of Herald is one of these. The code is stable: conditions on Services carry it as \`reason\`, with the brief text as
-\`message\`; agents write it into their NodeState; \`herald explain -o json\` and \`herald plan -o json\` give it with its details.
+\`message\`, or, of a mistake in what the Service asks of AWS, the sentence, so that one is told from another; agents write it into their NodeState; \`herald explain -o json\` and \`herald plan -o json\` give it with its details.
 \`herald explain\` prints the full sentence and the fix. Words in &lt;angle brackets&gt; stand for the names and numbers at hand.
 
 This page is written by \`node scripts/write-reasons.ts\` from \`src/model/reasons/\`. Edit the catalogue, not the page.

@@ -1,15 +1,16 @@
 #!/bin/sh
-# Builds the programs of Kubernetes that tests run against: kube-proxy, kube-apiserver, etcd and kube-controller-manager, by the Go
-# tool chain, from test/conformance/kubernetes (versions in go.mod, checksums in go.sum). Only what is missing, into the user's cache.
+# Builds the programs of Kubernetes that tests run against: kube-proxy, kube-apiserver, etcd and kube-controller-manager, and those that
+# its users have, kubectl and helm, by the Go tool chain, from test/conformance/kubernetes and tools (versions in go.mod, checksums
+# in go.sum). Only what is missing, into the user's cache.
 #
 #   scripts/setup-conformance.sh [PROGRAM...]   only these programs; all of them by default
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-module=$here/../test/conformance/kubernetes
+modules=$here/../test/conformance
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/herald/conformance
-version=$(sed -n 's|^\tk8s.io/kubernetes \(v[0-9.]*\)$|\1|p' "$module/go.mod")
-[ $# -gt 0 ] || set -- kube-proxy kube-apiserver etcd kube-controller-manager
+version=$(sed -n 's|^\tk8s.io/kubernetes \(v[0-9.]*\)$|\1|p' "$modules/kubernetes/go.mod")
+[ $# -gt 0 ] || set -- kube-proxy kube-apiserver etcd kube-controller-manager kubectl helm
 ticker=
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -38,15 +39,22 @@ main() {
   for program in $wanted; do build "$program"; done
 }
 
+module_of() {
+  for module in "$modules/kubernetes" "$modules/tools"; do
+    [ ! -f "$module/$1/main.go" ] || printf '%s\n' "$module"
+  done
+}
+
 # test/conformance/programs.ts looks in the same place.
 directory_of() {
+  module=$(module_of "$1")
   digest=$(cat "$module/go.mod" "$module/go.sum" "$module/$1/main.go" | sha256sum | cut -c1-16)
   printf '%s/%s\n' "$cache" "$digest"
 }
 
 missing() {
   for program in "$@"; do
-    [ -f "$module/$program/main.go" ] || fail "$program is none of the programs in test/conformance/kubernetes"
+    [ -n "$(module_of "$program")" ] || fail "$program is none of the programs in test/conformance/kubernetes and tools"
     directory=$(directory_of "$program")
     if [ -x "$directory/$program" ]; then touch "$directory"; else printf '%s\n' "$program"; fi
   done
@@ -54,6 +62,7 @@ missing() {
 
 # Go 1.21 and later fetch the version that go.mod asks for, unless GOTOOLCHAIN forbids it.
 check_go() {
+  module=$modules/kubernetes
   needed=$(sed -n 's/^go //p' "$module/go.mod")
   command -v go >/dev/null 2>&1 ||
     fail "Go is missing: the tests against Kubernetes $version build its programs. Install Go $needed or later (https://go.dev/dl/) and put its bin directory into PATH"
@@ -63,6 +72,7 @@ check_go() {
 
 # No cgo and no paths of this machine, so that the program is the same wherever it was built. Checksums are of go.sum: readonly.
 build() {
+  module=$(module_of "$1")
   directory=$(directory_of "$1")
   mkdir -p "$directory"
   say "building $1 with $(cd "$module" && go version | cut -d' ' -f3), once, into $directory"

@@ -130,7 +130,7 @@ disable_services() {
   for package in "$@"; do
     case $package in
     bird2) unit=bird ;;
-    frr | gobgpd | openbgpd | exabgp) unit=$package ;;
+    frr | gobgpd | openbgpd | exabgp | prometheus) unit=$package ;;
     *) continue ;;
     esac
     if command -v systemctl >/dev/null 2>&1; then

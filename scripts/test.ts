@@ -7,6 +7,7 @@
  *   node scripts/test.ts peers   our speaker against BIRD, FRR, GoBGP and OpenBGPD
  *   node scripts/test.ts aws     the AWS provider against moto, an emulator, over HTTP on loopback
  *   node scripts/test.ts conformance   against kube-apiserver, and beside kube-proxy
+ *   node scripts/test.ts docs    every command of the tutorial and the how-to pages, in namespaces and against kube-apiserver
  *   node scripts/test.ts quick -t 'BGP-'   further arguments: only vitest, with them; by name (-t) the tests are listed
  */
 import { spawnSync } from 'node:child_process';
@@ -41,6 +42,7 @@ const tiers: Readonly<Record<string, () => Outcome[]>> = {
   ],
   aws: () => [vitest('aws', ['--project', 'aws'])],
   conformance: () => [vitest('conformance', ['--project', 'conformance'])],
+  docs: () => [vitest('docs', ['--project', 'docs'])],
   model: () => [vitest('model test', ['--project', 'model'], { MODEL_RUNS: '150', MODEL_OPERATIONS: '1000000', ...process.env })],
   peers: () => [vitest('peers', ['--project', 'peers'])],
   lab: () => [vitest('lab suites', ['--project', 'lab'])],

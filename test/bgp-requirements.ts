@@ -8,6 +8,7 @@ const chapters: Catalogue['chapters'] = [
   { title: 'Collision and listening', first: 56, last: 63 },
   { title: 'Errors in what we receive', first: 64, last: 85 },
   { title: 'What we send', first: 86, last: 106 },
+  { title: 'Sessions that flap or get stuck', first: 107, last: 108 },
 ];
 
 const requirements: Catalogue['requirements'] = [
@@ -174,6 +175,17 @@ const requirements: Catalogue['requirements'] = [
   requirement(104, 'With the N bit a NOTIFICATION leaves routes in place; Hard Reset carries the real reason.', '8538 2, 3'),
   requirement(105, 'LLGR_STALE and NO_LLGR are passed on as configured.', '9494 4.6'),
   requirement(106, 'The first announcement leaves within 5 ms of Established, and a change within 5 ms.', ''),
+
+  requirement(
+    107,
+    'A session that flaps is held back, for 20 s from the fourth flap in a short time on and up to 300 s, less up to a quarter; ends that were asked for, and graceful restarts, do not count.',
+    '4271 8.1.1',
+  ),
+  requirement(
+    108,
+    'The user timeout of TCP is longer than the send hold time: a peer that acknowledges, speaks and reads late keeps its session.',
+    '9687 3',
+  ),
 ];
 
 const rfcs: Catalogue['rfcs'] = [

@@ -7,7 +7,7 @@ import { placeholderName, type Action } from './plan/action.ts';
 export type Outcome =
   | { readonly action: Action; readonly result: 'done' }
   /** AWS still uses it: tried again in the next pass. */
-  | { readonly action: Action; readonly result: 'inUse' }
+  | { readonly action: Action; readonly result: 'inUse'; readonly error: AwsError }
   /** Something that it needs was not done. */
   | { readonly action: Action; readonly result: 'skipped' }
   | { readonly action: Action; readonly result: 'failed'; readonly error: AwsError };
@@ -55,9 +55,41 @@ async function attempt(cloud: Cloud, action: Action, created: Map<string, string
     if (!(error instanceof AwsError)) throw error;
     // What is gone need not be removed.
     if (error.code === 'notFound' && /:(?:Delete|Deregister|Remove)/.test(action.operation)) return { action, result: 'done' };
-    if (error.code === 'inUse' && action.mayBeInUse === true) return { action, result: 'inUse' };
-    return { action, result: 'failed', error };
+    if (error.code === 'inUse' && action.mayBeInUse === true) return { action, result: 'inUse', error };
+    const twin = await madeMeanwhile(cloud, action, error).catch(() => undefined);
+    if (twin === undefined || action.creates === undefined) {
+      await putBack(cloud, action);
+      return { action, result: 'failed', error };
+    }
+    created.set(action.creates, twin);
+    return { action, result: 'done' };
   }
+}
+
+/** What cannot be put back either is missed, and made, by the next pass. */
+async function putBack(cloud: Cloud, { otherwise = [] }: Action): Promise<void> {
+  for (const { operation, input } of otherwise) {
+    try {
+      await cloud.call<WriteOperation>(operation, input);
+    } catch (error) {
+      if (!(error instanceof AwsError)) throw error;
+      return;
+    }
+  }
+}
+
+/** The security group of the cluster is wanted by all that begin at once: who comes second takes the one that is there, if it is the same. */
+async function madeMeanwhile(cloud: Cloud, { operation, input }: Action, error: AwsError): Promise<string | undefined> {
+  if (operation !== 'ec2:CreateSecurityGroup' || error.code !== 'duplicate') return undefined;
+  const Filters = [
+    { Name: 'vpc-id', Values: [input.VpcId] },
+    { Name: 'group-name', Values: [input.GroupName] },
+  ];
+  const { SecurityGroups } = await cloud.call('ec2:DescribeSecurityGroups', { Filters });
+  const wanted = input.TagSpecifications.flatMap(({ Tags }) => Tags);
+  const has = ({ Tags }: (typeof SecurityGroups)[number]): boolean =>
+    wanted.every(({ Key, Value }) => Tags.some((tag) => tag.Key === Key && tag.Value === Value));
+  return SecurityGroups.find(has)?.GroupId;
 }
 
 /** The input with the ids of what was created in the place of placeholders. */

@@ -1,26 +1,35 @@
 import type { Node } from '../../src/model/cluster.ts';
 import { serviceKey, type ServiceKey } from '../../src/model/metadata.ts';
-import { reason, type Reason } from '../../src/model/reasons.ts';
+import { reason, says, type Reason } from '../../src/model/reasons.ts';
+import type { Service } from '../../src/model/service.ts';
 import type { Snapshot } from '../../src/model/snapshot.ts';
 import type { Clock } from '../../src/system/clock.ts';
 import type { Log } from '../../src/system/log.ts';
+import type { Random } from '../../src/system/random.ts';
+import { AccountFacts } from './account-facts.ts';
 import type { Cloud } from './cloud.ts';
+import { AwsError } from './cloud/error.ts';
 import type { Preview } from '../../src/controller/provider.ts';
 import type { Circumstances, StackIdentity } from './desire/circumstances.ts';
+import { writtenCertificates } from './desire/certificates.ts';
 import { decideAwsClaim } from './desire/claim.ts';
-import type { Facts } from './desire/facts.ts';
-import { memberOf, membersOf, stackOf } from './desire/stack.ts';
+import { memberOf, membersOf, stackOf, type Member } from './desire/stack.ts';
+import { callFailed } from './call-failed.ts';
+import { Chores } from './chores.ts';
 import { execute, type Outcome } from './execute.ts';
+import { leftSince } from './left-since.ts';
 import { limits } from './limits.ts';
-import { passNodeRules, type StackTargets } from './node-rules-pass.ts';
-import { observeFacts } from './observe/facts.ts';
+import { Lookup } from './lookup.ts';
+import { concernsTargets, NodeRules } from './node-rules.ts';
 import { scanOwned } from './observe/scan.ts';
 import { decideOrphans } from './orphans.ts';
-import { decideStack, passStack, type PassResult } from './pass.ts';
-import { planStack } from './plan/plan.ts';
+import { passStack, type PassInput, type PassResult } from './pass.ts';
+import { previewStacks } from './preview.ts';
 import { Known } from './observe/known.ts';
-import type { AwsSettings } from './settings.ts';
-import { identityOf, Stacks, type StackState } from './stacks.ts';
+import type { AwsSettings, ClasslessMode } from './settings.ts';
+import { identityOf, noteResult, Stacks, type StackState } from './stacks.ts';
+import { survey } from './survey.ts';
+import { belongsTo, leavingService, usedStacks, waitingElsewhere } from './used-stacks.ts';
 
 export interface Connection {
   readonly cloud: Cloud;
@@ -31,8 +40,10 @@ export interface Connection {
 export type Connect = (nodes: readonly Node[]) => Promise<Connection>;
 
 interface LinkComponents {
+  readonly classless: ClasslessMode;
   readonly connect: Connect;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
 }
 
@@ -42,30 +53,46 @@ export interface StackPass {
   /** What had to be done although nothing else was asked for. */
   readonly drift: readonly string[];
   readonly problems: readonly Reason[];
+  /** What AWS does not let go of: it need not be asked every few seconds. */
+  readonly stuck: readonly Reason[];
 }
 
 /** The connection to AWS with everything that is remembered of the account: stacks, facts, rules of nodes, orphans. */
 export class AwsLink {
   readonly stacks = new Stacks();
+  /** Services that are to go, or to be another's: what they have is removed at once, also where they are gone by then. */
+  readonly departed = new Set<ServiceKey>();
+  readonly chores: Chores;
   readonly #components: LinkComponents;
   #connection: Promise<Connection> | undefined;
-  #scanned: Promise<void> | undefined;
-  #facts: { readonly at: number; readonly value: Facts } | undefined;
-  #rules: { readonly at: number; readonly text: string } | undefined;
-  #sweptAt: number | undefined;
-  #tidying = false;
-  /** Something about the rules of nodes could not be done yet. */
-  #rulesPending = false;
+  readonly #lookup = new Lookup(this.stacks);
+  readonly #facts = new AccountFacts(() => this.#now());
+  readonly #rules: NodeRules;
   #disowned = new Set<ServiceKey>();
   /** Services whose manifests cannot be read: what they have is no orphan. */
-  #reserved: ReadonlySet<ServiceKey> = new Set();
+  #reserved = new Set<ServiceKey>();
 
   constructor(components: LinkComponents) {
     this.#components = components;
+    this.chores = new Chores(components.log);
+    const told = (outcome: Outcome): void => this.#told('', outcome);
+    this.#rules = new NodeRules({
+      stacks: this.stacks,
+      random: components.random,
+      now: () => this.#now(),
+      survey: (cloud, settings) => survey(cloud, settings, this.stacks, () => this.#now()),
+      told,
+      toldStuck: (stuck) => this.#toldStuck('', stuck),
+    });
   }
 
   reserve(services: Iterable<ServiceKey>): void {
     this.#reserved = new Set(services);
+  }
+
+  /** It is known to be gone: its manifest is not one that cannot be read. */
+  unreserve(service: ServiceKey): void {
+    this.#reserved.delete(service);
   }
 
   /** How long one with which nothing is wrong is left alone: the more there are, the longer. */
@@ -77,58 +104,73 @@ export class AwsLink {
   /** One pass over a stack with the members that it has now, and over the rules of nodes where those are concerned. */
   async pass(identity: StackIdentity, snapshot: Snapshot): Promise<StackPass> {
     const { cloud, settings } = await this.#open(snapshot);
-    const state = this.stacks.open(identity);
     const members = membersOf(identity.key, snapshot, settings);
+    await this.#find(identity, servicesOf(members), snapshot);
+    const state = this.stacks.open(identity);
     for (const { service } of members) this.#disowned.delete(serviceKey(service.metadata));
-    const result = await this.#passOf(state, members, false, snapshot);
+    const { result } = await this.#passOf(state, snapshot);
     const desired = result.desired === undefined ? undefined : JSON.stringify(result.desired);
     const actions = result.plan.actions;
     const drift = desired !== undefined && state.settled === desired ? actions.map(({ id, reason }) => `${id}: ${reason}`) : [];
     if (desired !== undefined && actions.length === 0 && result.plan.waits.length === 0) state.settled = desired;
-    if (result.targets !== undefined) state.targets = result.targets;
-    const problems = await this.#passRules(cloud, settings, snapshot);
-    return { state, result, drift, problems };
+    // Something else is asked for: who asks for the former again has changed it himself.
+    else if (desired !== undefined && state.settled !== desired) delete state.settled;
+    const problems = (await this.#passRules(cloud, settings, snapshot)).filter((problem) => concernsTargets(problem, state.targets));
+    return { state, result, drift, problems, stuck: state.stuck === undefined ? [] : [state.stuck] };
   }
 
   /** What a pass would do for the Service as it is in the snapshot, or for its absence. */
   async preview(key: ServiceKey, snapshot: Snapshot): Promise<Preview> {
-    const { cloud, settings } = await this.#open(snapshot);
+    const connection = await this.#open(snapshot);
+    const { cloud, settings } = connection;
     const service = snapshot.services.get(key);
     const claim = service === undefined ? undefined : decideAwsClaim(service, snapshot.config, settings);
-    const identity = service !== undefined && claim?.mine === true ? stackOf(memberOf(service, claim.kind)) : identityOf(key);
-    const members = membersOf(identity.key, snapshot, settings);
-    const { known } = this.stacks.get(identity.key) ?? { known: new Known() };
-    const input = {
-      stack: identity,
-      members,
-      known,
-      circumstances: await this.#circumstances(cloud, settings, snapshot),
+    const member = service !== undefined && claim?.mine === true ? memberOf(service, claim.kind) : undefined;
+    const own = member === undefined ? identityOf(key) : stackOf(member);
+    await this.#find(own, servicesOf(membersOf(own.key, snapshot, settings)), snapshot);
+    const left = (await this.stacksOf(key, snapshot)).map(({ identity }) => identity).filter((identity) => identity.key !== own.key);
+    const common = {
+      circumstances: await this.#circumstances(cloud, settings, snapshot, membersOf(own.key, snapshot, settings), true),
+      isAbsent: this.#isAbsent(snapshot),
       now: this.#now(),
     };
-    const { planInput, outcome, unsettled } = await decideStack(cloud, settings, input);
-    const mayPlan = unsettled === undefined && (outcome === undefined || outcome.desired !== undefined);
-    const { actions, waits, problems } = mayPlan ? planStack(planInput) : { actions: [], waits: [], problems: [] };
-    return {
-      actions,
-      waits: waits.map((wait) => wait.for),
-      reasons: [
-        ...(outcome?.errors.get(key) ?? []),
-        ...problems.filter(({ code }) => code !== 'AwsProvisioning'),
-        ...(outcome?.warnings.get(key) ?? []),
-      ],
+    const inputOf = (stack: StackIdentity): PassInput => {
+      const members = membersOf(stack.key, snapshot, settings);
+      const disown = member?.values.disown === true && members.length === 0;
+      const leaver = member !== undefined && stack.key === own.key ? undefined : key;
+      const leaving = this.#isLeaving(stack.key, settings, snapshot, leaver);
+      return { stack, members, disown, leaver, leaving, known: this.stacks.get(stack.key)?.known ?? new Known(), ...common };
     };
+    return previewStacks(connection, key, snapshot, inputOf(own), left.map(inputOf));
   }
 
-  /** Undefined: what the stack had for those who left is gone. Those who still share it keep their part. */
-  async vacate(state: StackState, snapshot: Snapshot): Promise<Reason | undefined> {
+  /** Since when the Service has not needed what it has in these, in milliseconds since the epoch: the time is kept there. */
+  async leftSince(states: readonly StackState[], service: ServiceKey, snapshot: Snapshot): Promise<number> {
     const { cloud, settings } = await this.#open(snapshot);
-    const members = membersOf(state.identity.key, snapshot, settings);
-    const result = await this.#passOf(state, members, false, snapshot);
+    return leftSince(cloud, settings, states, service, () => this.#now());
+  }
+
+  /** How long what was replaced goes on serving. */
+  async retireSeconds(snapshot: Snapshot): Promise<number> {
+    return (await this.#open(snapshot)).settings.retireSeconds;
+  }
+
+  /** Keeps what still serves a Service that belongs elsewhere by now as it is, with the targets that there are. */
+  async tend(state: StackState, snapshot: Snapshot): Promise<PassResult> {
+    return (await this.#passOf(state, snapshot)).result;
+  }
+
+  /**
+   * Undefined: what the stack had for those who left is gone, `leaver` above all. Those who still share it keep their part, and so do those who are
+   * on their way out and not served elsewhere yet.
+   */
+  async vacate(state: StackState, snapshot: Snapshot, leaver?: ServiceKey): Promise<Reason | undefined> {
+    const { cloud, settings } = await this.#open(snapshot);
+    const { result, isUsed } = await this.#passOf(state, snapshot, { leaver });
     const failed = result.execution.outcomes.some((outcome) => outcome.result !== 'done');
-    if (members.length > 0) {
+    if (isUsed) {
       const [wrong] = [...result.errors.values()].flat();
-      if (result.desired === undefined || result.unsettled) return wrong ?? deleting(state);
-      if (result.targets !== undefined) state.targets = result.targets;
+      if ((result.desired === undefined && leaver === undefined) || result.unsettled) return wrong ?? deleting(state);
       return failed ? (result.errors.get('')?.[0] ?? deleting(state)) : undefined;
     }
     if (!result.gone) return result.errors.get('')?.[0] ?? deleting(state);
@@ -137,25 +179,32 @@ export class AwsLink {
     return undefined;
   }
 
-  /** Stacks of which the Service has a part, after a look at the account. */
+  /** Stacks of which the Service has a part, by what it says itself, or the account. */
   async stacksOf(key: ServiceKey, snapshot: Snapshot): Promise<StackState[]> {
-    await this.#open(snapshot);
-    return this.stacks.of(key);
+    const service = snapshot.services.get(key);
+    const identity = service === undefined ? identityOf(key) : stackOf(memberOf(service, 'nlb'));
+    await this.#find(identity, service === undefined ? [] : [service], snapshot);
+    const own = this.stacks.get(identity.key);
+    return [...new Set([...this.stacks.of(key), ...(own === undefined ? [] : [own])])];
+  }
+
+  /** Why what the Service says of its load balancer was not believed, once. */
+  takeRefused(key: ServiceKey): readonly Reason[] {
+    return this.#lookup.takeRefused(key);
   }
 
   /** Resolves to why it is not let go yet: as long as our tags are on it, it would go with its Service. */
   async disown(key: ServiceKey, snapshot: Snapshot): Promise<Reason | undefined> {
-    await this.#open(snapshot);
     this.#disowned.add(key);
-    for (const state of this.stacks.of(key)) {
+    for (const state of await this.stacksOf(key, snapshot)) {
       const isShared = [...state.services].some((other) => other !== key && snapshot.services.get(other)?.metadata.deleting === false);
       if (isShared) {
-        const left = await this.vacate(state, snapshot);
+        const left = await this.vacate(state, snapshot, key);
         if (left !== undefined) return left;
-        state.services.delete(key);
+        this.stacks.leave(key, [state]);
         continue;
       }
-      const result = await this.#passOf(state, [], true, snapshot);
+      const { result } = await this.#passOf(state, snapshot, { disown: true });
       const failed = result.execution.outcomes.some((outcome) => outcome.result !== 'done');
       if (failed || result.unsettled) return result.errors.get('')?.[0] ?? disowning(state);
       if (result.plan.actions.length === 0 && result.plan.waits.length === 0) this.stacks.close(state.identity.key);
@@ -163,17 +212,31 @@ export class AwsLink {
     return undefined;
   }
 
-  /** What no Service waits for, in the background: looks for what has no Service any more, and finishes the rules of nodes. */
+  /** Does what no Service waits for, in the background. */
   tidy(snapshot: Snapshot, now: number): void {
-    if (this.#tidying) return;
-    const sweeps = this.#sweptAt === undefined || now - this.#sweptAt >= limits.sweepSeconds * 1000;
-    if (!sweeps && !this.#rulesPending) return;
-    if (sweeps) this.#sweptAt = now;
-    this.#tidying = true;
-    (sweeps ? this.sweep(snapshot) : this.#finishRules(snapshot))
-      .catch((error: unknown) => this.#components.log.warn({ error }, 'AWS was not tidied up'))
-      .finally(() => (this.#tidying = false))
-      .catch(() => undefined);
+    this.chores.start(now, this.driftSeconds, {
+      sweep: () => this.sweep(snapshot),
+      tend: () => this.#tendWaiting(snapshot),
+      ...(this.#rules.isDue(now) ? { finishRules: () => this.#finishRules(snapshot) } : {}),
+    });
+  }
+
+  /** Of a Service that another provider is to serve what it has follows its nodes and pods until then. */
+  async #tendWaiting(snapshot: Snapshot): Promise<number> {
+    const { classless } = this.#components;
+    const seconds: number[] = [this.driftSeconds];
+    for (const key of waitingElsewhere(snapshot, { classless })) {
+      if (this.departed.has(key)) continue;
+      try {
+        for (const state of await this.stacksOf(key, snapshot)) seconds.push((await this.tend(state, snapshot)).requeueSeconds);
+        const { cloud, settings } = await this.#open(snapshot);
+        await this.#passRules(cloud, settings, snapshot);
+      } catch (error) {
+        if (!(error instanceof AwsError)) throw error;
+        this.#components.log.warn({ service: key, reason: says(callFailed(error)) }, 'what serves it could not be told of its targets');
+      }
+    }
+    return Math.min(...seconds);
   }
 
   async sweep(snapshot: Snapshot): Promise<void> {
@@ -181,17 +244,54 @@ export class AwsLink {
     const owned = await scanOwned(cloud, settings);
     const used = usedStacks(snapshot, settings);
     const isUsed = (stack: string): boolean =>
-      used.has(stack) || this.stacks.get(stack)?.services.size !== 0 || [...this.#reserved].some((key) => belongsTo(stack, key));
+      used.has(stack) || this.#isBeingLeft(stack, settings, snapshot) || [...this.#reserved].some((key) => belongsTo(stack, key));
     this.stacks.found(new Map([...owned].filter(([stack]) => used.has(stack))));
     for (const stack of owned.keys()) this.stacks.open(identityOf(stack));
-    const { actions, expired } = decideOrphans(owned, isUsed, this.#now(), settings.orphanSeconds);
+    const { actions, expired } = decideOrphans(owned, isUsed, this.#now(), settings.orphanSeconds, this.#isAbsent(snapshot));
+    // Of what is gone nothing is remembered, such as where it has sent to.
+    for (const { identity } of this.stacks.all) if (!owned.has(identity.key) && !isUsed(identity.key)) this.stacks.close(identity.key);
     await execute(cloud, actions, (outcome) => this.#told('', outcome));
     for (const stack of expired) {
       this.stacks.found(new Map([[stack, owned.get(stack) ?? []]]));
       const state = this.stacks.open(identityOf(stack));
       this.#components.log.warn({ stack, resources: state.known.ids }, 'deletes what has had no Service for long');
-      await this.vacate(state, snapshot);
+      // One that AWS does not let go of keeps nobody else.
+      const left = await this.vacate(state, snapshot).catch((error: unknown) => {
+        if (!(error instanceof AwsError)) throw error;
+        return callFailed(error);
+      });
+      if (left !== undefined && left.code !== 'AwsProvisioning')
+        this.#components.log.warn({ stack, code: left.code, reason: says(left) }, 'an orphan is not deleted yet');
     }
+    await this.#finishRules(snapshot);
+  }
+
+  /** Whether the load balancer of the Service sends to pods, so that it matters which there are. */
+  hasPodTargets(key: ServiceKey): boolean {
+    return this.stacks.of(key).some(({ last }) => {
+      const { desired } = last ?? {};
+      return desired === undefined || (desired.kind === 'nlb' && desired.targetGroups.some(({ targetType }) => targetType === 'ip'));
+    });
+  }
+
+  /** Somebody who had a part in it is there, or was seen to go: he lets go of it himself. */
+  #isBeingLeft(stack: string, settings: AwsSettings, snapshot: Snapshot): boolean {
+    const { services } = snapshot;
+    const { services: served = [], tagged = [] } = this.stacks.get(stack) ?? {};
+    const isLeaving = this.#isLeaving(stack, settings, snapshot);
+    return (
+      [...served].some((key) => services.has(key) || this.departed.has(key)) || [...tagged].some((key) => isLeaving(key) !== undefined)
+    );
+  }
+
+  #isLeaving(stack: string, settings: AwsSettings, snapshot: Snapshot, leaver?: ServiceKey): (key: ServiceKey) => Service | undefined {
+    const hasLeft = (key: ServiceKey): boolean => key === leaver || this.departed.has(key) || this.#disowned.has(key);
+    return (key) => (hasLeft(key) ? undefined : leavingService(key, stack, snapshot, settings));
+  }
+
+  /** Gone, and nobody saw that it was to go. */
+  #isAbsent({ services }: Snapshot): (service: ServiceKey) => boolean {
+    return (service) => !services.has(service) && !this.departed.has(service) && !this.#reserved.has(service);
   }
 
   async #open(snapshot: Snapshot): Promise<Connection> {
@@ -200,66 +300,70 @@ export class AwsLink {
       if (this.#connection === opening) this.#connection = undefined;
       throw error;
     });
-    const scanning = (this.#scanned ??= scanOwned(connection.cloud, connection.settings).then((owned) => this.stacks.found(owned)));
-    await scanning.catch((error: unknown) => {
-      if (this.#scanned === scanning) this.#scanned = undefined;
-      throw error;
-    });
     return connection;
   }
 
-  async #passOf(state: StackState, members: ReturnType<typeof membersOf>, disown: boolean, snapshot: Snapshot): Promise<PassResult> {
-    const { cloud, settings } = await this.#open(snapshot);
-    const circumstances = await this.#circumstances(cloud, settings, snapshot);
-    const input = { stack: state.identity, members, disown, known: state.known, circumstances };
-    const result = await state.turns.run(() =>
-      passStack(cloud, settings, { ...input, now: this.#now() }, (outcome) => this.#told(state.identity.key, outcome)),
-    );
-    state.last = result;
-    // What was looked up may have changed since: the next pass looks again.
-    if (result.errors.size > 0) this.#facts = undefined;
-    return result;
+  async #find(identity: StackIdentity, services: readonly Service[], snapshot: Snapshot): Promise<void> {
+    await this.#lookup.find(await this.#open(snapshot), identity, services);
   }
 
-  async #circumstances(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot): Promise<Omit<Circumstances, 'existing'>> {
+  /** Whoever waits for his turn works with what there is when it comes: who belongs to it, which nodes. */
+  async #passOf(
+    state: StackState,
+    snapshot: Snapshot,
+    { disown = false, leaver }: { readonly disown?: boolean; readonly leaver?: ServiceKey | undefined } = {},
+  ): Promise<{ readonly result: PassResult; /** By those who belong to it, or are not gone yet. */ readonly isUsed: boolean }> {
+    const { cloud, settings } = await this.#open(snapshot);
+    const { identity: stack, known } = state;
+    const { result, members } = await state.turns.run(async () => {
+      const members = disown ? [] : membersOf(stack.key, snapshot, settings);
+      const circumstances = await this.#circumstances(cloud, settings, snapshot, members);
+      const isAbsent = this.#isAbsent(snapshot);
+      const leaving = disown ? (): undefined => undefined : this.#isLeaving(stack.key, settings, snapshot, leaver);
+      const input = { stack, members, disown, known, circumstances, isAbsent, leaving, leaver, now: this.#now() };
+      return { members, result: await passStack(cloud, settings, input, (outcome) => this.#told(stack.key, outcome)) };
+    });
+    noteResult(state, result);
+    const wasStuck = state.stuck !== undefined;
+    state.stuck = state.inUse.note(result.execution, this.#now());
+    if (state.stuck !== undefined && !wasStuck) this.#toldStuck(stack.key, state.stuck);
+    this.#facts.doubt([...result.errors.values()].flat());
+    return { result, isUsed: members.length > 0 || result.isBeingLeft };
+  }
+
+  async #circumstances(
+    cloud: Cloud,
+    settings: AwsSettings,
+    snapshot: Snapshot,
+    members: readonly Member[],
+    waits = false,
+  ): Promise<Omit<Circumstances, 'existing'>> {
+    const needsCertificates = members.some(({ values }) => values.certificateHosts !== undefined);
+    const written = members.flatMap(({ kind, values }) => (kind === 'nlb' ? writtenCertificates(values) : []));
     return {
-      facts: await this.#factsOf(cloud, settings),
+      facts: await this.#facts.read(cloud, settings, needsCertificates, written, waits),
       settings,
       nodes: [...snapshot.nodes.values()],
       slices: (key) => snapshot.endpointSlices(key),
     };
   }
 
-  async #factsOf(cloud: Cloud, settings: AwsSettings): Promise<Facts> {
-    const now = this.#now();
-    if (this.#facts === undefined || now - this.#facts.at > limits.factsSeconds * 1000) {
-      this.#facts = { at: now, value: await observeFacts(cloud, settings) };
-    }
-    return this.#facts.value;
+  #passRules(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot): Promise<readonly Reason[]> {
+    return this.#rules.pass(cloud, settings, snapshot, this.#knowsAll(snapshot));
   }
 
-  /** Looks at the rules of nodes when something about them has changed, and now and then. */
-  async #passRules(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot): Promise<readonly Reason[]> {
-    if (!settings.manageNodeRules) return [];
-    const states = [...this.stacks.all];
-    const targets = states.flatMap((one): StackTargets[] => (one.targets === undefined ? [] : [one.targets]));
-    const complete =
-      this.#disowned.size === 0 &&
-      [...usedStacks(snapshot, settings, 'served')].every((stack) => this.stacks.get(stack)?.targets !== undefined) &&
-      states.every((one) => one.targets !== undefined || one.services.size === 0);
-    const text = JSON.stringify([targets, complete]);
-    const now = this.#now();
-    if (this.#rules?.text === text && now - this.#rules.at < limits.driftSeconds * 1000) return [];
-    const { execution, problems } = await passNodeRules(cloud, settings, targets, complete, (outcome) => this.#told('', outcome));
-    const isDone = execution.outcomes.every((outcome) => outcome.result === 'done');
-    this.#rules = isDone ? { at: now, text } : undefined;
-    this.#rulesPending = !isDone;
-    return problems;
+  /** False: somebody may need rules of nodes of whom nothing can be known. */
+  #knowsAll({ services }: Snapshot): boolean {
+    return this.#disowned.size === 0 && [...this.#reserved].every((key) => services.has(key));
   }
 
   async #finishRules(snapshot: Snapshot): Promise<void> {
     const { cloud, settings } = await this.#open(snapshot);
-    await this.#passRules(cloud, settings, snapshot);
+    await this.#rules.finish(cloud, settings, snapshot, this.#knowsAll(snapshot));
+  }
+
+  #toldStuck(stack: string, stuck: Reason): void {
+    this.#components.log.warn({ stack, reason: says(stuck) }, 'AWS does not let go of something that is in use');
   }
 
   #told(stack: string, outcome: Outcome): void {
@@ -277,27 +381,14 @@ export class AwsLink {
   }
 }
 
+function servicesOf(members: readonly Member[]): Service[] {
+  return members.map(({ service }) => service);
+}
+
 function disowning({ identity }: StackState): Reason {
   return reason('AwsProvisioning', { waitsFor: `AWS to take the tags off ${identity.key}` });
 }
 
-function deleting({ identity }: StackState): Reason {
-  return reason('AwsProvisioning', { waitsFor: `AWS to delete what is left of ${identity.key}` });
-}
-
-/** Stacks that some Service is about: `any`, also one that is being deleted or disowned; or only those that are served. */
-function usedStacks({ services, config }: Snapshot, settings: AwsSettings, which: 'any' | 'served' = 'any'): ReadonlySet<string> {
-  const used = new Set<string>();
-  for (const service of services.values()) {
-    const claim = decideAwsClaim(service, config, settings);
-    if (!claim.mine) continue;
-    const member = memberOf(service, claim.kind);
-    const isServed = !service.metadata.deleting && member.values.disown !== true;
-    if (which === 'any' || isServed) used.add(stackOf(member).key);
-  }
-  return used;
-}
-
-function belongsTo(stack: string, service: ServiceKey): boolean {
-  return stack === service || (stack.startsWith('shared:') && identityOf(stack).namespace === service.split('/')[0]);
+function deleting({ identity, stuck }: StackState): Reason {
+  return stuck ?? reason('AwsProvisioning', { waitsFor: `AWS to delete what is left of ${identity.key}` });
 }

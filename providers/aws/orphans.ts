@@ -1,6 +1,8 @@
+import type { ServiceKey } from '../../src/model/metadata.ts';
 import { isClassicName } from './observe/known.ts';
 import type { Owned } from './observe/scan.ts';
 import type { Action, Plan } from './plan/action.ts';
+import type { Tags } from './plan/observed.ts';
 import { Steps } from './plan/steps.ts';
 import { tagKeys } from './tags.ts';
 import { formatTime, parseTime } from '../../src/model/time.ts';
@@ -20,18 +22,40 @@ export function decideOrphans(
   isUsed: (stack: string) => boolean,
   now: number,
   orphanSeconds: number,
+  isAbsent: (service: ServiceKey) => boolean = () => false,
 ): OrphanDecision {
   const steps = new Steps();
   const expired: string[] = [];
-  for (const [stack, things] of owned) {
-    if (isUsed(stack)) continue;
+  for (const [stack, all] of owned) {
+    const used = isUsed(stack);
+    // In a load balancer that others share, a Service leaves its own part behind: that is removed with the next look at the whole.
+    const things = used ? all.filter(({ tags }) => isAbsentIn(tags, isAbsent)) : all;
     const marks = things.map(({ tags }) => parseTime(tags[tagKeys.orphaned]));
-    if (marks.every((mark) => mark !== undefined && now - mark >= orphanSeconds * 1000)) expired.push(stack);
+    if (!used && marks.every((mark) => mark !== undefined && now - mark >= orphanSeconds * 1000)) expired.push(stack);
     for (const { id, tags } of things.filter((_, index) => marks[index] === undefined)) {
       mark(steps, id, formatTime(now), `no Service has ${tags[tagKeys.stack] ?? 'it'}`);
     }
   }
   return { actions: steps.actions, waits: [], expired };
+}
+
+/** Services that are gone without having been deleted, and not for long enough: what they have in a load balancer of several stays for now. */
+export function absentServices(
+  groups: readonly { readonly tags: Tags }[],
+  isAbsent: (service: ServiceKey) => boolean,
+  now: number,
+  orphanSeconds: number,
+): ServiceKey[] {
+  const recent = groups.filter(({ tags }) => {
+    const mark = parseTime(tags[tagKeys.orphaned]);
+    return isAbsentIn(tags, isAbsent) && (mark === undefined || now - mark < orphanSeconds * 1000);
+  });
+  return [...new Set(recent.map(({ tags }) => tags[tagKeys.service] as ServiceKey))];
+}
+
+function isAbsentIn(tags: Tags, isAbsent: (service: ServiceKey) => boolean): boolean {
+  const service = tags[tagKeys.service];
+  return service !== undefined && isAbsent(service as ServiceKey);
 }
 
 function mark(steps: Steps, id: string, at: string, reason: string): Action['id'] {

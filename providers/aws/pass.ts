@@ -1,9 +1,11 @@
-import type { ServiceKey } from '../../src/model/metadata.ts';
-import { reason, type Reason } from '../../src/model/reasons.ts';
+import { serviceKey, type ServiceKey } from '../../src/model/metadata.ts';
+import type { Reason } from '../../src/model/reasons.ts';
+import type { Service } from '../../src/model/service.ts';
 import type { Cloud } from './cloud.ts';
-import type { AwsError } from './cloud/error.ts';
 import type { Circumstances, StackIdentity } from './desire/circumstances.ts';
-import { desireStack, type Member } from './desire/stack.ts';
+import { keptTargets } from './desire/kept-targets.ts';
+import { desireStack, memberOf, type Member, type StackOutcome } from './desire/stack.ts';
+import { callFailed } from './call-failed.ts';
 import { execute, worstFailure, type Execution, type Outcome } from './execute.ts';
 import { limits } from './limits.ts';
 import { resourceName } from './names.ts';
@@ -11,10 +13,17 @@ import { existingStack } from './observe/existing.ts';
 import { isClassicName, type Known } from './observe/known.ts';
 import { observeStack } from './observe/observe.ts';
 import type { StackTargets } from './node-rules-pass.ts';
+import { absentServices } from './orphans.ts';
+import { planDeparture } from './plan/departure.ts';
 import type { Desired } from './plan/desired.ts';
 import type { PlanInput } from './plan/input.ts';
-import { hostnameOf, planDisown, planStack, type StackPlan } from './plan/plan.ts';
+import { keptBeside, planKeptTargets, replacedOf, type KeptTargets } from './plan/kept-targets.ts';
+import { ownObserved } from './plan/own.ts';
+import { planDisown, planStack, type StackPlan } from './plan/plan.ts';
+import { standingOf, type Standing } from './plan/standing.ts';
+import { tagKeys } from './tags.ts';
 import type { AwsSettings } from './settings.ts';
+import { withStanding } from './standing-targets.ts';
 
 export interface PassInput {
   readonly stack: StackIdentity;
@@ -24,13 +33,19 @@ export interface PassInput {
   readonly disown: boolean;
   readonly known: Known;
   readonly circumstances: Omit<Circumstances, 'existing'>;
+  /** Whether a Service is gone without having been deleted. */
+  readonly isAbsent: (service: ServiceKey) => boolean;
+  /** The Service, where it belongs elsewhere by now but may still be reached by what it has here: that stays. */
+  readonly leaving?: (service: ServiceKey) => Service | undefined;
+  /** Whose part goes now, also where nothing else can be changed. */
+  readonly leaver?: ServiceKey | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
 export interface PassResult {
-  /** By which clients reach it now; absent: not yet. */
-  readonly hostname?: string;
+  /** Of each member; empty where nothing is desired. */
+  readonly standings: ReadonlyMap<ServiceKey, Standing>;
   /** Absent: nothing may change, or nothing shall be left. */
   readonly desired?: Desired;
   readonly plan: StackPlan;
@@ -44,8 +59,12 @@ export interface PassResult {
   readonly unsettled: boolean;
   /** Nothing of it is left in AWS. */
   readonly gone: boolean;
+  /** Services have a part in it that belong elsewhere. */
+  readonly isBeingLeft: boolean;
   /** Where its targets must be reached; undefined: not known, what is open stays open. */
   readonly targets?: StackTargets;
+  /** Where nothing but targets may change: which they are now, as far as that is known. */
+  readonly kept?: Omit<StackTargets, 'ports'>;
 }
 
 /** One pass over one stack: observe, desire, plan, execute. Rejects with AwsError where AWS cannot be read. */
@@ -56,10 +75,13 @@ export async function passStack(
   ended: (outcome: Outcome) => void = () => undefined,
 ): Promise<PassResult> {
   const { members, known, now } = input;
-  const { planInput, outcome, unsettled } = await decideStack(cloud, settings, input);
-  const nothing: StackPlan = { actions: [], waits: [], problems: [] };
-  const frozen = outcome !== undefined && outcome.desired === undefined;
-  const plan = unsettled !== undefined || frozen ? nothing : input.disown ? planDisown(planInput) : planStack(planInput);
+  const { planInput, outcome, unsettled, leaving } = await decideStack(cloud, settings, input);
+  const kept = keptOf(input, planInput, outcome, leaving);
+  const isLeftAlone =
+    (members.length === 0 && leaving.length > 0) || (input.leaver !== undefined && outcome?.desired === undefined && members.length > 0);
+  const planned = (): StackPlan =>
+    isLeftAlone ? planPart(planInput, kept, input.leaver) : input.disown ? planDisown(planInput) : planWith(planInput, outcome, kept);
+  const plan = unsettled === undefined ? planned() : nothing;
   const execution = await execute(cloud, plan.actions, ended);
   remember(known, execution, now);
   const failure = worstFailure(execution);
@@ -70,15 +92,22 @@ export async function passStack(
   const general = wrong.length > 0 ? wrong : all;
   if (general.length > 0) errors.set('', general);
   const { desired } = planInput;
-  const hostname = desired === undefined ? undefined : hostnameOf({ ...planInput, desired });
+  const standings = new Map(
+    (desired === undefined ? [] : members).map(({ service }) => {
+      const key = serviceKey(service.metadata);
+      const published = service.ingress.map(({ hostname }) => hostname);
+      return [key, standingOf({ ...planInput, desired: desired as Desired }, key, published)] as const;
+    }),
+  );
   const unfinished = execution.outcomes.some(({ result }) => result !== 'done');
-  const isGone = members.length === 0 && unsettled === undefined && plan.actions.length === 0 && plan.problems.length === 0;
+  const isGone =
+    members.length === 0 && leaving.length === 0 && unsettled === undefined && plan.actions.length === 0 && plan.problems.length === 0;
   const waits = [
     ...plan.waits.map(({ seconds }) => seconds),
     ...(plan.actions.length > 0 || unfinished || unsettled !== undefined ? [limits.pollSeconds] : []),
   ];
   return {
-    ...(hostname === undefined ? {} : { hostname }),
+    standings,
     plan,
     execution,
     errors,
@@ -86,17 +115,81 @@ export async function passStack(
     requeueSeconds: Math.min(limits.driftSeconds, ...waits),
     unsettled: unsettled !== undefined,
     gone: isGone,
-    ...(desired === undefined ? {} : { desired, targets: targetsOf(desired) }),
+    isBeingLeft: leaving.length > 0,
+    ...(desired === undefined ? {} : { desired, targets: reachWith(desired, planInput) }),
+    ...(desired === undefined && (outcome !== undefined || leaving.length > 0) ? { kept: reachOf(kept) } : {}),
   };
+}
+
+const nothing: StackPlan = { actions: [], waits: [], problems: [] };
+
+/** What is there keeps its targets, but for the part of who leaves. */
+function planPart(planInput: PlanInput, kept: KeptTargets, leaver: ServiceKey | undefined): StackPlan {
+  const departure = leaver === undefined ? nothing : planDeparture(planInput, leaver);
+  const keeping = planKeptTargets(kept, ownObserved(planInput.observed, planInput.cluster, planInput.stack));
+  return { actions: [...departure.actions, ...keeping.actions], waits: [...departure.waits, ...keeping.waits], problems: [] };
+}
+
+/** What is asked for, and what is there: that is let go of when it is, and not before. */
+function reachWith(desired: Desired, { observed, cluster, stack }: PlanInput): StackTargets {
+  return withStanding(targetsOf(desired), ownObserved(observed, cluster, stack));
+}
+
+/** Nothing changes where what is asked for is not understood, but for the targets of what is there. */
+export function planWith(planInput: PlanInput, outcome: StackOutcome | undefined, kept: KeptTargets): StackPlan {
+  const own = ownObserved(planInput.observed, planInput.cluster, planInput.stack);
+  if (outcome !== undefined && outcome.desired === undefined) return planKeptTargets(kept, own);
+  const plan = planStack(planInput);
+  const keeping = planKeptTargets(keptBeside(plan.actions, kept), own);
+  return { actions: [...plan.actions, ...keeping.actions], waits: [...plan.waits, ...keeping.waits], problems: plan.problems };
+}
+
+/**
+ * Of the Services about which something is wrong: all of them, where one decides about the whole and is wrong. Of the others what is being replaced, as
+ * long as it serves: what replaces it may not come for long.
+ */
+export function keptOf(
+  { members, circumstances }: Pick<PassInput, 'members' | 'circumstances'>,
+  planInput: PlanInput,
+  outcome: StackOutcome | undefined,
+  leaving: readonly Member[] = [],
+): KeptTargets {
+  const desired = outcome?.desired;
+  const untouched = desired?.kind === 'nlb' ? desired.untouched : [];
+  const isMistaken = ({ service }: Member): boolean => desired === undefined || untouched.includes(serviceKey(service.metadata));
+  const own = ownObserved(planInput.observed, planInput.cluster, planInput.stack);
+  const replaced = replacedOf(own, planInput);
+  const wrong = keptTargets([...members.filter(isMistaken), ...leaving], { ...own, classic: replaced.classic }, circumstances);
+  const right = keptTargets(
+    members.filter((member) => !isMistaken(member)),
+    replaced,
+    circumstances,
+  );
+  const classic = wrong.classic ?? right.classic;
+  return { groups: [...wrong.groups, ...right.groups], ...(classic === undefined ? {} : { classic }) };
+}
+
+function reachOf({ groups, classic }: KeptTargets): Omit<StackTargets, 'ports'> {
+  const idsOf = (type: 'instance' | 'ip'): string[] =>
+    groups.filter(({ targetType }) => targetType === type).flatMap(({ targets }) => targets.map(({ id }) => id));
+  return { instances: [...new Set([...idsOf('instance'), ...(classic?.instances ?? [])])], addresses: [...new Set(idsOf('ip'))] };
+}
+
+export interface StackDecision {
+  readonly planInput: PlanInput;
+  readonly outcome?: StackOutcome;
+  readonly unsettled?: string;
+  /** Services that have a part in it, and belong elsewhere. */
+  readonly leaving: readonly Member[];
 }
 
 /** Everything of a pass that changes nothing: `herald plan` and `explain` stop here. */
 export async function decideStack(
   cloud: Parameters<typeof observeStack>[0],
   settings: AwsSettings,
-  { stack, members, known, circumstances, now }: Omit<PassInput, 'disown'>,
-): Promise<{ readonly planInput: PlanInput; readonly outcome?: ReturnType<typeof desireStack>; readonly unsettled?: string }> {
-  const { clusterName: cluster, vpcId, retireSeconds } = settings;
+  { stack, members, known, circumstances, isAbsent, leaving: isLeaving, now }: Omit<PassInput, 'disown'>,
+): Promise<StackDecision> {
+  const { clusterName: cluster, vpcId, retireSeconds, orphanSeconds } = settings;
   const [first] = members;
   const generated = (kind: 'nlb' | 'classic'): string[] =>
     (['internal', 'internet-facing'] as const).map((scheme) => resourceName(stack.namespace, stack.name, cluster, stack.key, kind, scheme));
@@ -114,14 +207,21 @@ export async function decideStack(
     now,
   });
   const existing = existingStack(observed, cluster, stack.key, adopt);
-  const outcome = members.length === 0 ? undefined : desireStack(stack, members, { ...circumstances, existing });
+  const own = ownObserved(observed, cluster, stack.key);
+  const absent = absentServices(own.targetGroups, isAbsent, now, orphanSeconds);
+  const parts = new Set([stack.key, ...own.targetGroups.flatMap(({ tags }) => tags[tagKeys.service] ?? [])] as ServiceKey[]);
+  const kind = own.classic.length > 0 ? 'classic' : 'nlb';
+  const leaving = [...parts].flatMap((key) => isLeaving?.(key) ?? []).map((service) => memberOf(service, kind));
+  const untouched = [...absent, ...leaving.map(({ service }) => serviceKey(service.metadata))];
+  const outcome = members.length === 0 ? undefined : desireStack(stack, members, { ...circumstances, existing }, untouched);
   const zones = new Map(circumstances.facts.subnets.map(({ id, zone }) => [id, zone]));
-  const planInput = { observed, desired: outcome?.desired, stack: stack.key, cluster, vpcId, zones, retireSeconds, now };
-  return { planInput, ...(outcome === undefined ? {} : { outcome }), ...(unsettled === undefined ? {} : { unsettled }) };
+  const published = members.flatMap(({ service }) => service.ingress.flatMap(({ hostname }) => hostname ?? []));
+  const planInput = { observed, desired: outcome?.desired, stack: stack.key, cluster, vpcId, zones, retireSeconds, published, now };
+  return { planInput, leaving, ...(outcome === undefined ? {} : { outcome }), ...(unsettled === undefined ? {} : { unsettled }) };
 }
 
 /** Only where nodes know the load balancer by the group of the cluster. */
-function targetsOf(desired: Desired): StackTargets {
+export function targetsOf(desired: Desired): StackTargets {
   const { securityGroups, targetPorts: ports } = desired;
   if (securityGroups.kind === 'none' || !securityGroups.backend) return { ports: [], instances: [], addresses: [] };
   if (desired.kind === 'classic') return { ports, instances: desired.instances, addresses: [] };
@@ -145,8 +245,4 @@ function remember(known: Known, { outcomes, created }: Execution, now: number): 
     if (operation === 'elb:DeleteLoadBalancer') known.forget(input.LoadBalancerName);
     if (operation === 'ec2:DeleteSecurityGroup') known.forget(input.GroupId);
   }
-}
-
-export function callFailed({ operation, awsCode, message, requestId }: AwsError): Reason {
-  return reason('AwsCallFailed', { operation, awsCode, message, requestId });
 }

@@ -28,15 +28,15 @@ const asked = 20;
 export async function vpcOfNodes(cloud: ReadOnlyCloud, nodes: Iterable<Node>): Promise<string> {
   const InstanceIds = [...nodes].flatMap((node) => providerId.exec(node.providerID ?? '')?.[2] ?? []).slice(0, asked);
   const [first] = InstanceIds;
-  if (first === undefined) throw unknownPlace('which VPC? no Node has a spec.providerID of AWS: say --aws-vpc-id');
+  if (first === undefined) throw unknownPlace('which VPC? No Node has a spec.providerID of AWS');
   const { Instances } = await cloud.call('ec2:DescribeInstances', { InstanceIds });
   const [vpc, ...others] = [...new Set(Instances.map(({ VpcId }) => VpcId))].toSorted();
-  if (vpc === undefined) throw unknownPlace(`which VPC? AWS knows no instance ${first} of a Node here: say --aws-region or --aws-vpc-id`);
-  if (others.length > 0) throw unknownPlace(`which VPC? the nodes are in ${[vpc, ...others].join(' and ')}: say --aws-vpc-id`);
+  if (vpc === undefined) throw unknownPlace(`which VPC? AWS knows no instance ${first} of a Node in this region`);
+  if (others.length > 0) throw unknownPlace(`which VPC? The nodes are in ${[vpc, ...others].join(' and ')}`);
   return vpc;
 }
 
 /** It is not known where in AWS the cluster is: perhaps it will be when there are other nodes. */
 export function unknownPlace(message: string): AwsError {
-  return new AwsError({ code: 'other', operation: 'ec2:DescribeInstances', awsCode: 'PlaceUnknown', requestId: '', message });
+  return new AwsError({ code: 'place', operation: 'ec2:DescribeInstances', awsCode: '', requestId: '', message });
 }

@@ -1,17 +1,23 @@
 import type { Claim, Preview, Provider, Reconciliation, Released } from '../../src/controller/provider.ts';
 import { serviceKey, type ServiceKey } from '../../src/model/metadata.ts';
-import { reason, says, type Reason } from '../../src/model/reasons.ts';
+import { briefly, fix, reason, says, type Reason } from '../../src/model/reasons.ts';
 import type { Ingress, Service } from '../../src/model/service.ts';
 import type { Change, Snapshot } from '../../src/model/snapshot.ts';
 import type { Clock } from '../../src/system/clock.ts';
 import type { Log } from '../../src/system/log.ts';
+import type { Random } from '../../src/system/random.ts';
+import { Agenda } from './agenda.ts';
+import { callFailed } from './call-failed.ts';
 import { AwsError } from './cloud/error.ts';
 import { decideAwsClaim } from './desire/claim.ts';
 import { memberOf, stackOf, type Member } from './desire/stack.ts';
 import { AwsLink, type Connect } from './link.ts';
-import { callFailed, type PassResult } from './pass.ts';
+import { nodeFacts, noNodes, type NodeFacts } from './node-facts.ts';
+import { Patience } from './patience.ts';
+import { persistenceOf, Retries } from './retries.ts';
 import type { ClasslessMode } from './settings.ts';
-import { finalizer, type ServiceMetadata } from './service-metadata.ts';
+import { isClassicName, isLoadBalancerArn } from './observe/known.ts';
+import { finalizer, keptAnnotation, type ServiceMetadata } from './service-metadata.ts';
 import { limits } from './limits.ts';
 import type { StackState } from './stacks.ts';
 
@@ -22,26 +28,39 @@ export interface AwsProviderComponents {
   /** Absent: Services cannot be written to (standalone), and what is left of one that went is found by its tags. */
   readonly metadata?: ServiceMetadata;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
 }
 
 /** Finalizers by which other controllers say that the load balancer of a Service is theirs. */
 const foreignFinalizers = ['service.k8s.aws/resources', 'service.kubernetes.io/load-balancer-cleanup'];
 
+/** How far a Service has come in leaving the load balancers that served it before. */
+interface Moves {
+  /** When to go on with that; absent: there is nothing left, or something is in the way. */
+  readonly seconds?: number;
+  /** What is in the way, by the word of AWS. */
+  readonly left?: Reason;
+}
+
 /** Gives Services load balancers in AWS. What it knows can be found again at any time, by names and tags. */
 export class AwsProvider implements Provider {
   readonly name = 'aws';
+  readonly remote = true;
   readonly #components: AwsProviderComponents;
   readonly #link: AwsLink;
-  /** When Services are to be looked at again, in milliseconds since the epoch. */
-  readonly #due = new Map<ServiceKey, number>();
-  readonly #failures = new Map<ServiceKey, number>();
-  #nodes = '';
+  readonly #agenda = new Agenda();
+  readonly #retries: Retries;
+  readonly #patience = new Patience();
+  /** Services for which this process has made, or found, something that it has not let go of. */
+  readonly #held = new Set<ServiceKey>();
+  #nodes: NodeFacts = noNodes;
   #snapshot: Snapshot | undefined;
 
   constructor(components: AwsProviderComponents) {
     this.#components = components;
     this.#link = new AwsLink(components);
+    this.#retries = new Retries(components.random);
   }
 
   claim(service: Service, { config }: Snapshot): Claim {
@@ -51,7 +70,7 @@ export class AwsProvider implements Provider {
   adopt(snapshot: Snapshot, recorded: ReadonlyMap<ServiceKey, unknown>): void {
     this.#snapshot = snapshot;
     this.#link.reserve([...recorded.keys()].filter((key) => !snapshot.services.has(key)));
-    this.#nodes = nodesText(snapshot);
+    this.#nodes = nodeFacts(snapshot, noNodes);
   }
 
   // Addresses are AWS' to give: there is nothing to take over, and nothing that two Services could be given.
@@ -64,137 +83,279 @@ export class AwsProvider implements Provider {
     return [];
   }
 
+  holds(key: ServiceKey, service: Service | undefined): boolean {
+    return this.#held.has(key) || service?.metadata.finalizers?.includes(finalizer) === true;
+  }
+
   async reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation> {
     this.#snapshot = snapshot;
     const key = serviceKey(service.metadata);
     const claim = decideAwsClaim(service, snapshot.config, this.#components);
     // It may have changed since it was asked for; then the controller asks again.
     if (!claim.mine) return { ingress: service.ingress, reason: claim.reason };
-    try {
-      const reconciliation = await this.#serve(memberOf(service, claim.kind), key, snapshot);
-      this.#failures.delete(key);
-      return reconciliation;
-    } catch (error) {
-      if (!(error instanceof AwsError)) throw error;
-      const failures = (this.#failures.get(key) ?? 0) + 1;
-      this.#failures.set(key, failures);
-      this.#later(key, Math.min(limits.driftSeconds, limits.pollSeconds * 2 ** failures));
-      return { ingress: service.ingress, reason: callFailed(error) };
+    const answer = this.#agenda.answer(key, service);
+    if (answer !== undefined && !this.#hasLostFinalizer(key, service)) return answer;
+    // A mistake that was corrected is not held against what is there now.
+    if (this.#agenda.isNews(key, service)) {
+      this.#retries.forget(key);
+      this.#patience.forget(key);
     }
+    this.#agenda.begin(key);
+    const reconciliation = await this.#attempt(memberOf(service, claim.kind), key, snapshot);
+    this.#agenda.end(key, service, reconciliation);
+    return reconciliation;
   }
 
   async release(key: ServiceKey): Promise<Released> {
     const released = { addresses: [], retry: [] };
+    this.#link.unreserve(key);
+    const snapshot = this.#snapshot;
+    const service = snapshot?.services.get(key);
     // Most Services have never been ours.
-    if (this.#snapshot === undefined || !this.#mayHave(key, this.#snapshot)) return released;
+    if (snapshot === undefined || !this.holds(key, service)) {
+      this.#forget(key);
+      return released;
+    }
+    // Where nothing can be written to Services, that one is gone is all that can be seen of its deletion.
+    if (service !== undefined || this.#components.metadata === undefined) this.#link.departed.add(key);
+    if (!this.#link.departed.has(key)) {
+      this.#letBe(key);
+      return released;
+    }
     try {
-      const left = await this.#vacate(key, this.#snapshot);
-      if (left !== undefined) this.#later(key, limits.pollSeconds);
+      return { ...released, ...this.#leftOf(key, await this.#vacate(key, snapshot)) };
     } catch (error) {
       if (!(error instanceof AwsError)) throw error;
-      this.#components.log.warn({ service: key, reason: says(callFailed(error)) }, 'load balancer not deleted yet');
-      this.#later(key, limits.pollSeconds * 2);
+      return { ...released, ...this.#leftOf(key, callFailed(error)) };
     }
-    return released;
   }
 
-  preview(key: ServiceKey, snapshot: Snapshot): Promise<Preview> {
-    return this.#link.preview(key, snapshot);
+  /** That AWS takes its time is nothing that anybody should hear of. */
+  #leftOf(key: ServiceKey, left: Reason | undefined): Pick<Released, 'left'> {
+    if (left === undefined) return {};
+    this.#failed(key, left);
+    return left.code === 'AwsProvisioning' ? {} : { left };
+  }
+
+  async preview(key: ServiceKey, snapshot: Snapshot): Promise<Preview> {
+    try {
+      return await this.#link.preview(key, snapshot);
+    } catch (error) {
+      if (!(error instanceof AwsError)) throw error;
+      const failed = callFailed(error);
+      return { observed: [], desired: [], actions: [], waits: [], reasons: [failed], failed };
+    }
   }
 
   expire(now: number): readonly ServiceKey[] {
     if (this.#snapshot !== undefined) this.#link.tidy(this.#snapshot, now);
-    const due = [...this.#due].filter(([, at]) => at <= now).map(([key]) => key);
-    for (const key of due) this.#due.delete(key);
-    return due;
+    return this.#agenda.takeDue(now);
   }
 
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey> {
     this.#snapshot = snapshot;
     const concerned = new Set<ServiceKey>();
-    const isOurs = (key: ServiceKey): boolean => this.#link.stacks.of(key).length > 0;
+    const all = (): void => {
+      for (const { services } of this.#link.stacks.all) for (const key of services) concerned.add(key);
+      // Those with which AWS was not even asked: the nodes tell where the cluster is.
+      for (const key of this.#retries.all) concerned.add(key);
+    };
     if (changes.some(({ kind }) => kind === 'Node')) {
-      // Nodes report themselves all the time; only what decides about targets counts.
-      const nodes = nodesText(snapshot);
-      if (nodes !== this.#nodes) for (const { services } of this.#link.stacks.all) for (const key of services) concerned.add(key);
+      const nodes = nodeFacts(snapshot, this.#nodes);
+      if (nodes.text !== this.#nodes.text) {
+        all();
+        this.#link.chores.tendSoon();
+      }
       this.#nodes = nodes;
     }
     for (const { kind, key, services = [] } of changes) {
-      if (kind === 'EndpointSlice') for (const service of services) if (isOurs(service)) concerned.add(service);
+      // Behind instances, health checks find the nodes that have a pod: nothing is registered anew.
+      if (kind === 'EndpointSlice')
+        for (const service of services) {
+          if (!this.#link.hasPodTargets(service)) continue;
+          concerned.add(service);
+          this.#link.chores.tendSoon();
+        }
       // Others that share its load balancer: a port may have become free.
       if (kind === 'Service')
-        for (const { services } of this.#link.stacks.of(key as ServiceKey)) for (const other of services) concerned.add(other);
+        for (const { services } of this.#link.stacks.of(key as ServiceKey))
+          for (const other of services) if (other !== key) concerned.add(other);
     }
+    for (const key of concerned) this.#agenda.stale(key);
     return concerned;
+  }
+
+  /** What AWS says no to is part of the answer; anything else rejects. */
+  async #attempt(member: Member, key: ServiceKey, snapshot: Snapshot): Promise<Reconciliation> {
+    const { ingress } = member.service;
+    try {
+      return await this.#serve(member, key, snapshot);
+    } catch (error) {
+      if (!(error instanceof AwsError)) throw error;
+      const because = callFailed(error);
+      this.#failed(key, because);
+      return { ingress, reason: because };
+    }
   }
 
   async #serve(member: Member, key: ServiceKey, snapshot: Snapshot): Promise<Reconciliation> {
     const { service, values } = member;
     const { metadata } = this.#components;
     if (service.metadata.deleting) {
+      this.#link.departed.add(key);
       const left = await this.#vacate(key, snapshot);
-      if (left !== undefined) this.#later(key, limits.pollSeconds);
-      return left === undefined ? { ingress: [] } : { ingress: [], reason: left };
+      if (left === undefined) return { ingress: [] };
+      this.#failed(key, left);
+      return { ingress: [], reason: left };
     }
+    this.#link.departed.delete(key);
     if (values.disown === true) {
-      const left = await this.#link.disown(key, snapshot);
+      const left = (await this.#link.disown(key, snapshot)) ?? (await this.#letGo(key, snapshot));
       if (left !== undefined) {
-        this.#later(key, limits.pollSeconds);
+        this.#failed(key, left);
         return { ingress: service.ingress, reason: left, warnings: member.warnings };
       }
-      await metadata?.removeFinalizer(key);
+      this.#forget(key);
       return { ingress: service.ingress, ...said(member.errors), warnings: member.warnings };
     }
     const finalizers = service.metadata.finalizers ?? [];
     const foreign = foreignFinalizers.find((name) => finalizers.includes(name));
     if (foreign !== undefined && !finalizers.includes(finalizer)) {
+      // The other one writes the status, which asks for nothing: an answer that is kept would be written over it.
+      this.#agenda.stale(key);
       return { ingress: service.ingress, reason: reason('AwsOtherController', { finalizer: foreign }) };
     }
     await metadata?.addFinalizer(key);
-    const { state, result, drift, problems } = await this.#link.pass(stackOf(member), snapshot);
+    this.#held.add(key);
+    const { state, result, drift, problems, stuck } = await this.#link.pass(stackOf(member), snapshot);
     state.services.add(key);
-    await this.#leaveOthers(key, state, result, snapshot);
-    this.#later(key, result.requeueSeconds < limits.driftSeconds ? result.requeueSeconds : this.#link.driftSeconds);
     const errors = [...(result.errors.get(key) ?? []), ...(result.errors.get('') ?? [])];
+    const standing = result.standings.get(key);
+    const isTold = service.ingress.some(({ hostname }) => hostname === standing?.hostname);
+    const hasArrived = standing?.serves === true && errors.length === 0 && result.execution.outcomes.every((one) => one.result === 'done');
+    const others = this.#link.stacks.of(key).filter((other) => other !== state);
+    const moves = await this.#leaveOthers(key, state, others, hasArrived && isTold, snapshot);
+    const isKept = await this.#keep(service, key, result.unsettled ? [] : [state, ...this.#link.stacks.of(key)]);
+    const left = moves.left === undefined ? [] : [moves.left];
+    const awaited = this.#patience.next(key, result, { seconds: moves.seconds, isKept }, this.#components.clock.date().getTime());
+    this.#goOn(key, awaited.seconds, [...errors, ...left, ...stuck]);
+    // What was told to clients goes on serving them until they can be told of another one.
+    const staysElsewhere = others.length > 0 && !hasArrived && service.ingress.length > 0;
+    const hostname = staysElsewhere ? undefined : standing?.hostname;
     return {
-      ingress: ingressOf(result.hostname) ?? (result.desired === undefined ? service.ingress : []),
+      ingress: ingressOf(hostname) ?? (staysElsewhere || result.desired === undefined ? service.ingress : []),
       ...said(errors),
-      warnings: [...(result.warnings.get(key) ?? []), ...problems],
+      warnings: [...(result.warnings.get(key) ?? []), ...problems, ...left, ...stuck, ...awaited.warnings, ...this.#link.takeRefused(key)],
       ...(drift.length === 0 ? {} : { repaired: drift }),
     };
   }
 
-  /** What served the Service before goes when what serves it now is there. */
-  async #leaveOthers(key: ServiceKey, state: StackState, result: PassResult, snapshot: Snapshot): Promise<void> {
-    if (result.hostname === undefined) return;
-    for (const other of this.#link.stacks.of(key)) {
-      if (other !== state && (await this.#link.vacate(other, snapshot)) === undefined) other.services.delete(key);
+  /** When to look again, after a look that AWS has answered. */
+  #goOn(key: ServiceKey, requeueSeconds: number, errors: readonly Reason[]): void {
+    const refusal = errors.find((error) => persistenceOf(error) !== undefined);
+    if (refusal !== undefined) return this.#failed(key, refusal);
+    this.#retries.forget(key);
+    this.#later(key, requeueSeconds < limits.driftSeconds ? requeueSeconds : this.#link.driftSeconds);
+  }
+
+  /** What the reason does not tell about may pass by itself. */
+  #failed(key: ServiceKey, because: Reason): void {
+    const seconds = this.#retries.failed(key, persistenceOf(because) ?? 'transient');
+    const failures = this.#retries.of(key);
+    this.#components.log.debug({ service: key, code: because.code, failures, retryInSeconds: Math.round(seconds) }, 'asks AWS again later');
+    this.#later(key, seconds);
+  }
+
+  /**
+   * The Service is gone, and nobody saw that it was to go: somebody took the finalizer away, or a backup without it was restored. That may be a
+   * mistake, so what it has goes the way of orphans, which are kept for a while.
+   */
+  #letBe(key: ServiceKey): void {
+    this.#components.log.warn({ service: key }, 'the Service is gone without having been deleted: its load balancer is kept for a while');
+    this.#link.stacks.leave(key);
+    this.#forget(key);
+  }
+
+  #forget(key: ServiceKey): void {
+    this.#held.delete(key);
+    this.#agenda.forget(key);
+    this.#retries.forget(key);
+    this.#patience.forget(key);
+  }
+
+  /** Somebody has taken it away: it must be there again before anything else is done. */
+  #hasLostFinalizer(key: ServiceKey, { metadata }: Service): boolean {
+    return this.#components.metadata !== undefined && this.#held.has(key) && metadata.finalizers?.includes(finalizer) !== true;
+  }
+
+  /** Writes down on the Service which load balancers are its own, so that they are found again without listing the account. False: not yet. */
+  async #keep({ metadata: { annotations } }: Service, key: ServiceKey, states: readonly StackState[]): Promise<boolean> {
+    const { metadata } = this.#components;
+    if (metadata === undefined || states.length === 0) return true;
+    const all = new Set(states.flatMap(({ known }) => known.ids));
+    const ids = [...all].filter((id) => isLoadBalancerArn(id) || isClassicName(id)).toSorted();
+    const text = ids.length === 0 ? undefined : ids.join(' ');
+    return annotations[keptAnnotation] === text || (await metadata.annotate(key, { [keptAnnotation]: text }));
+  }
+
+  /** What served the Service before goes when all that it asks for serves it now, and has done so for a while: names are cached, and connections last. */
+  async #leaveOthers(
+    key: ServiceKey,
+    state: StackState,
+    others: readonly StackState[],
+    hasArrived: boolean,
+    snapshot: Snapshot,
+  ): Promise<Moves> {
+    const { arrived } = state;
+    if (!hasArrived || others.length === 0) arrived.delete(key);
+    if (others.length === 0) return {};
+    if (!hasArrived) {
+      for (const other of others) await this.#link.tend(other, snapshot);
+      return { seconds: limits.pollSeconds };
     }
+    const now = this.#components.clock.date().getTime();
+    const since = arrived.get(key) ?? (await this.#link.leftSince(others, key, snapshot));
+    arrived.set(key, since);
+    const seconds = Math.ceil(since / 1000 + (await this.#link.retireSeconds(snapshot)) - now / 1000);
+    if (seconds > 0) return { seconds };
+    for (const other of others) {
+      const left = await this.#link.vacate(other, snapshot, key);
+      // What AWS refuses need not be asked every few seconds, and somebody has to hear of it.
+      if (left !== undefined) return persistenceOf(left) === undefined ? { seconds: limits.pollSeconds } : { left };
+      this.#link.stacks.leave(key, [other]);
+    }
+    return {};
   }
 
   /** Undefined: nothing of the Service is left in AWS, and it may go. */
   async #vacate(key: ServiceKey, snapshot: Snapshot): Promise<Reason | undefined> {
     const left: Reason[] = [];
     for (const state of await this.#link.stacksOf(key, snapshot)) {
-      const problem = await this.#link.vacate(state, snapshot);
-      if (problem === undefined) state.services.delete(key);
+      const problem = await this.#link.vacate(state, snapshot, key);
+      if (problem === undefined) this.#link.stacks.leave(key, [state]);
       else left.push(problem);
     }
     const [first] = left;
     if (first !== undefined) return first;
-    this.#due.delete(key);
-    this.#failures.delete(key);
-    await this.#components.metadata?.removeFinalizer(key);
+    const unwritten = await this.#letGo(key, snapshot);
+    if (unwritten !== undefined) return unwritten;
+    this.#link.departed.delete(key);
+    this.#forget(key);
     return undefined;
   }
 
-  #mayHave(key: ServiceKey, { services }: Snapshot): boolean {
-    const finalizers = services.get(key)?.metadata.finalizers ?? [];
-    return finalizers.includes(finalizer) || this.#link.stacks.of(key).length > 0;
+  /** The Service goes on without us, or goes. Resolves to why not yet: somebody else has just written to it. */
+  async #letGo(key: ServiceKey, { services }: Snapshot): Promise<Reason | undefined> {
+    const { metadata } = this.#components;
+    const goesOn = services.get(key)?.metadata.deleting === false;
+    if (goesOn && (await metadata?.annotate(key, { [keptAnnotation]: undefined })) === false)
+      return reason('AwsProvisioning', { waitsFor: 'the annotation of its Service to be removed' });
+    await metadata?.removeFinalizer(key);
+    return undefined;
   }
 
   #later(key: ServiceKey, seconds: number): void {
-    this.#due.set(key, this.#components.clock.date().getTime() + seconds * 1000);
+    this.#agenda.setDue(key, this.#components.clock.date().getTime() + seconds * 1000);
   }
 }
 
@@ -202,30 +363,11 @@ function ingressOf(hostname: string | undefined): readonly Ingress[] | undefined
   return hostname === undefined ? undefined : [{ hostname, ipMode: 'VIP' }];
 }
 
-/** One reason is told as it is; several become one, with the code of each. */
-function said(errors: readonly Reason[]): Pick<Reconciliation, 'reason' | 'details'> {
+/** One reason is told as it is; several become one. */
+function said(errors: readonly Reason[]): Pick<Reconciliation, 'reason'> {
   const [first, ...others] = errors;
   if (first === undefined) return {};
   if (others.length === 0) return { reason: first };
-  const details = errors.map((error) => ({ of: aboutOf(error), code: error.code }));
-  return { reason: reason('AwsSeveral', { problems: errors.map(says) }), details };
-}
-
-/** The annotation that a reason is about, or whatever else names it. */
-function aboutOf({ details }: Reason): string {
-  const [first] = Object.values<unknown>({ ...(details as object | undefined) });
-  return typeof first === 'string' || typeof first === 'number' ? `${first}` : 'the Service';
-}
-
-function nodesText({ nodes }: Snapshot): string {
-  return JSON.stringify(
-    [...nodes.values()].map(({ metadata, ready, toBeDeleted, disrupted, providerID }) => [
-      metadata.labels,
-      metadata.deleting,
-      ready,
-      toBeDeleted,
-      disrupted,
-      providerID,
-    ]),
-  );
+  const fixes = [...new Set(errors.map(fix))].filter((text) => text !== '');
+  return { reason: reason('AwsSeveral', { problems: errors.map(says), lasting: errors.map(briefly), fixes }) };
 }

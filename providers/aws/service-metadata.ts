@@ -1,13 +1,17 @@
-import type { ServiceKey } from '../../src/model/metadata.ts';
+import type { Service } from '../../src/model/service.ts';
 
 /** On every Service for which something was or may be made in AWS: it is not gone before that is. */
 export const finalizer = 'herald.dev/aws';
 
-/** What the provider keeps on the Service itself. Standalone there is no such thing: then nothing is kept, and orphans are found by tags. */
-export interface ServiceMetadata {
-  /** Resolves when the finalizer is on the Service. Doing so again is free. */
-  addFinalizer(service: ServiceKey): Promise<void>;
-  removeFinalizer(service: ServiceKey): Promise<void>;
-  /** Sets annotations; undefined removes one. */
-  annotate(service: ServiceKey, annotations: Readonly<Record<string, string | undefined>>): Promise<void>;
+/** Whether something was made for the Service in AWS, and may still be there, whoever serves it now. */
+export function isHeld({ metadata }: Pick<Service, 'metadata'>): boolean {
+  return metadata.finalizers?.includes(finalizer) === true;
 }
+
+/** ARNs of the load balancers of the Service, names of Classic ELBs, separated by blanks: by them they are found again without listing the account. */
+export const keptAnnotation = 'herald.dev/aws-load-balancer-arn';
+
+/** What is on Services by our own hand, and asks for nothing. */
+export const ownAnnotations: ReadonlySet<string> = new Set([keptAnnotation]);
+
+export type { ServiceMetadata } from '../../src/controller/provider-module.ts';

@@ -1,10 +1,13 @@
 import type { ServiceKey } from '../../src/model/metadata.ts';
+import type { Reason } from '../../src/model/reasons.ts';
 import { Serial } from '../../src/system/serial.ts';
 import type { StackIdentity } from './desire/circumstances.ts';
+import { InUse } from './in-use.ts';
 import type { StackTargets } from './node-rules-pass.ts';
 import { Known } from './observe/known.ts';
 import type { Owned } from './observe/scan.ts';
 import type { PassResult } from './pass.ts';
+import { tagKeys } from './tags.ts';
 
 /** What the controller remembers of one stack; all of it can be found again. */
 export interface StackState {
@@ -12,11 +15,17 @@ export interface StackState {
   readonly known: Known;
   /** Services that it serves, or has served and not yet let go of. */
   readonly services: Set<ServiceKey>;
+  /** Services that have a part in it as its tags say: of those that left it before this process began. */
+  readonly tagged: Set<ServiceKey>;
+  /** Since when it has served a Service that something else still serves as well, in milliseconds since the epoch. */
+  readonly arrived: Map<ServiceKey, number>;
   /** Passes over it, one at a time: of two at once each would make what the other one makes. Services that share it are reconciled at once. */
   readonly turns: Serial;
+  readonly inUse: InUse;
+  /** What AWS has not let go of for long, since something uses it. */
+  stuck?: Reason | undefined;
   /** Where it wants to reach its targets; undefined: not looked yet. */
   targets?: StackTargets;
-  hostname?: string;
   /** What was desired when nothing was left to do: what has to be done for the same later is drift. */
   settled?: string;
   last?: PassResult;
@@ -39,7 +48,15 @@ export class Stacks {
   }
 
   open(identity: StackIdentity): StackState {
-    const state = this.#states.get(identity.key) ?? { identity, known: new Known(), services: new Set<ServiceKey>(), turns: new Serial() };
+    const state = this.#states.get(identity.key) ?? {
+      identity,
+      known: new Known(),
+      services: new Set<ServiceKey>(),
+      tagged: new Set<ServiceKey>(),
+      arrived: new Map<ServiceKey, number>(),
+      turns: new Serial(),
+      inUse: new InUse(),
+    };
     this.#states.set(identity.key, state);
     return state;
   }
@@ -50,16 +67,38 @@ export class Stacks {
 
   /** Of which a Service has, or may have, a part. */
   of(service: ServiceKey): StackState[] {
-    return [...this.#states.values()].filter(({ identity, services }) => services.has(service) || identity.key === service);
+    return [...this.#states.values()].filter(
+      ({ identity, services, tagged }) => services.has(service) || tagged.has(service) || identity.key === service,
+    );
+  }
+
+  /** The Service has no part any more in any of them, or in this one. */
+  leave(service: ServiceKey, states: readonly StackState[] = this.of(service)): void {
+    for (const { services, tagged, arrived } of states) {
+      services.delete(service);
+      tagged.delete(service);
+      arrived.delete(service);
+    }
   }
 
   /** What a look at the whole account has found: it belongs to these stacks, whether they were known or not. */
   found(owned: ReadonlyMap<string, readonly Owned[]>): void {
     for (const [key, things] of owned) {
       const state = this.open(identityOf(key));
-      for (const { id } of things) state.known.found(id);
+      for (const { id, tags } of things) {
+        state.known.found(id);
+        const service = tags[tagKeys.service];
+        if (service !== undefined) state.tagged.add(service as ServiceKey);
+      }
     }
   }
+}
+
+/** What a pass has found out. Where it is not known what is desired, what there is stays open to what is registered now. */
+export function noteResult(state: StackState, result: PassResult): void {
+  state.last = result;
+  if (result.targets !== undefined) state.targets = result.targets;
+  else if (result.kept !== undefined && state.targets !== undefined) state.targets = { ...state.targets, ...result.kept };
 }
 
 /** The reverse of its key: of a stack that was found by its tags. */

@@ -67,6 +67,10 @@ export class BareMetalProvider implements Provider {
     this.#withheld = reason;
   }
 
+  holds(key: ServiceKey): boolean {
+    return this.#allocator.assignmentOf(key) !== undefined || this.#waiting.has(key);
+  }
+
   // oxlint-disable-next-line typescript/require-await -- the contract is asynchronous for providers that call an API
   async reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation> {
     const key = serviceKey(service.metadata);

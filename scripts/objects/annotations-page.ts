@@ -14,14 +14,14 @@ This page is written by \`node scripts/write-crds.ts\` from \`src/model/annotati
 export function annotationsPage(): string {
   const entries: readonly AnnotationEntry[] = Object.values(annotationTable);
   const of = (on: AnnotationEntry['on']): string[] => [
-    `## Of ${on === 'Service' ? 'a Service' : 'an EndpointSlice'}`,
+    `## Of ${on === 'EndpointSlice' ? 'an' : 'a'} ${on}`,
     '',
     '| annotation | value | without it | meaning |',
     '|---|---|---|---|',
     ...entries.filter((entry) => entry.on === on).map(row),
     '',
   ];
-  return [opening, ...of('Service'), ...of('EndpointSlice')].join('\n');
+  return [opening, ...of('Service'), ...of('EndpointSlice'), ...of('Node')].join('\n');
 }
 
 const row = ({ name, values, example, unset, meaning }: AnnotationEntry): string =>

@@ -1,43 +1,50 @@
-import { DataplaneError, type ApplyResult, type Dataplane } from '../dataplane/dataplane.ts';
-import { livingBackends } from '../decisions/forwarding/living.ts';
-import { nodeForwarding } from '../decisions/forwarding/node.ts';
+import type { DataplaneError, Dataplane } from '../dataplane/dataplane.ts';
+import type { DrainView } from '../decisions/announcement/node-drain.ts';
+import type { History } from '../live/history.ts';
 import type { ServiceKey } from '../model/metadata.ts';
-import type { NodeState } from '../model/node-state.ts';
+import type { NodeState, ServiceDifference, SessionStatus } from '../model/node-state.ts';
 import { reason, type Reason } from '../model/reasons.ts';
-import type { Change, Snapshot } from '../model/snapshot.ts';
+import type { Snapshot } from '../model/snapshot.ts';
 import type { ServiceForwarding } from '../net/frontend.ts';
-import { formatPrefix } from '../net/prefix.ts';
 import type { Source } from '../sources/source.ts';
 import type { Clock } from '../system/clock.ts';
 import type { HttpPlace, ListenHttp } from '../system/http-listener.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import { Turn } from '../system/turn.ts';
-import { Aggregates } from './aggregates.ts';
-import { BackOff } from './back-off.ts';
-import { Drain } from './drain.ts';
+import { noPassObserver, type AgentFigures, type AgentObserver, type PassObserver } from './agent-observer.ts';
+import { Announcer } from './announcer.ts';
+import { Commits } from './commits.ts';
 import { differences } from './differences.ts';
-import { Elsewhere, type ElsewhereComponents } from './elsewhere.ts';
-import { limits } from './limits.ts';
 import { DirectReturnCheck } from './direct-return-check.ts';
+import { Elsewhere, type ElsewhereComponents } from './elsewhere.ts';
 import { HostCheck, hostFacts, type HostCheckComponents } from './host-check.ts';
+import { limits } from './limits.ts';
+import { AgentHistory } from './live/agent-history.ts';
+import type { AgentLists } from './live/agent-lists.ts';
+import { liveRoutes } from './live/live-routes.ts';
+import { NodeDraining, type NodeDrainingComponents } from './node-draining.ts';
 import { NodeHealth } from './node-health.ts';
 import { NodeReport, type ReportContent } from './node-report.ts';
-import { Quarantine } from './quarantine.ts';
-import { RouteTable, type RoutesByPeer } from './route-table.ts';
-import { nothing, passBarrier, planService, removedRouted, routesOfPlan, type ServicePlan } from './service-plan.ts';
+import { Passes, type PassEffects } from './passes.ts';
+import { Plans, type PlansComponents } from './plans.ts';
+import { RouteTable } from './route-table.ts';
 import { Sessions, type SessionsComponents, type SessionsOptions } from './sessions.ts';
-import { WorkToDo } from './work-to-do.ts';
 
 export interface AgentComponents
   extends
     Pick<HostCheckComponents, 'host' | 'hostFilters' | 'unservedLocalhost'>,
     Pick<ElsewhereComponents, 'foreign'>,
-    SessionsComponents {
+    Pick<NodeDrainingComponents, 'countConnections'>,
+    Omit<SessionsComponents, 'sessionHistory'> {
   readonly source: Source;
   readonly dataplane: Dataplane;
   readonly writeNodeState: (state: NodeState) => Promise<void>;
   readonly listenHttp: ListenHttp;
+  /** Absent: nothing is measured. */
+  readonly observer?: AgentObserver;
+  /** Absent: what happens is in the log only. */
+  readonly history?: History;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -52,73 +59,87 @@ export interface AgentOptions extends SessionsOptions {
 }
 
 /**
- * What one node does: it forwards, and it announces what it forwards. One pass at a time; each withdraws first, then has the
- * kernel commit, then announces (the commit barrier). What changed meanwhile is the next pass.
+ * What one node does: it forwards, and it announces what it forwards. Each pass withdraws first, then has the kernel commit, then
+ * announces (the commit barrier). What changed meanwhile is the next pass.
  */
 export class Agent {
   readonly #components: AgentComponents;
   readonly #node: string;
-  readonly #routes = new RouteTable();
+  readonly #history: AgentHistory | undefined;
+  readonly #routes: RouteTable;
   readonly #sessions: Sessions;
-  readonly #drain: Drain;
+  readonly #passes: Passes;
+  readonly #plans: Plans;
+  readonly #commits: Commits;
+  readonly #announcer: Announcer;
+  readonly #draining: NodeDraining;
   readonly #report: NodeReport;
   readonly #health: NodeHealth;
   readonly #host: HostCheck;
   readonly #direct: DirectReturnCheck;
   readonly #elsewhere: Elsewhere;
-  readonly #plans = new Map<ServiceKey, ServicePlan>();
-  readonly #work: WorkToDo;
-  /** Services whose routes may differ from what their plan and the data plane's latest answer allow. */
-  readonly #toAnnounce = new Set<ServiceKey>();
-  readonly #quarantine: Quarantine;
-  readonly #held = new Map<ServiceKey, readonly Reason[]>();
-  #dataplaneError: string | undefined;
-  readonly #aggregates: Aggregates;
-  readonly #retry: BackOff;
-  /** The data plane has what the Services want, and takes changes of it. */
-  #programs = false;
-  /** How often the data plane has lost what was committed. */
-  #losses = 0;
   #unsubscribe: (() => void) | undefined;
-  #pass: Promise<void> | undefined;
   #stopped = false;
 
   constructor(components: AgentComponents, options: AgentOptions) {
+    const { source, clock } = components;
+    const { node, kernelSettings = 'set' } = options;
+    const history = components.history === undefined ? undefined : new AgentHistory(components.history, clock);
+    this.#history = history;
+    const routes = new RouteTable(history?.routesChanged);
+    this.#routes = routes;
+    const snapshot = (): Snapshot => source.snapshot;
+    const news = (): void => this.#report.news();
+    const again = (services: Iterable<ServiceKey>): void => this.#passes.lookAgain(services);
     this.#components = components;
-    this.#node = options.node;
-    this.#work = new WorkToDo(options.node);
-    this.#sessions = new Sessions(components, this.#routes, () => this.#report.news(), options);
-    this.#drain = new Drain(components.clock, (service) => this.#lookAgain([service]));
+    this.#node = node;
+    this.#report = new NodeReport(components, node, () => this.#content());
+    this.#sessions = new Sessions({ ...components, ...(history === undefined ? {} : { sessionHistory: history }) }, routes, news, options);
     this.#elsewhere = new Elsewhere(components, {
-      config: () => components.source.snapshot.config,
+      config: () => source.snapshot.config,
       again: (services) => this.#changedElsewhere(services),
-      news: () => this.#report.news(),
+      news,
     });
-    this.#aggregates = new Aggregates(components, (services) => this.#lookAgain(services));
-    this.#retry = new BackOff(components, () => this.#run());
-    this.#quarantine = new Quarantine(components, (services) => this.#lookAgain(services));
-    this.#report = new NodeReport(components, options.node, () => this.#content());
+    this.#draining = new NodeDraining(components, {
+      node,
+      snapshot,
+      progress: () => this.#plans.drainProgress(),
+      again: () => this.#passes.everything(),
+      news,
+    });
+    const view = (): DrainView => this.#draining.view();
+    const planned: PlansComponents['planned'] = (service, change) => history?.planned(service, change);
+    this.#plans = new Plans({ clock, routes, elsewhere: this.#elsewhere, view, planned }, node, (service) => again([service]));
+    this.#commits = new Commits(components, node, again);
+    this.#announcer = new Announcer(components, routes, {
+      plan: (service) => this.#plans.byService.get(service),
+      quarantined: () => this.#commits.quarantined,
+      permits: (frontend) => this.#elsewhere.permits(frontend),
+      tell: () => this.#tell(),
+      again,
+    });
+    this.#passes = new Passes(components, node, {
+      carryOut: (...work) => this.#observed(...work),
+      withdraw: (...work) => this.#withdraw(...work),
+      queued: () => this.#health.sync.queued(),
+      news,
+    });
     this.#health = new NodeHealth(components, {
-      node: options.node,
+      node,
       healthz: options.healthz ?? [],
-      snapshot: () => components.source.snapshot,
+      snapshot,
       addresses: () => components.host.interfaces().map(({ address }) => address),
-      news: () => this.#report.news(),
+      news,
     });
     this.#host = new HostCheck(components, {
-      kernelSettings: options.kernelSettings ?? 'set',
-      facts: () => hostFacts(components.source.snapshot, options.node, this.#plans),
-      services: () => components.source.snapshot.config.services,
+      kernelSettings,
+      facts: () => hostFacts(source.snapshot, node, this.#plans.byService),
+      services: () => source.snapshot.config.services,
       servedPorts: () => new Map([...this.#health.ports(), ...this.#sessions.passivePorts()]),
       looked: () => this.#health.nodeChanged(),
-      news: () => this.#report.news(),
+      news,
     });
-    this.#direct = new DirectReturnCheck(components, {
-      node: options.node,
-      snapshot: () => components.source.snapshot,
-      kernelSettings: options.kernelSettings ?? 'set',
-      news: () => this.#report.news(),
-    });
+    this.#direct = new DirectReturnCheck(components, { node, snapshot, kernelSettings, news });
   }
 
   /**
@@ -127,22 +148,73 @@ export class Agent {
    */
   async start(): Promise<void> {
     const { source, dataplane, log } = this.#components;
-    this.#unsubscribe = source.onChange((changes) => this.#changed(changes));
-    dataplane.onRepair((what) => log.warn({ what }, 'another program changed our rules: repaired'));
+    this.#unsubscribe = source.onChange((changes) => {
+      this.#history?.heard(changes, source.snapshot);
+      this.#passes.changed(changes);
+    });
     dataplane.onFailure((error) => this.#lostKernel(error));
-    this.#work.addEverything(source.snapshot);
+    this.#passes.addEverything();
+    this.#draining.follow(source.snapshot);
     this.#health.follow(source.snapshot.config.services);
     await Promise.all([this.#host.checkSettings(), this.#elsewhere.start()]);
-    this.#run();
-    await this.#pass;
+    await this.#passes.begin();
     // Again: the kernel has settings of connection tracking since the rules are there.
     this.#host.start();
-    log.info({ node: this.#node, services: this.#plans.size }, 'agent started');
+    log.info({ node: this.#node, services: this.#plans.byService.size }, 'agent started');
+  }
+
+  /** Each figure costs what it takes to work it out, when it is asked for. */
+  figures(): AgentFigures {
+    const { waiting, since: passSince, begun, error: dataplaneError } = this.#passes;
+    const differing = (): ServiceDifference[] => this.#differing();
+    const host = (): Reason[] => this.#hostProblems();
+    const sessions = (): SessionStatus[] => this.#sessions.status();
+    return {
+      waiting,
+      ...(passSince === undefined ? {} : { passSince }),
+      begun,
+      keepsUp: this.#health.sync.healthy,
+      ...(dataplaneError === undefined ? {} : { dataplaneError }),
+      quarantined: this.#commits.quarantined,
+      get differing() {
+        return differing();
+      },
+      get host() {
+        return host();
+      },
+      get sessions() {
+        return sessions();
+      },
+    };
+  }
+
+  /** What whoever asks this process is told. */
+  live(): AgentLists {
+    return {
+      sessions: () => this.#sessions.live(),
+      routes: (query) => liveRoutes(this.#sessions.peers, this.#routes, query),
+    };
   }
 
   /** Resolves when no pass is running or wanted; draining frontends do not count. */
-  async settled(): Promise<void> {
-    while (this.#pass !== undefined) await this.#pass;
+  settled(): Promise<void> {
+    return this.#passes.settled();
+  }
+
+  /**
+   * Before a stop for good: every route becomes the routers' last resort, and they are given the time to choose other ways. Meanwhile all goes
+   * on. `onHurry` calls back when nobody wants to wait any longer.
+   */
+  async leave(onHurry: (hurry: () => void) => () => void): Promise<void> {
+    if (!this.#sessions.toLastResort()) return;
+    const { clock, log } = this.#components;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = clock.after(limits.leaveMilliseconds, resolve);
+    const calm = onHurry(resolve);
+    log.info({ milliseconds: limits.leaveMilliseconds }, 'routers are asked to prefer other nodes before the sessions end');
+    await promise;
+    cancel();
+    calm();
   }
 
   /**
@@ -153,95 +225,31 @@ export class Agent {
   async stop(message: string, mode: 'restart' | 'shutdown' = 'restart'): Promise<void> {
     this.#stopped = true;
     this.#unsubscribe?.();
-    this.#retry.stop();
-    this.#quarantine.stop();
-    this.#drain.stop();
-    this.#aggregates.stop();
+    for (const part of [this.#passes, this.#commits, this.#plans, this.#announcer, this.#draining]) part.stop();
     // Before the pass has ended: a data plane that takes its time must not keep routers sending.
     await Promise.all([this.#sessions.stop({ message, mode }), this.#health.close()]);
-    await this.#pass;
+    await this.#passes.settled();
     await Promise.all([this.#host.stop(), this.#direct.stop(), this.#elsewhere.stop()]);
     await this.#report.close();
     await this.#components.dataplane.close();
   }
 
-  #changed(changes: readonly Change[]): void {
-    this.#work.add(changes, this.#components.source.snapshot);
-    this.#run();
-  }
-
-  #lookAgain(services: Iterable<ServiceKey>): void {
-    for (const service of services) this.#work.addService(service);
-    this.#run();
-  }
-
-  #run(): void {
-    if (this.#stopped || this.#work.empty) return;
-    this.#health.sync.queued();
-    if (this.#pass !== undefined) return;
-    if (this.#retry.waiting) {
-      this.#withdrawOnly();
-      return;
-    }
-    this.#pass = this.#onePass().finally(() => {
-      this.#pass = undefined;
-      this.#run();
-    });
-  }
-
-  /** While the data plane is left alone after a failure, routes that are no longer wanted go all the same. */
-  #withdrawOnly(): void {
-    const work = this.#work.takeNew();
-    if (work.node) this.#sessions.change(this.#components.source.snapshot, this.#node);
-    for (const key of work.services) this.#plan(this.#components.source.snapshot, key);
-    this.#sessions.tell(this.#routes.takeChanges());
-    this.#work.putBack(work);
-    this.#report.news();
-  }
-
-  /** What the kernel has is unknown: nothing is announced until a pass over everything has been committed. */
-  #lostKernel(error: DataplaneError): void {
-    if (this.#stopped) return;
-    this.#losses++;
-    for (const key of this.#plans.keys()) {
-      this.#routes.set(key, new Map());
-      this.#toAnnounce.add(key);
-    }
-    this.#sessions.tell(this.#routes.takeChanges());
-    this.#dataplaneError = error.message;
-    this.#work.addEverything(this.#components.source.snapshot);
-    if (!this.#retry.waiting) this.#retryLater(error);
-    this.#report.news();
-  }
-
-  async #onePass(): Promise<void> {
-    const work = this.#work.take();
-    const planned = new Set(work.services);
-    const losses = this.#losses;
+  async #observed(...work: Parameters<PassEffects['carryOut']>): Promise<void> {
+    const observer = this.#components.observer?.pass(work[1], (service) => this.#routes.routesOf(service)) ?? noPassObserver;
+    this.#history?.passBegins();
+    let done: Set<ServiceKey> | undefined;
     try {
-      await this.#carryOut(this.#components.source.snapshot, planned, work.node);
-      this.#work.done(work);
-      if (losses === this.#losses) {
-        this.#retry.succeeded();
-        this.#dataplaneError = undefined;
-      }
-    } catch (error) {
-      if (!(error instanceof DataplaneError)) throw error;
-      this.#work.putBack({ ...work, services: [...planned] });
-      this.#dataplaneError = error.message;
-      if (!this.#stopped) this.#retryLater(error);
+      await this.#carryOut(observer, ...work);
+      done = work[1];
+    } finally {
+      this.#history?.passEnds(done, work[0]);
+      observer.ended();
     }
-    this.#report.news();
   }
 
-  #retryLater(error: DataplaneError): void {
-    const retryInMilliseconds = this.#retry.failed();
-    this.#components.log.error({ error, retryInMilliseconds }, 'the data plane took no change');
-  }
-
-  /** Adds to `services` those that are planned with them: if the pass fails, all are work again. */
-  async #carryOut(snapshot: Snapshot, services: Set<ServiceKey>, node: boolean): Promise<void> {
+  async #carryOut(observer: PassObserver, snapshot: Snapshot, services: Set<ServiceKey>, node: boolean): Promise<void> {
     if (node) {
+      this.#draining.follow(snapshot);
       this.#sessions.change(snapshot, this.#node);
       this.#health.follow(snapshot.config.services);
       this.#host.follow(snapshot.config.services);
@@ -249,130 +257,87 @@ export class Agent {
     const forwarding = new Map<string, ServiceForwarding | undefined>();
     const turn = new Turn(this.#components.clock);
     for (const key of services) {
-      forwarding.set(key, this.#plan(snapshot, key));
-      this.#toAnnounce.add(key);
+      forwarding.set(key, this.#plans.plan(snapshot, key));
+      this.#announcer.add([key]);
       // What changes meanwhile is the next pass.
       if (turn.isOver) await turn.end();
     }
     if (this.#stopped) return;
-    for (const key of new Set([...services, ...this.#quarantine.waitingFor(services)])) {
-      const plan = this.#plans.get(key);
-      if (plan === undefined) continue;
-      for (const other of this.#drain.giveWay(key, plan.forwarding)) {
-        forwarding.set(other, this.#plan(snapshot, other));
+    for (const key of new Set([...services, ...this.#commits.waitingFor(services)])) {
+      for (const other of this.#plans.giveWay(key)) {
+        forwarding.set(other, this.#plans.plan(snapshot, other));
         services.add(other);
       }
     }
-    this.#sessions.tell(this.#routes.takeChanges()); // nothing that is not out yet: see #plan
-    const losses = this.#losses;
-    await this.#commit(snapshot, forwarding, node);
+    this.#tell(); // nothing that is not out yet: see Plans
+    observer.withdrawn();
+    const isIntact = this.#passes.watch();
+    // What it refuses, or refuses no longer, changes what Services may announce.
+    const refused = await this.#commits.commit(snapshot, forwarding, { node, drains: this.#plans.drains });
+    this.#history?.committed(refused, this.#commits.quarantined);
+    this.#announcer.add(refused);
     // What was lost meanwhile is work again.
-    if (this.#stopped || losses !== this.#losses) return;
+    if (!isIntact()) return;
+    observer.committed();
+    this.#draining.planned();
     if (node) this.#health.nodeChanged();
     this.#health.committed(services);
     this.#direct.follow(services);
-    await this.#announce();
+    await this.#announcer.announce(isIntact);
+    if (isIntact()) observer.announced();
     // Sessions come after the routes, so that a session that opens has them all.
     if (node && !this.#stopped) this.#sessions.start(snapshot, this.#node);
   }
 
-  /** Takes the new plan for a Service, withdraws what is not in it, and returns what the kernel should do for it. */
-  #plan(snapshot: Snapshot, key: ServiceKey): ServiceForwarding | undefined {
-    const before = this.#plans.get(key);
-    const plan = planService(snapshot, key, this.#node);
-    this.#drainRemoved(key, before, plan, snapshot.config.drainSeconds);
-    if (plan.forwarding.frontends.length === 0 && plan.routes.length === 0) this.#plans.delete(key);
-    else this.#plans.set(key, plan);
-    this.#elsewhere.plan(key, plan.elsewhere);
-    this.#narrow(key, plan);
-    const kept = this.#drain.keep(key, plan.forwarding, livingBackends(snapshot, key));
-    return kept.frontends.length === 0 ? undefined : kept;
+  #withdraw(snapshot: Snapshot, services: readonly ServiceKey[], node: boolean): void {
+    if (node) {
+      this.#draining.follow(snapshot);
+      this.#sessions.change(snapshot, this.#node);
+    }
+    for (const key of services) this.#plans.plan(snapshot, key);
+    this.#tell();
   }
 
-  /** Withdraws what is not in the plan, and what leads to frontends that another program has not. */
-  #narrow(key: ServiceKey, plan: ServicePlan): void {
-    const wanted = routesOfPlan(plan, (frontend) => this.#elsewhere.permits(frontend));
-    this.#routes.narrow(key, wanted);
+  /** Nothing is announced until a pass over everything has been committed. */
+  #lostKernel(error: DataplaneError): void {
+    if (this.#stopped) return;
+    this.#announcer.takeBack(this.#plans.byService.keys(), reason('DataPlaneFailed', { error: error.message }));
+    this.#passes.lost(error);
+    this.#report.news();
   }
 
   /** Routes go at once, whatever the kernel is busy with; others come with the next pass. */
   #changedElsewhere(services: ReadonlySet<ServiceKey>): void {
     if (this.#stopped) return;
-    for (const key of services) this.#narrow(key, this.#plans.get(key) ?? nothing);
+    for (const key of services) this.#plans.narrow(key);
+    this.#tell();
+    this.#passes.lookAgain(services);
+  }
+
+  #tell(): void {
     this.#sessions.tell(this.#routes.takeChanges());
-    this.#lookAgain(services);
   }
 
-  /** Frontends whose address is announced at this moment drain; others (NodePorts, ClusterIPs of this cluster) go at once. */
-  #drainRemoved(key: ServiceKey, before: ServicePlan | undefined, plan: ServicePlan, seconds: number): void {
-    if (before === undefined || seconds === 0 || this.#routes.routesOf(key).size === 0) return;
-    const removed = removedRouted(before, plan);
-    if (removed.length > 0) this.#drain.leave(key, removed, seconds);
-  }
-
-  async #commit(snapshot: Snapshot, changes: ReadonlyMap<string, ServiceForwarding | undefined>, node: boolean): Promise<void> {
-    const { dataplane } = this.#components;
-    let result: ApplyResult;
-    if (snapshot.config.services === 'none' && this.#drain.empty) {
-      this.#programs = false;
-      await dataplane.clear();
-      result = { quarantined: new Map() };
-    } else if (!this.#programs) {
-      const all = new Map([...changes].flatMap(([key, forwarding]) => (forwarding === undefined ? [] : [[key, forwarding] as const])));
-      result = await dataplane.replace(nodeForwarding(snapshot, this.#node), all);
-      this.#programs = true;
-    } else {
-      if (node) await dataplane.setNode(nodeForwarding(snapshot, this.#node));
-      result = await dataplane.apply(changes);
-    }
-    // What it refuses, or refuses no longer, changes what Services may announce.
-    for (const service of this.#quarantine.update(result.quarantined)) this.#toAnnounce.add(service);
-  }
-
-  /** What fails here is done again in the next pass; until then nothing is in the route table that is not out. */
-  async #announce(): Promise<void> {
-    const passed = new Map([...this.#toAnnounce].map((key) => [key, this.#passBarrier(key)]));
-    // Routes whose frontends the kernel refused go first, whatever becomes of the rest.
-    for (const [key, routes] of passed) this.#routes.narrow(key, routes);
-    this.#sessions.tell(this.#routes.takeChanges());
-    const aggregates = [...passed.values()].flatMap((routes) => [...routes.values()].flat()).filter(({ aggregate }) => aggregate);
-    const losses = this.#losses;
-    await this.#aggregates.add(aggregates.map(({ prefix }) => prefix));
-    if (this.#stopped || losses !== this.#losses) return;
-    const announced = new Set(this.#routes.aggregates().map(formatPrefix));
-    for (const [key, wanted] of passed) {
-      const { routes, held } = this.#aggregates.permit(key, wanted, announced);
-      if (held.length > 0) this.#held.set(key, [...(this.#held.get(key) ?? []), ...held]);
-      this.#routes.set(key, routes);
-    }
-    this.#sessions.tell(this.#routes.takeChanges());
-    this.#toAnnounce.clear();
-    await this.#aggregates.keepOnly(this.#routes.aggregates());
-  }
-
-  #passBarrier(key: ServiceKey): RoutesByPeer {
-    const plan = this.#plans.get(key);
-    const { routes, held } =
-      plan === undefined
-        ? { routes: new Map(), held: [] }
-        : passBarrier(key, plan, this.#quarantine.frontends, (frontend) => this.#elsewhere.permits(frontend));
-    if (held.length === 0) this.#held.delete(key);
-    else this.#held.set(key, held);
-    return routes;
-  }
-
-  #content(): ReportContent {
-    const differing = differences({
-      quarantined: this.#quarantine.frontends,
+  #differing(): ServiceDifference[] {
+    return differences({
+      quarantined: this.#commits.quarantined,
       missing: this.#elsewhere.missing(),
-      held: this.#held,
+      held: this.#announcer.held,
       notPossible: this.#sessions.notPossible(),
       wantedBy: (peer, prefix) => this.#routes.wantedBy(peer, prefix),
       healthChecks: this.#health.serviceProblems(),
     });
-    const problem = this.#problem();
+  }
+
+  #hostProblems(): Reason[] {
     const parts = [this.#elsewhere, this.#health, this.#host, this.#direct];
-    const host = parts.flatMap((part) => part.problems()).slice(0, limits.hostReasons);
+    return parts.flatMap((part) => part.problems()).slice(0, limits.hostReasons);
+  }
+
+  #content(): ReportContent {
+    const differing = this.#differing();
+    const problem = this.#problem();
+    const host = this.#hostProblems();
     return {
       sessions: this.#sessions.status(),
       differing: differing.slice(0, limits.differingServices),
@@ -380,12 +345,14 @@ export class Agent {
       ...(problem === undefined ? {} : { problem }),
       ...(host.length === 0 ? {} : { host }),
       ...this.#direct.content(),
-      consumed: this.#work.consumed,
+      ...this.#draining.report(),
+      consumed: this.#passes.consumed,
     };
   }
 
   #problem(): Reason | undefined {
     if (this.#stopped) return reason('AgentStopped', { node: this.#node });
-    return this.#dataplaneError === undefined ? undefined : reason('DataPlaneFailed', { error: this.#dataplaneError });
+    const { error } = this.#passes;
+    return error === undefined ? undefined : reason('DataPlaneFailed', { error });
   }
 }

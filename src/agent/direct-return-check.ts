@@ -43,6 +43,8 @@ export class DirectReturnCheck {
   readonly #wanting = new Set<ServiceKey>();
   #wish = '';
   #found: Preflight | undefined;
+  /** Whether it is known what this node can do, or that nobody wants to know. */
+  #hasAnswered = false;
   #cancel: Cancel | undefined;
   #looking: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -52,9 +54,14 @@ export class DirectReturnCheck {
     this.#options = options;
   }
 
-  /** Of the node's report. */
+  /**
+   * Of the node's report. Until this process has looked, what the one before it has said: the rules are there still, and without a word from
+   * this node all others would translate for a moment what its pods are to get unchanged, which resets their connections.
+   */
   content(): { readonly directReturn?: DirectReturnReport } {
-    return this.#found === undefined ? {} : { directReturn: this.#found.report };
+    const { snapshot, node } = this.#options;
+    const directReturn = this.#hasAnswered ? this.#found?.report : snapshot().nodeStates.get(node)?.directReturn;
+    return directReturn === undefined ? {} : { directReturn };
   }
 
   problems(): readonly Reason[] {
@@ -72,7 +79,11 @@ export class DirectReturnCheck {
     }
     const wish = this.#wished();
     const text = wish === undefined ? '' : `${wish.mode} ${wish.addresses.map(formatAddress).join()}`;
-    if (text === this.#wish) return;
+    if (text === this.#wish) {
+      // Nobody wants it, as nobody did before: an earlier process may have said otherwise.
+      if (wish === undefined) this.#answered();
+      return;
+    }
     this.#wish = text;
     this.#cancel?.();
     this.#looking = this.#looking.then(() => this.#look());
@@ -84,6 +95,12 @@ export class DirectReturnCheck {
     await this.#looking;
   }
 
+  #answered(): void {
+    if (this.#hasAnswered) return;
+    this.#hasAnswered = true;
+    this.#options.news();
+  }
+
   async #look(): Promise<void> {
     if (this.#stopped) return;
     const { clock, random, log } = this.#components;
@@ -91,6 +108,7 @@ export class DirectReturnCheck {
     const wish = this.#wished();
     try {
       this.#found = wish === undefined ? undefined : await this.#preflight(wish);
+      this.#answered();
     } catch (error) {
       // What was found last is the best that is known.
       log.warn({ error }, 'it cannot be told what this node can do for direct server return');

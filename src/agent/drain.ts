@@ -1,3 +1,4 @@
+import { hasBackends } from '../decisions/forwarding/scope.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import { frontendKey, type Backend, type Frontend, type ServiceForwarding } from '../net/frontend.ts';
 import type { Cancel, Clock } from '../system/clock.ts';
@@ -63,17 +64,18 @@ export class Drain {
   }
 
   /**
-   * The forwarding with the frontends that are draining, where it does not have them anew: with those of their backends that
-   * `isAlive`, as nobody else takes a backend away that has ended meanwhile.
+   * The forwarding with the frontends that are draining, where it does not have them anew or has no backend behind them while those
+   * from before have: with those of their backends that `isAlive`, as nobody else takes a backend away that has ended meanwhile.
    */
   keep(service: ServiceKey, forwarding: ServiceForwarding, isAlive: (backend: Backend) => boolean): ServiceForwarding {
     const leaving = this.#leaving.get(service);
     if (leaving === undefined) return forwarding;
     const frontends = new Map(forwarding.frontends.map((frontend) => [frontendKey(frontend.match), frontend]));
     for (const [key, { frontend }] of leaving) {
-      if (frontends.has(key)) continue;
       const { backends, localBackends } = frontend;
-      frontends.set(key, { ...frontend, backends: backends.filter(isAlive), localBackends: localBackends.filter(isAlive) });
+      const kept = { ...frontend, backends: backends.filter(isAlive), localBackends: localBackends.filter(isAlive) };
+      const present = frontends.get(key);
+      if (present === undefined || (!hasBackends(present) && hasBackends(kept))) frontends.set(key, kept);
     }
     return { frontends: [...frontends].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, frontend]) => frontend) };
   }

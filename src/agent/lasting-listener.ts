@@ -1,5 +1,12 @@
 import type { Cancel, Clock } from '../system/clock.ts';
-import { ListenError, type HttpAnswer, type HttpListener, type HttpPlace, type ListenHttp } from '../system/http-listener.ts';
+import {
+  ListenError,
+  type AnswerHttp,
+  type HttpBounds,
+  type HttpListener,
+  type HttpPlace,
+  type ListenHttp,
+} from '../system/http-listener.ts';
 import type { Log } from '../system/log.ts';
 import { limits } from './limits.ts';
 
@@ -11,14 +18,16 @@ export interface ListenerComponents {
 
 export interface ListenerOptions {
   readonly place: HttpPlace;
-  readonly answer: (path: string) => HttpAnswer;
+  readonly answer: AnswerHttp;
   /** Called when `problem` may have changed. */
   readonly news: () => void;
+  /** Default: those of health checks. */
+  readonly bounds?: HttpBounds;
   /** Sockets that are being closed, perhaps on this very port. */
   readonly after?: Promise<unknown>;
 }
 
-const bounds = {
+const healthBounds = {
   connections: limits.healthConnections,
   headerBytes: limits.healthHeaderBytes,
   requestMilliseconds: limits.healthRequestMilliseconds,
@@ -63,7 +72,7 @@ export class LastingListener {
 
   async #listen(): Promise<void> {
     const { listenHttp, clock, log } = this.#components;
-    const { place, answer, news } = this.#options;
+    const { place, answer, news, bounds = healthBounds } = this.#options;
     if (this.#closed) return;
     const before = this.#problem;
     try {

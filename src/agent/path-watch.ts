@@ -1,5 +1,5 @@
 import type { Peer } from '../bgp/index.ts';
-import { diagnosticName, isLoss, type ManagerStatus, type Refusal, type SessionOptions, type Transition } from '../bfd/index.ts';
+import type { ManagerStatus, Refusal, SessionOptions, Transition } from '../bfd/index.ts';
 import type { SessionIntent } from '../decisions/announcement/peers.ts';
 import type { BfdStatus } from '../model/node-state.ts';
 import { reason, says, type Reason } from '../model/reasons.ts';
@@ -7,6 +7,7 @@ import { formatAddress } from '../net/address.ts';
 import type { Cancel, Clock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
 import { limits } from './limits.ts';
+import { noProfile, WatchedPath, wayOf } from './watched-path.ts';
 
 /** What is used of src/bfd: `Bfd`, or a double of it. */
 export interface BfdSessions {
@@ -29,26 +30,24 @@ export interface PathWatchOptions {
   readonly news: () => void;
 }
 
-/** What is known of one path. */
-interface Watched {
-  status: BfdStatus;
-  problem: Reason | undefined;
-  /** The path was lost, and BGP waits. */
-  waiting: Cancel | undefined;
-}
-
 /**
  * BFD beside the BGP sessions: where it was up and is lost it closes the BGP session and holds it back for a moment, or until the path is
- * there again. BFD that never came up holds nothing back: the peer may have none, or only while it has BGP (RFC 5882 4.1).
+ * there again. BFD that never came up holds nothing back: the peer may have none, or only while it has BGP (RFC 5882 4.1). Where strictness
+ * is asked for, BGP waits for BFD from the beginning, and as long as it takes.
  */
 export class PathWatch {
   readonly #components: PathWatchComponents;
   readonly #options: PathWatchOptions;
-  readonly #watched = new Map<string, Watched>();
+  readonly #watched = new Map<string, WatchedPath>();
+  /** Of those that are held back for a while. */
+  readonly #patience = new Map<WatchedPath, Cancel>();
   #bfd: BfdSessions | undefined;
   #intents: readonly SessionIntent[] = [];
   /** What was asked for last, as text. */
   #asked = '[]';
+  /** Requests made of BFD, and the latest of them that was answered. */
+  #requests = 0;
+  #answered = 0;
   #cancelLook: Cancel | undefined;
   #stopped = false;
 
@@ -57,18 +56,26 @@ export class PathWatch {
     this.#options = options;
   }
 
-  /** These are the BGP sessions that there are; those with `bfd` are watched. To be called again when peers without an address are found. */
+  /**
+   * These are the BGP sessions that there are; those with `bfd` are watched, those that have `bfdStrict` without it wait for their BFDProfile.
+   * To be called again when peers without an address are found.
+   */
   follow(intents: readonly SessionIntent[]): void {
     this.#intents = intents;
     this.refresh();
   }
 
+  /** Looks at the sessions again: one may have ended, and another peer been found. */
   refresh(): void {
     if (this.#stopped) return;
-    const sessions = this.#intents.flatMap((intent) => this.#sessionOf(intent) ?? []);
-    const names = new Set(sessions.map(({ name }) => name));
+    const intents = this.#intents.filter(({ bfd, bfdStrict }) => bfd !== undefined || bfdStrict);
+    const names = new Set(intents.map(({ peer }) => peer));
     for (const name of this.#watched.keys()) if (!names.has(name)) this.#forget(name);
-    for (const name of names) if (!this.#watched.has(name)) this.#watched.set(name, newlyWatched(this.#components.clock));
+    const sessions = intents.flatMap((intent) => {
+      const session = this.#sessionOf(intent);
+      this.#watch(intent, intent.bfd === undefined ? noProfile : wayOf(session));
+      return session ?? [];
+    });
     const asked = JSON.stringify(sessions);
     if (asked === this.#asked) return;
     this.#asked = asked;
@@ -76,24 +83,42 @@ export class PathWatch {
   }
 
   status(peer: string): BfdStatus | undefined {
-    return this.#watched.get(peer)?.status;
+    const watched = this.#watched.get(peer);
+    return watched?.way === noProfile ? undefined : watched?.status;
   }
 
-  /** Why a peer has no BFD although it should. */
+  /** What a peer has to wait for, or why it has no BFD although it should. */
   problem(peer: string): Reason | undefined {
-    return this.#watched.get(peer)?.problem;
+    const watched = this.#watched.get(peer);
+    if (watched === undefined) return undefined;
+    if (watched.isAwaited) return reason('BFDAwaited', { peer, why: watched.whyNot() });
+    return watched.problem === undefined ? undefined : reason('BFDNotPossible', { peer, problem: watched.problem });
   }
 
   /** Says AdminDown to all, so that they keep our routes whatever becomes of the sessions; resolves when they have heard it. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelLook?.();
-    for (const { waiting } of this.#watched.values()) waiting?.();
+    for (const cancel of this.#patience.values()) cancel();
     await this.#bfd?.stop();
+  }
+
+  #watch({ peer: name, bfdStrict }: SessionIntent, way: string): void {
+    const before = this.#watched.get(name);
+    const isSame = before?.way === way;
+    const watched = isSame ? before : new WatchedPath(way, this.#requests + 1, this.#components.clock.date());
+    watched.strict = bfdStrict;
+    if (!isSame) {
+      watched.isHeld = before?.isHeld ?? false;
+      if (before !== undefined) this.#beImpatient(before);
+      this.#watched.set(name, watched);
+    }
+    this.#settle(name, watched);
   }
 
   #ask(sessions: readonly SessionOptions[]): void {
     if (this.#bfd === undefined && sessions.length === 0) return;
+    const request = ++this.#requests;
     try {
       this.#bfd ??= this.#start();
     } catch (error) {
@@ -101,8 +126,15 @@ export class PathWatch {
       this.#refused(sessions.map(({ name }) => ({ name, message: problem })));
       return;
     }
-    void this.#bfd.set(sessions).then((refused) => this.#refused(refused));
+    void this.#send(this.#bfd, sessions, request);
     this.#lookLater();
+  }
+
+  async #send(bfd: BfdSessions, sessions: readonly SessionOptions[], request: number): Promise<void> {
+    const refused = await bfd.set(sessions);
+    this.#answered = request;
+    this.#refused(refused);
+    await this.#look();
   }
 
   #start(): BfdSessions {
@@ -129,38 +161,71 @@ export class PathWatch {
 
   #changed(name: string, transition: Transition): void {
     const watched = this.#watched.get(name);
-    if (watched === undefined || this.#stopped) return;
-    watched.status = statusOf(transition);
-    if (isLoss(transition)) {
-      const { log } = this.#components;
+    if (watched === undefined || watched.request > this.#answered || this.#stopped) return;
+    const { clock, log } = this.#components;
+    if (watched.step(transition, clock.now())) {
       log.warn({ peer: name, reason: watched.status.reason }, 'BFD: the way to the peer is lost');
-      this.#options.peer(name)?.pathLost();
-      watched.waiting?.();
-      watched.waiting = this.#components.clock.after(limits.bfdHoldMilliseconds, () => this.#restore(name, watched));
-    } else if (transition.to === 'Up' || transition.remoteState === 'AdminDown') {
-      this.#restore(name, watched);
+      this.#hold(name, watched);
     }
+    this.#settle(name, watched);
     this.#options.news();
   }
 
-  #restore(name: string, watched: Watched): void {
-    watched.waiting?.();
-    watched.waiting = undefined;
+  /** A session that is up without BFD is not ended because it ought to have waited for it: it waits before the next one. */
+  #settle(name: string, watched: WatchedPath): void {
+    const now = this.#components.clock.now();
+    if (watched.mayEstablish(now)) {
+      this.#beImpatient(watched);
+      if (watched.isHeld) this.#restore(name, watched);
+      return;
+    }
+    if (!watched.isHeld && this.#options.peer(name)?.status().state !== 'Established') this.#hold(name, watched);
+    const patience = watched.patience(now);
+    if (patience === undefined) this.#beImpatient(watched);
+    else if (!this.#patience.has(watched)) this.#waitFor(name, watched, patience);
+  }
+
+  #hold(name: string, watched: WatchedPath): void {
+    // The end of the session is told to us as well, and then it is held already.
+    watched.isHeld = true;
+    this.#options.peer(name)?.pathLost();
+    if (watched.strict) this.#components.log.info({ peer: name, reason: watched.whyNot() }, 'the session waits for BFD');
+    this.#options.news();
+  }
+
+  #restore(name: string, watched: WatchedPath): void {
+    watched.isHeld = false;
     this.#options.peer(name)?.pathRestored();
+    this.#options.news();
+  }
+
+  #waitFor(name: string, watched: WatchedPath, milliseconds: number): void {
+    const cancel = this.#components.clock.after(milliseconds, () => {
+      this.#patience.delete(watched);
+      if (this.#watched.get(name) === watched) this.#settle(name, watched);
+    });
+    this.#patience.set(watched, cancel);
+  }
+
+  #beImpatient(watched: WatchedPath): void {
+    this.#patience.get(watched)?.();
+    this.#patience.delete(watched);
   }
 
   #forget(name: string): void {
     const watched = this.#watched.get(name);
+    if (watched === undefined) return;
     this.#watched.delete(name);
-    if (watched?.waiting !== undefined) this.#restore(name, watched);
+    this.#beImpatient(watched);
+    if (watched.isHeld) this.#restore(name, watched);
   }
 
   #refused(refused: readonly Pick<Refusal, 'name' | 'message'>[]): void {
     const problems = new Map(refused.map(({ name, message }) => [name, message]));
-    for (const [name, watched] of this.#watched) this.#setProblem(name, watched, problems.get(name));
+    for (const [name, watched] of this.#watched) this.#tell(name, watched, () => void (watched.refusal = problems.get(name)));
   }
 
-  /** What keeps a session from sending or receiving is nothing that a state machine tells. */
+  /** What keeps a session from sending or receiving, and is unsafe about it, is nothing that a state machine tells. */
   #lookLater(): void {
     this.#cancelLook?.();
     this.#cancelLook = this.#components.clock.after(limits.bfdLookMilliseconds, () => {
@@ -170,32 +235,31 @@ export class PathWatch {
   }
 
   async #look(): Promise<void> {
+    const requests = this.#requests;
     const status = await this.#bfd?.status();
-    for (const { name, problem } of status?.sessions ?? []) {
+    for (const { name, problem, remote, warnings } of status?.sessions ?? []) {
       const watched = this.#watched.get(name);
-      if (watched !== undefined) this.#setProblem(name, watched, problem);
+      if (watched === undefined || watched.request > requests || this.#stopped) continue;
+      watched.hear(remote.state);
+      this.#settle(name, watched);
+      this.#tell(name, watched, () => {
+        watched.fault = problem;
+        watched.warning = warnings.join('; ');
+      });
     }
   }
 
-  #setProblem(name: string, watched: Watched, problem: string | undefined): void {
-    const before = watched.problem === undefined ? undefined : says(watched.problem);
-    watched.problem = problem === undefined ? undefined : reason('BFDNotPossible', { peer: name, problem });
-    const now = watched.problem === undefined ? undefined : says(watched.problem);
-    if (now === before || this.#stopped) return;
-    if (now !== undefined) this.#components.log.warn({ peer: name, reason: now }, 'no BFD with the peer');
-    this.#options.news();
+  #tell(name: string, watched: WatchedPath, change: () => void): void {
+    if (this.#stopped) return;
+    const { problem: before, warning } = watched;
+    change();
+    const { log } = this.#components;
+    const now = this.problem(name);
+    if (watched.problem !== undefined && watched.problem !== before && now !== undefined) {
+      log.warn({ peer: name, reason: says(now) }, 'no BFD with the peer');
+    }
+    if (watched.warning !== '' && watched.warning !== warning)
+      log.warn({ peer: name, reason: watched.warning }, 'BFD is not as it was asked for');
+    if (watched.problem !== before || watched.warning !== warning) this.#options.news();
   }
-}
-
-function newlyWatched(clock: Clock): Watched {
-  return { status: { state: 'Down', since: clock.date().toISOString() }, problem: undefined, waiting: undefined };
-}
-
-function statusOf({ at, to, diagnostic, remoteState, remoteDiagnostic }: Transition): BfdStatus {
-  const why = remoteState === 'AdminDown' ? `the peer has it shut down (${diagnosticName(remoteDiagnostic)})` : diagnosticName(diagnostic);
-  return {
-    state: to,
-    since: at.toISOString(),
-    ...(to === 'Up' || (diagnostic === 0 && remoteState !== 'AdminDown') ? {} : { reason: why }),
-  };
 }

@@ -1,10 +1,17 @@
 import { mergeRoutes } from '../decisions/announcement/merge-routes.ts';
 import type { RouteIntent } from '../decisions/announcement/route.ts';
 import type { ServiceKey } from '../model/metadata.ts';
+import type { Reason } from '../model/reasons.ts';
 import { comparePrefixes, formatPrefix, type Prefix } from '../net/prefix.ts';
 
 /** The routes of one Service by name of the peer. */
 export type RoutesByPeer = ReadonlyMap<string, readonly RouteIntent[]>;
+
+/** Why a route that a Service had goes: undefined where nobody can say. Asked in the same turn. */
+export type WhyWithdrawn = (peer: string, route: RouteIntent) => Reason | undefined;
+
+/** Told of every `set`, also of one that changes nothing. */
+export type RoutesObserver = (service: ServiceKey, before: RoutesByPeer, after: RoutesByPeer, why: WhyWithdrawn | undefined) => void;
 
 export interface PeerRoutes {
   readonly announce: readonly RouteIntent[];
@@ -26,15 +33,21 @@ export class RouteTable {
   readonly #touched = new Map<string, Map<string, Prefix>>();
   /** How often each aggregate is wanted, over all Services and peers. */
   readonly #aggregates = new Map<string, { readonly prefix: Prefix; wanted: number }>();
+  readonly #observe: RoutesObserver | undefined;
+
+  constructor(observe?: RoutesObserver) {
+    this.#observe = observe;
+  }
 
   routesOf(service: ServiceKey): RoutesByPeer {
     return this.#services.get(service) ?? new Map();
   }
 
   /** Replaces what the Service wants. The cost follows its own routes. */
-  set(service: ServiceKey, routes: RoutesByPeer): void {
+  set(service: ServiceKey, routes: RoutesByPeer, why?: WhyWithdrawn): void {
     // Two addresses of one Service may lead to the same aggregate.
     const merged = new Map([...routes].map(([peer, after]) => [peer, mergeRoutes(after)]));
+    this.#observe?.(service, this.routesOf(service), merged, why);
     for (const [peer, before] of this.routesOf(service)) for (const route of before) this.#drop(peer, route, service);
     for (const [peer, after] of merged) for (const route of after) this.#add(peer, route, service);
     if (merged.size === 0) this.#services.delete(service);
@@ -42,14 +55,14 @@ export class RouteTable {
   }
 
   /** Of the routes that the Service has, leaves those that are also wanted, with the wanted attributes: withdraws, and announces nothing more. */
-  narrow(service: ServiceKey, wanted: RoutesByPeer): void {
+  narrow(service: ServiceKey, wanted: RoutesByPeer, why?: WhyWithdrawn): void {
     const left = new Map<string, readonly RouteIntent[]>();
     for (const [peer, routes] of this.routesOf(service)) {
       const present = new Set(routes.map(({ prefix }) => formatPrefix(prefix)));
       const both = (wanted.get(peer) ?? []).filter(({ prefix }) => present.has(formatPrefix(prefix)));
       if (both.length > 0) left.set(peer, both);
     }
-    this.set(service, left);
+    this.set(service, left, why);
   }
 
   /** What to tell each peer about the prefixes that were touched since the last call. */

@@ -1,5 +1,6 @@
 import type { QuarantinedFrontend } from '../dataplane/dataplane.ts';
-import { decideAnnouncement } from '../decisions/announcement/decision.ts';
+import { decideAnnouncement, type ServiceAnnouncement } from '../decisions/announcement/decision.ts';
+import type { DrainView } from '../decisions/announcement/node-drain.ts';
 import type { RouteIntent } from '../decisions/announcement/route.ts';
 import { frontendsOfAddress } from '../decisions/forwarding/address-frontends.ts';
 import { decideForwarding } from '../decisions/forwarding/plan.ts';
@@ -8,8 +9,9 @@ import type { ServiceKey } from '../model/metadata.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { formatAddress } from '../net/address.ts';
+import { prefixContains } from '../net/prefix.ts';
 import { frontendKey, type Frontend, type ServiceForwarding } from '../net/frontend.ts';
-import type { RoutesByPeer } from './route-table.ts';
+import type { RoutesByPeer, WhyWithdrawn } from './route-table.ts';
 
 /** What this node should do for one Service. */
 export interface ServicePlan {
@@ -17,6 +19,16 @@ export interface ServicePlan {
   /** What another program should do for it, by frontendKey: the frontends that have backends. */
   readonly elsewhere: readonly string[];
   readonly routes: readonly GatedRoute[];
+  /** Where the node is drained. */
+  readonly drain?: ServiceDrain;
+}
+
+/** What the drain of the node makes of a Service. */
+export interface ServiceDrain {
+  /** Its routes stay: no other node announces them. */
+  readonly kept: boolean;
+  /** Frontends of addresses that are no longer announced, by frontendKey. */
+  readonly left: readonly string[];
 }
 
 /** A route to a peer, and the frontends that the kernel must have before it goes out. */
@@ -34,29 +46,62 @@ export interface GatedRoute {
 /** Of a Service that is gone. */
 export const nothing: ServicePlan = { forwarding: { frontends: [] }, elsewhere: [], routes: [] };
 
-export function planService(snapshot: Snapshot, key: ServiceKey, node: string): ServicePlan {
+/** `why`: routes that are not in the plan. */
+export function planService(
+  snapshot: Snapshot,
+  key: ServiceKey,
+  node: string,
+  view: DrainView = {},
+): { readonly plan: ServicePlan; readonly why?: WhyWithdrawn } {
   const service = snapshot.services.get(key);
-  if (service === undefined) return nothing;
+  if (service === undefined) return { plan: nothing };
   const decision = decideForwarding(snapshot, service, node);
   const forwarding = decision.forwarding ?? nothing.forwarding;
   const elsewhere = { frontends: decision.elsewhere.filter(hasBackends) };
   const routes: GatedRoute[] = [];
-  for (const { address, result } of decideAnnouncement(snapshot, service, node).addresses) {
-    if (!result.announce) continue;
+  let kept = false;
+  const left: string[] = [];
+  const announcement = decideAnnouncement(snapshot, service, node, view);
+  for (const { address, result } of announcement.addresses) {
+    if (!result.announce) {
+      if (result.reason.code === 'NodeDrained')
+        left.push(...frontendsOfAddress(forwarding, address), ...frontendsOfAddress(elsewhere, address));
+      continue;
+    }
+    if (result.drain?.code === 'LastNextHop') kept = true;
     const gate = { needs: frontendsOfAddress(forwarding, address), needsElsewhere: frontendsOfAddress(elsewhere, address) };
     for (const { peer, result: toPeer } of result.peers) {
       if (!('routes' in toPeer)) continue;
       for (const route of toPeer.routes) routes.push({ peer, route, address: formatAddress(address), ...gate });
     }
   }
-  return { forwarding, elsewhere: elsewhere.frontends.map(({ match }) => frontendKey(match)), routes };
+  const drain = kept || left.length > 0 ? { drain: { kept, left } } : {};
+  const plan = { forwarding, elsewhere: elsewhere.frontends.map(({ match }) => frontendKey(match)), routes, ...drain };
+  return { plan, why: (peer, route) => whyNotAnnounced(announcement, peer, route) };
 }
 
-/** Frontends that routes of the plan before led to, and that are not in the new one. */
+/** The rule that says no to what a route was for. */
+function whyNotAnnounced({ addresses, reason }: ServiceAnnouncement, peer: string, { prefix }: RouteIntent): Reason | undefined {
+  const covered = addresses.filter(({ address }) => prefixContains(prefix, address));
+  for (const { result } of covered) {
+    if (!result.announce) return result.reason;
+    const toPeer = result.peers.find((one) => one.peer === peer)?.result;
+    if (toPeer !== undefined && 'reason' in toPeer) return toPeer.reason;
+  }
+  return reason;
+}
+
+/**
+ * Frontends that routes of the plan before led to, and to which none leads in the new one because it does not have them, or has them
+ * without a backend for who comes from outside: policy Local, where no endpoint is on this node.
+ */
 export function removedRouted(before: ServicePlan, plan: ServicePlan): Frontend[] {
-  const routed = new Set(before.routes.flatMap(({ needs }) => needs));
-  const present = new Set(plan.forwarding.frontends.map(({ match }) => frontendKey(match)));
-  return before.forwarding.frontends.filter(({ match }) => routed.has(frontendKey(match)) && !present.has(frontendKey(match)));
+  const [routed, routedStill] = [before, plan].map(({ routes }) => new Set(routes.flatMap(({ needs }) => needs)));
+  const useful = new Set(plan.forwarding.frontends.filter(hasBackends).map(({ match }) => frontendKey(match)));
+  return before.forwarding.frontends.filter(({ match }) => {
+    const key = frontendKey(match);
+    return routed?.has(key) === true && routedStill?.has(key) === false && !useful.has(key);
+  });
 }
 
 /** The routes as if the kernel had everything of ours, and of another program what it has: `permits`. */

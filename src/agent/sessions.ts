@@ -4,34 +4,35 @@ import {
   PeerOptionsError,
   resolveOptions,
   SpeakerError,
+  type DampingStatus,
   type Peer,
   type PeerOptions,
+  type PeerStatus,
+  type PerFamily,
   type ResolvedOptions,
   type Route,
   type Speaker,
   type StopOptions,
   type NextHops,
 } from '../bgp/index.ts';
-import {
-  peersOfNode,
-  sessionWarning,
-  type BfdIntent,
-  type NodePeer,
-  type PeerSession,
-  type SessionIntent,
-} from '../decisions/announcement/peers.ts';
+import { asSent } from '../decisions/announcement/last-resort.ts';
+import { peersOfNode, sessionWarning, type BfdIntent, type PeerSession, type SessionIntent } from '../decisions/announcement/peers.ts';
 import type { RouteIntent } from '../decisions/announcement/route.ts';
-import type { SessionStatus } from '../model/node-state.ts';
+import type { LiveSession } from '../live/contract.ts';
+import type { SessionFamily, SessionStatus } from '../model/node-state.ts';
 import { fix, reason as reasonOf, says, type Reason } from '../model/reasons.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { formatAddress, type Address } from '../net/address.ts';
 import type { Log } from '../system/log.ts';
 import { limits } from './limits.ts';
+import type { AgentHistory } from './live/agent-history.ts';
 import { PathWatch, type PathWatchComponents } from './path-watch.ts';
 import type { PeerRoutes, RouteTable } from './route-table.ts';
 
 export interface SessionsComponents extends PathWatchComponents {
   readonly speaker: Speaker;
+  /** Absent: what becomes of sessions is in the log only. */
+  readonly sessionHistory?: Pick<AgentHistory, 'follow' | 'peerRemoved'>;
 }
 
 export interface SessionsOptions {
@@ -44,6 +45,7 @@ export class Sessions {
   readonly #speaker: Speaker;
   readonly #routes: RouteTable;
   readonly #log: Log;
+  readonly #history: SessionsComponents['sessionHistory'];
   readonly #paths: PathWatch;
   readonly #listenForPassivePeers: boolean;
   readonly #peers = new Map<string, Peer>();
@@ -53,6 +55,8 @@ export class Sessions {
   readonly #watched = new Map<string, BfdIntent>();
   /** Peers that only wait for a connection. */
   #passive: ReadonlySet<string> = new Set();
+  /** Routers are to use our routes only where they have no other. */
+  #isLastResort = false;
   /** Peers without a session, or whose session runs on with its earlier settings, and why. */
   #refused = new Map<string, { readonly address: string; readonly localASN: number; readonly reason: Reason }>();
 
@@ -63,13 +67,14 @@ export class Sessions {
     news: () => void,
     { listenForPassivePeers = false }: SessionsOptions = {},
   ) {
-    const { speaker, log } = components;
+    const { speaker, log, sessionHistory } = components;
     this.#speaker = speaker;
+    this.#history = sessionHistory;
     this.#listenForPassivePeers = listenForPassivePeers;
     this.#routes = routes;
     this.#log = log;
     this.#paths = new PathWatch(components, { peer: (name) => this.#peers.get(name), news });
-    // A peer without an address has one when its session is up.
+    // A peer without an address has been found, or a session has ended that is to wait for BFD before the next one.
     speaker.onChange(() => {
       this.#paths.refresh();
       news();
@@ -84,6 +89,17 @@ export class Sessions {
   /** Starts sessions too; each begins with everything it should announce already in its RIB. */
   start(snapshot: Snapshot, node: string): void {
     this.#reconcile(snapshot, node, true);
+  }
+
+  /** From now on every route is the last resort of its router. False: no router has a route of ours. */
+  toLastResort(): boolean {
+    const isHeard = [...this.#peers.values()].some((peer) => {
+      const { state, prefixesAdvertised } = peer.status();
+      return state === 'Established' && prefixesAdvertised.ipv4 + prefixesAdvertised.ipv6 > 0;
+    });
+    this.#isLastResort = true;
+    for (const [name, peer] of this.#peers) peer.routes.set(this.#allRoutes(name));
+    return isHeard;
   }
 
   /**
@@ -113,8 +129,8 @@ export class Sessions {
     const refused = new Map<string, { address: string; localASN: number; reason: Reason }>();
     const wanted = new Map<string, SessionIntent>();
     for (const { peer, result } of peersOfNode(snapshot, node)) {
-      const { session, problem } = 'session' in result ? this.#withPassword(result, peer) : { problem: result.reason };
-      if (session !== undefined) wanted.set(peer, this.#withProfile(session, result));
+      const { session, problem } = 'session' in result ? this.#withSecretAndProfile(result, peer) : { problem: result.reason };
+      if (session !== undefined) wanted.set(peer, session);
       if (problem !== undefined) refused.set(peer, { ...addressOf(snapshot, peer), reason: problem });
     }
     for (const name of this.#peers.keys()) {
@@ -123,6 +139,7 @@ export class Sessions {
       this.#passwords.delete(name);
       this.#watched.delete(name);
       this.#speaker.removePeer(name, 'peer removed from the configuration');
+      this.#history?.peerRemoved(name, 'the BGPPeer is gone, or is for other nodes');
     }
     this.#passive = new Set([...wanted].flatMap(([name, { passive }]) => (passive ? [name] : [])));
     if (this.#listenForPassivePeers && (begin || this.#passive.size === 0)) this.#speaker.listen(this.#passive.size === 0 ? [] : [{}]);
@@ -146,14 +163,27 @@ export class Sessions {
   /** Tells the peers what changed. Withdrawals and announcements of one call leave together. */
   tell(changes: ReadonlyMap<string, PeerRoutes>): void {
     for (const [name, { announce, withdraw }] of changes) {
-      this.#peers.get(name)?.routes.update({ announce: announce.map(speakerRoute), withdraw });
+      this.#peers.get(name)?.routes.update({ announce: announce.map((route) => this.#asSent(route)), withdraw });
     }
   }
 
   status(): SessionStatus[] {
     const deaf = this.#speaker.listening().sockets.find(({ lastError }) => lastError !== undefined);
     const running = [...this.#peers.values()].map((peer): SessionStatus => {
-      const { name, address, interface: networkInterface, state, since, localAsn, peerAsn, prefixesAdvertised, lastError } = peer.status();
+      const {
+        name,
+        address,
+        interface: networkInterface,
+        state,
+        since,
+        localAsn,
+        peerAsn,
+        negotiated,
+        prefixesAdvertised,
+        prefixesReceived,
+        lastError,
+        damping,
+      } = peer.status();
       const refusal = this.#refused.get(name)?.reason ?? this.#paths.problem(name);
       const bfd = this.#paths.status(name);
       const waitsInVain = deaf !== undefined && state !== 'Established' && this.#passive.has(name);
@@ -168,7 +198,9 @@ export class Sessions {
         localASN: localAsn,
         peerASN: peerAsn,
         prefixesSent: prefixesAdvertised.ipv4 + prefixesAdvertised.ipv6,
+        ...(negotiated === undefined ? {} : { families: familiesOf(negotiated, prefixesAdvertised, prefixesReceived) }),
         ...(problem === undefined ? {} : { lastError: problem }),
+        ...dampingOf(damping),
         ...(bfd === undefined ? {} : { bfd }),
       };
     });
@@ -187,6 +219,30 @@ export class Sessions {
     return [...running, ...refused].toSorted((a, b) => (a.peer < b.peer ? -1 : 1));
   }
 
+  /** Those there is a session with, or is to be one. */
+  get peers(): ReadonlyMap<string, Peer> {
+    return this.#peers;
+  }
+
+  /** As `status`, with what only whoever asks this process needs to know. */
+  live(): LiveSession[] {
+    return this.status().map((session) => {
+      const capabilities = this.#peers.get(session.peer)?.status().capabilities;
+      return capabilities === undefined ? session : { ...session, capabilities };
+    });
+  }
+
+  #withSecretAndProfile(result: PeerSession, peer: string): { readonly session?: SessionIntent; readonly problem?: Reason } {
+    const found = this.#withPassword(result, peer);
+    if (found.session === undefined || result.missingProfile === undefined) return found;
+    const bfd = this.#watched.get(peer);
+    // A session whose BFDProfile is gone is watched on as it was: to stop would be AdminDown, for which FRR 8 closes BGP (RFC 5882 3.2 says otherwise).
+    if (bfd !== undefined) return { ...found, session: { ...found.session, bfd } };
+    // One that is up is the last without BFD: PathWatch has it wait before the next. None begins.
+    if (!found.session.bfdStrict || this.#peers.has(peer)) return found;
+    return { problem: reasonOf('StrictBFDProfileMissing', { peer, profile: result.missingProfile }) };
+  }
+
   /** A session whose Secret is gone runs on with its password, unless that went with the process that knew it. */
   #withPassword(result: PeerSession, peer: string): { readonly session?: SessionIntent; readonly problem?: Reason } {
     const { session, passwordGone } = result;
@@ -197,11 +253,12 @@ export class Sessions {
     return { session: { ...session, password }, problem: reasonOf('PeerPasswordGone', passwordGone) };
   }
 
-  /** A session whose BFDProfile is gone is watched on as it was: to stop would be AdminDown, for which FRR 8 closes BGP (RFC 5882 3.2 says otherwise). */
-  #withProfile(session: SessionIntent, result: NodePeer['result']): SessionIntent {
-    const isMissing = 'missingProfile' in result && result.missingProfile !== undefined;
-    const bfd = isMissing ? this.#watched.get(session.peer) : undefined;
-    return bfd === undefined ? session : { ...session, bfd };
+  #allRoutes(peer: string): Route[] {
+    return this.#routes.allRoutes(peer).map((route) => this.#asSent(route));
+  }
+
+  #asSent(route: RouteIntent): Route {
+    return speakerRoute(this.#isLastResort ? { ...route, lastResort: true } : route);
   }
 
   #set(name: string, session: SessionIntent): void {
@@ -216,7 +273,8 @@ export class Sessions {
     }
     // The session starts in a later turn of the event loop, so its first burst is everything it has to say.
     const peer = this.#speaker.addPeer(peerOptions(session));
-    peer.routes.set(this.#routes.allRoutes(name).map(speakerRoute));
+    this.#history?.follow(peer);
+    peer.routes.set(this.#allRoutes(name));
     this.#peers.set(name, peer);
   }
 }
@@ -236,9 +294,15 @@ export function sessionChange(
   if (next instanceof PeerOptionsError) return undefined;
   if (old instanceof PeerOptionsError) return { change: 'reset', fields: [old.field] };
   const fields = changedFields(old, next);
-  if (fields.length === 0) return undefined;
   const resets = fields.some((field) => fieldClass[field] === 'reset' || fieldClass[field] === 'start');
-  return { change: resets ? 'reset' : 'live', fields };
+  const all = [...fields, ...changesOfBfd(before, after)];
+  return all.length === 0 ? undefined : { change: resets ? 'reset' : 'live', fields: all };
+}
+
+/** None of them ends a session that is up: intervals are agreed upon anew, and strictness is for the next session. */
+function changesOfBfd(before: SessionIntent, after: SessionIntent): readonly string[] {
+  const hasProfileChanged = JSON.stringify(before.bfd) !== JSON.stringify(after.bfd);
+  return [...(hasProfileChanged ? ['bfdProfile'] : []), ...(before.bfdStrict === after.bfdStrict ? [] : ['bfdStrict'])];
 }
 
 function optionsOrRefusal(session: SessionIntent): ResolvedOptions | PeerOptionsError {
@@ -262,6 +326,7 @@ function peerOptions(session: SessionIntent): PeerOptions {
     families: session.families,
     ebgpMultiHop: session.ebgpMultiHop,
     passive: session.passive,
+    flapDamping: session.flapDamping,
     adminDown: session.adminDown,
     // Without a hold time there are no keepalives (RFC 4271 4.4).
     ...(session.keepaliveTimeSeconds === 0 ? {} : { keepaliveTime: session.keepaliveTimeSeconds }),
@@ -281,7 +346,8 @@ function nextHopOf(address: Address): NextHops {
   return address.family === 4 ? { ipv4: address } : { ipv6: address };
 }
 
-function speakerRoute({ prefix, communities, localPref, med, asPathPrepend }: RouteIntent): Route {
+function speakerRoute(route: RouteIntent): Route {
+  const { prefix, communities, localPref, med, asPathPrepend } = asSent(route);
   return {
     prefix,
     communities,
@@ -296,6 +362,20 @@ function addressOf(snapshot: Snapshot, peer: string): { address: string; localAS
   if (object === undefined) return { address: '', localASN: 0 };
   const { peerAddress, interface: networkInterface, myASN, localASN = myASN } = object;
   return { address: peerAddress === undefined ? unnumberedOn(networkInterface) : formatAddress(peerAddress), localASN };
+}
+
+/** What goes either way in a session that is up. */
+function familiesOf({ families }: NonNullable<PeerStatus['negotiated']>, sent: PerFamily, received: PerFamily): SessionFamily[] {
+  return families.map((family) => {
+    const of = family === 4 ? 'ipv4' : 'ipv6';
+    return { family: `IPv${family}`, sent: sent[of], received: received[of] };
+  });
+}
+
+/** A session without flaps says nothing of them. */
+function dampingOf({ penalty, flapsInLastHour, until }: DampingStatus): Pick<SessionStatus, 'damping'> {
+  if (flapsInLastHour === 0) return {};
+  return { damping: { penalty, flapsInLastHour, ...(until === undefined ? {} : { until: until.toISOString() }) } };
 }
 
 const unnumberedOn = (networkInterface: string | undefined): string =>

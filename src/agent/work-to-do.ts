@@ -34,6 +34,8 @@ export class WorkToDo {
   /** Those that were put back and not named by a change since. */
   readonly #again = new Set<ServiceKey>();
   #nodeToo = false;
+  /** As `#again`, of the node. */
+  #nodeAgain = false;
   #versions = new Map<Kind, bigint>();
   readonly #consumed = new Map<Kind, bigint>();
   #begun = false;
@@ -50,7 +52,12 @@ export class WorkToDo {
   }
 
   get empty(): boolean {
-    return this.#services.size === 0 && this.#again.size === 0 && !this.#nodeToo;
+    return this.#services.size === 0 && this.#again.size === 0 && !this.#nodeToo && !this.#nodeAgain;
+  }
+
+  /** Services that wait for a pass. */
+  get waiting(): number {
+    return this.#services.union(this.#again).size;
   }
 
   /** Highest resourceVersion acted upon, by kind. */
@@ -89,19 +96,21 @@ export class WorkToDo {
   }
 
   take(): Work {
-    const work = { services: [...this.#again.union(this.#services)], node: this.#nodeToo, versions: this.#versions };
+    const work = { services: [...this.#again.union(this.#services)], node: this.#nodeToo || this.#nodeAgain, versions: this.#versions };
     this.#again.clear();
     this.#services.clear();
     this.#nodeToo = false;
+    this.#nodeAgain = false;
     this.#versions = new Map();
     return work;
   }
 
   /** The part of the work that was not there when the last was put back; the rest stays. */
   takeNew(): Work {
-    const services = [...this.#services];
+    const work = { services: [...this.#services], node: this.#nodeToo, versions: new Map() };
     this.#services.clear();
-    return { services, node: false, versions: new Map() };
+    this.#nodeToo = false;
+    return work;
   }
 
   done(work: Work): void {
@@ -112,7 +121,7 @@ export class WorkToDo {
   /** The pass failed: its work is to be done again, together with what has come since. */
   putBack(work: Work): void {
     for (const key of work.services) this.#again.add(key);
-    this.#nodeToo ||= work.node;
+    this.#nodeAgain ||= work.node;
     for (const [kind, version] of work.versions) raise(this.#versions, kind, version);
   }
 

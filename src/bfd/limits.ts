@@ -33,5 +33,8 @@ export const maximumPortAttempts = 32;
 /** Multihop peers of one address family and interface: each needs a few instructions of a socket filter, of which Linux takes 4096. */
 export const maximumMultihopPeers = 256;
 
+/** Milliseconds between two looks of a session that does not send at whether it still hears. */
+export const listenAgain = 1_000;
+
 /** Steps of a session that are remembered for the person who debugs it. */
 export const historyLength = 32;

@@ -108,10 +108,10 @@ export function demultiplexKey(peer: string, networkInterface: string | undefine
   return `${multihop ? 'multihop' : 'hop'} ${peer} ${networkInterface ?? ''}`;
 }
 
-/** Whether packets go another way, so that it is another session. */
+/** Whether packets go the same way. Otherwise it is another session; how far they may have come can change. */
 export function sameEndpoint(a: Endpoint, b: Endpoint): boolean {
   const local = ({ localAddress }: Endpoint): string => (localAddress === undefined ? '' : formatAddress(localAddress));
-  return endpointKey(a) === endpointKey(b) && local(a) === local(b) && a.multihop?.minimumTtl === b.multihop?.minimumTtl;
+  return endpointKey(a) === endpointKey(b) && local(a) === local(b);
 }
 
 function endpointOf({ peer: peerInput, localAddress: localInput, interface: networkInterface, multihop }: SessionOptions): Endpoint {

@@ -2,7 +2,7 @@ import type { Clock } from '../system/clock.ts';
 import type { Random } from '../system/random.ts';
 import { newSessionCounters } from './counters.ts';
 import { receivedState, step, type FsmEvent } from './fsm.ts';
-import { historyLength } from './limits.ts';
+import { historyLength, listenAgain } from './limits.ts';
 import { Parameters, type Intervals } from './parameters.ts';
 import { Remote } from './remote.ts';
 import { Alarm, type Schedule } from './schedule.ts';
@@ -93,6 +93,9 @@ export class Session {
 
   /** Other options with the same endpoint: no change of them is a flap. */
   configure(resolved: ResolvedSession): void {
+    const before = this.#resolved.endpoint.multihop;
+    const { multihop } = resolved.endpoint;
+    if (multihop !== undefined && multihop.minimumTtl !== before?.minimumTtl) this.#channel.setMinimumTtl(multihop.minimumTtl);
     this.#resolved = resolved;
     if (resolved.adminDown !== (this.#state === 'AdminDown')) {
       this.start();
@@ -245,7 +248,7 @@ export class Session {
    * peer that changes its mind all the time would silence us.
    */
   #pace(): void {
-    if (this.#currentInterval() !== this.#interval) this.#reckon();
+    if (this.#currentInterval() !== this.#interval || this.#transmission.due === undefined) this.#reckon();
   }
 
   #reckon(): void {
@@ -253,7 +256,7 @@ export class Session {
     const interval = this.#currentInterval();
     this.#interval = interval;
     if (interval === undefined) {
-      schedule.clear(this.#transmission);
+      schedule.set(this.#transmission, clock.now() + listenAgain);
       return;
     }
     const due = this.#sent + toMilliseconds(jittered(interval, this.#resolved.profile.detectMultiplier, random));
@@ -269,17 +272,22 @@ export class Session {
   }
 
   #transmit(now: number): void {
+    const { schedule, random } = this.#components;
+    if (this.#interval === undefined) {
+      // Whoever sends notices that its sockets are of no use any more; whoever does not has to look.
+      this.#channel.listen();
+      schedule.set(this.#transmission, now + listenAgain);
+      return;
+    }
     this.#send(false, this.#parameters.polling);
     this.#sent = now;
-    if (this.#interval === undefined) return;
-    const { schedule, random } = this.#components;
     schedule.set(this.#transmission, now + toMilliseconds(jittered(this.#interval, this.#resolved.profile.detectMultiplier, random)));
   }
 
   /** The state has changed, and the peer need not wait for the next interval to hear so. */
   #sendNews(): void {
     // The passive side never has the first word.
-    if (this.#resolved.profile.passive && this.counters.received === 0) return;
+    if (this.#resolved.profile.passive && this.counters.received === 0) return this.#pace();
     this.#send(false, false);
     this.#sent = this.#components.clock.now();
     this.#reckon();

@@ -26,3 +26,9 @@ export function saysRestarted(open: OpenMessage): boolean {
   const offer = open.capabilities.findLast(({ kind }) => kind === 'gracefulRestart');
   return offer?.kind === 'gracefulRestart' && offer.restarted;
 }
+
+/** The peer is one that comes back with its routes in place after a restart, and not one that only bears with the restarts of others. */
+export function restartsGracefully(open: OpenMessage | undefined): boolean {
+  const offer = open?.capabilities.findLast(({ kind }) => kind === 'gracefulRestart');
+  return offer?.kind === 'gracefulRestart' && offer.families.length > 0;
+}

@@ -11,6 +11,7 @@ import {
   NO_PEER,
 } from './communities.ts';
 import type { Community } from './route.ts';
+import { linkBandwidthOf } from './wire/communities.ts';
 
 /** The IANA registry "BGP Well-known Communities", as far as somebody who announces has use for them. */
 const wellKnown: ReadonlyMap<string, Community> = new Map([
@@ -38,3 +39,24 @@ export function parseCommunity(text: string): Parsed<Community> {
   if (third === undefined) return parsed({ kind: 'standard', value: first * 0x1_0000 + second });
   return parsed({ kind: 'large', globalAdministrator: first, localData1: second, localData2: third });
 }
+
+/** What `parseCommunity` reads, with the names of well-known ones; an extended community as its type, subtype and value in hexadecimal. */
+export function formatCommunity(community: Community): string {
+  switch (community.kind) {
+    case 'standard':
+      return wellKnownNames.get(community.value) ?? `${community.value >>> 16}:${community.value & 0xffff}`;
+    case 'large':
+      return `large:${community.globalAdministrator}:${community.localData1}:${community.localData2}`;
+    case 'extended': {
+      const bandwidth = linkBandwidthOf(community);
+      if (bandwidth !== undefined) return `link-bandwidth:${bandwidth.asn}:${bandwidth.bytesPerSecond}`;
+      return `extended:${hex(community.type, 2)}:${hex(community.subtype, 2)}:${hex(community.value, 12)}`;
+    }
+  }
+}
+
+const wellKnownNames = new Map(
+  [...wellKnown].flatMap(([name, community]) => (community.kind === 'standard' ? [[community.value, name] as const] : [])),
+);
+
+const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');

@@ -3,15 +3,17 @@ import type { Clock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import type { Direction } from './collision.ts';
-import type { Counters } from './counters.ts';
+import { countNotification, type Counters } from './counters.ts';
 import type { Effect, FsmConfig, FsmEvent, FsmState, StateName } from './fsm-events.ts';
 import { step } from './fsm.ts';
 import { openOf, type Identity } from './identity.ts';
-import { lingerMilliseconds, maximumExtendedMessageLength, minimumSendHoldTime } from './limits.ts';
+import { lingerMilliseconds, maximumExtendedMessageLength } from './limits.ts';
 import type { Negotiated } from './negotiate.ts';
 import type { Problem } from './problem.ts';
 import type { RibStore } from './rib-store.ts';
+import { sendHoldTime } from './session-options.ts';
 import { Timers } from './timers.ts';
+import type { Tap, TappedConnection } from './trace/tap.ts';
 import type { Connection, ConnectionEvents, DialOptions, Incoming, SocketOptions, Transport } from './transport/transport.ts';
 import { messageType, refreshSubtype } from './wire/codes.ts';
 import { Framer } from './wire/framer.ts';
@@ -34,6 +36,7 @@ export interface Components {
 export interface Owner {
   readonly components: Components;
   readonly counters: Counters;
+  readonly tap: Tap;
   fsmConfig(): FsmConfig;
   /** Or in words why there is nothing to dial. */
   dialOptions(): DialOptions | string;
@@ -60,6 +63,7 @@ export interface Opens {
 /** One connection, current or on its way out. */
 interface Link {
   readonly framer: Framer;
+  readonly tap: TappedConnection;
   connection: Connection | undefined;
   cancelLinger: (() => void) | undefined;
 }
@@ -114,6 +118,7 @@ export class ConnectionFsm {
       options,
       this.#eventsOf(link, () => {}),
     );
+    link.tap.opened(link.connection);
     this.post({ type: 'accepted' });
   }
 
@@ -133,10 +138,11 @@ export class ConnectionFsm {
 
   /** False: wait for `drained`. */
   write(bytes: Uint8Array): boolean {
+    this.#link?.tap.sent(bytes, this.#state.negotiated);
     const free = this.#link?.connection?.write(bytes) ?? true;
     if (!free) {
       this.#blocked = true;
-      const seconds = Math.max(minimumSendHoldTime, 2 * (this.#state.negotiated?.holdTime ?? 0));
+      const seconds = sendHoldTime(this.#state.negotiated?.holdTime ?? 0);
       if (!this.#timers.isRunning('sendHold')) this.#timers.arm('sendHold', seconds * 1000);
     }
     return free;
@@ -185,6 +191,9 @@ export class ConnectionFsm {
         this.#timers.arm(effect.timer, effect.milliseconds * factor);
         break;
       }
+      case 'prolong':
+        this.#timers.prolong(effect.timer, effect.milliseconds);
+        break;
       case 'cancel':
         for (const timer of effect.timers) this.#timers.cancel(timer);
         break;
@@ -218,12 +227,20 @@ export class ConnectionFsm {
     const link = this.#newLink();
     link.connection = transport.dial(
       options,
-      this.#eventsOf(link, () => this.post({ type: 'connected' })),
+      this.#eventsOf(link, () => {
+        link.tap.opened(link.connection);
+        this.post({ type: 'connected' });
+      }),
     );
   }
 
   #newLink(): Link {
-    const link: Link = { framer: new Framer(), connection: undefined, cancelLinger: undefined };
+    const link: Link = {
+      framer: new Framer(),
+      tap: this.#owner.tap.connection(this.direction),
+      connection: undefined,
+      cancelLinger: undefined,
+    };
     this.#link = link;
     this.localAddress = undefined;
     this.#owner.opened(link);
@@ -248,6 +265,7 @@ export class ConnectionFsm {
       closed: (failure) => {
         link.cancelLinger?.();
         this.#owner.closed(link);
+        link.tap.closed(isCurrent() ? 'peer' : 'us', failure);
         if (!isCurrent()) return;
         this.#dropLink();
         const dialing = this.#state.name === 'Connect' && failure !== undefined;
@@ -264,9 +282,11 @@ export class ConnectionFsm {
       const framing = link.framer.next();
       if (framing.kind === 'needMore') return;
       if (framing.kind === 'fault') {
+        link.tap.unreadable(framing);
         this.post({ type: 'fault', fault: framing.fault });
         return;
       }
+      link.tap.received(framing, this.#state.negotiated);
       this.#receiveFrame(framing.type, framing.body);
     }
   }
@@ -302,6 +322,7 @@ export class ConnectionFsm {
   }
 
   #receiveNotification(notification: Notification): void {
+    countNotification(this.#owner.counters, 'received', notification);
     this.#owner.notification('received', notification);
     this.post({ type: 'notification', notification });
   }
@@ -342,8 +363,11 @@ export class ConnectionFsm {
     if (link === undefined || connection === undefined) return;
     if (notification !== undefined) {
       this.#owner.counters.sent.notification++;
+      countNotification(this.#owner.counters, 'sent', notification);
       this.#owner.notification('sent', notification);
-      connection.write(encodeNotification(notification));
+      const message = encodeNotification(notification);
+      link.tap.sent(message, this.#state.negotiated);
+      connection.write(message);
     }
     connection.end();
     link.cancelLinger = this.#owner.components.clock.after(lingerMilliseconds, () => connection.destroy());

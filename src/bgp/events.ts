@@ -1,4 +1,5 @@
 import type { Family } from '../net/address.ts';
+import { EventStream, type Streamed } from './event-stream.ts';
 import type { StateName } from './fsm-events.ts';
 import { maximumQueuedEvents } from './limits.ts';
 import type { NegotiatedStatus } from './open-status.ts';
@@ -30,8 +31,8 @@ export interface NotificationStatus {
   readonly text?: string;
 }
 
-/** What a stream of events yields: `lost` says in its place how many were dropped because nobody took them. */
-export type StreamedEvent = PeerEvent | { readonly type: 'lost'; readonly count: number };
+/** What a stream of events yields. */
+export type StreamedEvent = Streamed<PeerEvent>;
 
 export type PeerEventType = PeerEvent['type'];
 export type PeerEventOf<T extends PeerEventType> = Extract<PeerEvent, { readonly type: T }>;
@@ -56,7 +57,7 @@ export function notificationStatus(direction: NotificationStatus['direction'], n
 /** Hands the events of one peer to listeners, to streams, and to whoever waits for the session. */
 export class PeerEvents {
   readonly #listeners = new Map<PeerEventType, Set<(event: PeerEvent) => void>>();
-  readonly #streams = new Set<EventStream>();
+  readonly #streams = new Set<EventStream<PeerEvent>>();
   readonly #waiting = new Set<PromiseWithResolvers<NegotiatedStatus>>();
   readonly #onError: (error: unknown) => void;
   #negotiated: NegotiatedStatus | undefined;
@@ -84,8 +85,8 @@ export class PeerEvents {
    * Everything that happens from now on, until the peer is removed. Of events that nobody takes the latest 256 are kept
    * (`maximumQueuedEvents`) and `lost` says how many are missing. When the signal aborts, the iteration throws its reason.
    */
-  events({ signal }: { readonly signal?: AbortSignal } = {}): EventStream {
-    const stream = new EventStream((ended) => this.#streams.delete(ended), signal);
+  events({ signal }: { readonly signal?: AbortSignal } = {}): EventStream<PeerEvent> {
+    const stream = new EventStream<PeerEvent>({ count: maximumQueuedEvents, leave: (ended) => this.#streams.delete(ended) }, signal);
     if (this.#closed) stream.finish();
     else if (!stream.done) this.#streams.add(stream);
     return stream;
@@ -134,97 +135,6 @@ export class PeerEvents {
     for (const stream of this.#streams) stream.finish();
     for (const { reject } of this.#waiting) reject(new PeerClosedError());
     this.#listeners.clear();
-  }
-}
-
-/** Events in order, taken one by one; each goes to one taker. */
-export class EventStream implements AsyncIterableIterator<StreamedEvent, undefined> {
-  readonly #leave: (stream: EventStream) => void;
-  readonly #signal: AbortSignal | undefined;
-  readonly #queue: PeerEvent[] = [];
-  readonly #takers: PromiseWithResolvers<IteratorResult<StreamedEvent, undefined>>[] = [];
-  #lost = 0;
-  #done = false;
-  /** Thrown once, then the stream is at its end. */
-  #failure: { readonly reason: unknown } | undefined;
-
-  constructor(leave: (stream: EventStream) => void, signal: AbortSignal | undefined) {
-    this.#leave = leave;
-    this.#signal = signal;
-    if (signal?.aborted === true) this.#abort();
-    else signal?.addEventListener('abort', this.#abort, { once: true });
-  }
-
-  get done(): boolean {
-    return this.#done;
-  }
-
-  push(event: PeerEvent): void {
-    const taker = this.#takers.shift();
-    if (taker !== undefined) {
-      taker.resolve({ done: false, value: event });
-      return;
-    }
-    this.#queue.push(event);
-    if (this.#queue.length <= maximumQueuedEvents) return;
-    this.#queue.shift();
-    this.#lost++;
-  }
-
-  /** No more will come; what is queued can still be taken. */
-  finish(): void {
-    if (this.#done) return;
-    this.#done = true;
-    this.#signal?.removeEventListener('abort', this.#abort);
-    this.#leave(this);
-    const [first, ...others] = this.#takers.splice(0);
-    if (this.#failure !== undefined && first !== undefined) first.reject(this.#takeFailure());
-    else first?.resolve({ done: true, value: undefined });
-    for (const taker of others) taker.resolve({ done: true, value: undefined });
-  }
-
-  next(): Promise<IteratorResult<StreamedEvent, undefined>> {
-    if (this.#failure !== undefined) return Promise.reject(this.#takeFailure());
-    if (this.#lost > 0) {
-      const count = this.#lost;
-      this.#lost = 0;
-      return Promise.resolve({ done: false, value: { type: 'lost', count } });
-    }
-    const value = this.#queue.shift();
-    if (value !== undefined) return Promise.resolve({ done: false, value });
-    if (this.#done) return Promise.resolve({ done: true, value: undefined });
-    const taker = Promise.withResolvers<IteratorResult<StreamedEvent, undefined>>();
-    this.#takers.push(taker);
-    return taker.promise;
-  }
-
-  /** Leaving a `for await` ends the stream, and what is queued is forgotten. */
-  return(): Promise<IteratorResult<StreamedEvent, undefined>> {
-    this.#queue.length = 0;
-    this.#lost = 0;
-    this.finish();
-    return Promise.resolve({ done: true, value: undefined });
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.return();
-  }
-
-  readonly #abort = (): void => {
-    this.#failure = { reason: this.#signal?.reason };
-    this.#queue.length = 0;
-    this.#lost = 0;
-    this.finish();
-  };
-
-  #takeFailure(): unknown {
-    const reason = this.#failure?.reason;
-    this.#failure = undefined;
-    return reason;
   }
 }
 

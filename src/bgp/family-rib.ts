@@ -1,4 +1,5 @@
 import type { Prefix } from '../net/prefix.ts';
+import type { SentPrefix } from './advertised.ts';
 import { tooLong, type AttributeSet, type AttributeSets } from './attribute-set.ts';
 import { maximumAttributeLength } from './limits.ts';
 import { noSlot, type PrefixTable } from './prefix-table.ts';
@@ -183,6 +184,18 @@ export class FamilyRib {
     return this.#refused.size;
   }
 
+  /** What the peer has been sent, from a slot on. To be read in one turn, or with the knowledge that it changes. */
+  *sentPrefixes(from: number): Generator<SentPrefix> {
+    for (let slot = from; slot < this.#has.length; slot++) {
+      const sent = this.#sentAt(slot);
+      if (sent !== undefined) yield sent;
+    }
+  }
+
+  sentPrefix(prefix: Prefix): SentPrefix | undefined {
+    return this.#sentAt(this.table.find(prefix));
+  }
+
   /** Which slot waits behind each in its bucket; for reading, and until the next change. */
   get links(): Int32Array {
     return this.#next;
@@ -311,6 +324,15 @@ export class FamilyRib {
   #whyBlocked(id: number): string {
     const { impossible, room } = this.#constraint;
     return impossible ?? tooLong(this.#sets.get(id)?.length ?? 0, room);
+  }
+
+  #sentAt(slot: number): SentPrefix | undefined {
+    const has = this.#has[slot] ?? none;
+    if (has === none) return undefined;
+    // What the peer asked for again it has as it is desired, unless that has changed in the same moment.
+    const set = this.#sets.get(has === stale ? (this.#desired[slot] ?? none) : has);
+    if (set === undefined) return undefined;
+    return { slot, prefix: this.table.prefix(slot), set, isChanging: this.#target(slot) !== has };
   }
 
   /** What this session should announce. */

@@ -45,6 +45,8 @@ export type FsmEvent =
   | { readonly type: 'keepaliveExpired' }
   | { readonly type: 'sendHoldExpired' }
   | { readonly type: 'stableExpired' }
+  /** The session has flapped too often: no connection of either side's for so long (RFC 4271 8.1.1, DampPeerOscillations). */
+  | { readonly type: 'hold'; readonly milliseconds: number }
   /** Our dial succeeded. */
   | { readonly type: 'connected' }
   /** The peer connected to us. */
@@ -72,6 +74,8 @@ export type Effect =
   | { readonly type: 'close' }
   /** A jittered timer runs for 0.75 to 1 times as long (RFC 4271 10). */
   | { readonly type: 'arm'; readonly timer: TimerName; readonly milliseconds: number; readonly jitter: boolean }
+  /** Not before: a timer that runs longer is left. */
+  | { readonly type: 'prolong'; readonly timer: TimerName; readonly milliseconds: number }
   | { readonly type: 'cancel'; readonly timers: readonly TimerName[] }
   | { readonly type: 'established'; readonly negotiated: Negotiated }
   | { readonly type: 'down'; readonly problem: Problem }

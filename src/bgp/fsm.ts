@@ -135,6 +135,12 @@ const sendHoldExpired: Cell<'sendHoldExpired'> = (state, _, config) => {
   return closeWith(state, notification, { kind: 'sendHoldTimerExpired' }, config.connectRetryTime);
 };
 
+/** The pause that the end of the session has earned may be longer. */
+const holdBack: Cell<'hold'> = (state, { milliseconds }) => ({
+  state: { ...state, pause: 'refusing' },
+  effects: [{ type: 'prolong', timer: 'connectRetry', milliseconds }],
+});
+
 const forget: Cell<'stableExpired'> = (state) => ({ state: { ...state, failures: 0 }, effects: [] });
 
 /** The peer may come back whenever it wants after a Cease. After anything else it does not like us, and would not the next time. */
@@ -144,11 +150,14 @@ const received: Cell<'notification'> = (state, { notification }, config) => {
   const shutDown = isCease && (subcode === cease.administrativeShutdown || subcode === cease.maximumPrefixes);
   // It has an earlier connection of ours, perhaps of a node that lost power: soon it sees that it is dead, and need not be waited for longer.
   const collided = isCease && subcode === cease.connectionCollision;
-  const seconds = collided ? config.connectRetryTime : Math.max(backoff(state, config), shutDown ? config.shutdownRetryTime : 0);
+  // Somebody wants it to begin anew, and to see that it does.
+  const reset = isCease && subcode === cease.administrativeReset;
+  const isNoError = collided || reset;
+  const seconds = isNoError ? config.connectRetryTime : Math.max(backoff(state, config), shutDown ? config.shutdownRetryTime : 0);
   return {
     state: {
       name: 'Idle',
-      failures: state.failures + (collided ? 0 : 1),
+      failures: state.failures + (isNoError ? 0 : 1),
       pause: isCease ? 'admitting' : 'refusing',
       ...(wantsPlainOpen(state, notification, config) ? { plainOpen: true } : {}),
     },
@@ -178,6 +187,7 @@ const table: { readonly [S in StateName]: Row } = {
     keepaliveExpired: ignore,
     sendHoldExpired: ignore,
     stableExpired: ignore,
+    hold: holdBack,
     connected: drop,
     accepted: acceptInIdle,
     connectFailed: ignore,
@@ -198,6 +208,8 @@ const table: { readonly [S in StateName]: Row } = {
     keepaliveExpired: ignore,
     sendHoldExpired: ignore,
     stableExpired: ignore,
+    // A session that has begun is not held back.
+    hold: ignore,
     connected: startHandshake,
     // While we dial, a connection of the peer's has a machine of its own.
     accepted: ignore,
@@ -220,6 +232,7 @@ const table: { readonly [S in StateName]: Row } = {
     keepaliveExpired: ignore,
     sendHoldExpired: ignore,
     stableExpired: ignore,
+    hold: ignore,
     connected: drop,
     accepted: startHandshake,
     connectFailed: ignore,
@@ -240,6 +253,7 @@ const table: { readonly [S in StateName]: Row } = {
     keepaliveExpired: ignore,
     sendHoldExpired,
     stableExpired: ignore,
+    hold: ignore,
     connected: ignore,
     accepted: ignore,
     connectFailed: ignore,
@@ -260,6 +274,7 @@ const table: { readonly [S in StateName]: Row } = {
     keepaliveExpired: sendKeepalive,
     sendHoldExpired,
     stableExpired: ignore,
+    hold: ignore,
     connected: ignore,
     accepted: ignore,
     connectFailed: ignore,
@@ -280,6 +295,7 @@ const table: { readonly [S in StateName]: Row } = {
     keepaliveExpired: sendKeepalive,
     sendHoldExpired,
     stableExpired: forget,
+    hold: ignore,
     connected: ignore,
     accepted: ignore,
     connectFailed: ignore,

@@ -5,16 +5,24 @@
 export { Speaker, type SpeakerRoutes, type StopOptions } from './speaker.ts';
 export { SpeakerError, type ListenInput, type PeerListener, type SpeakerOptions } from './speaker-options.ts';
 export type { Peer, PeerRoutes, PeerStatus, PerFamily } from './peer.ts';
+export type { AdvertisedRoute } from './advertised.ts';
+export type { DampingStatus } from './damper.ts';
 export type { NegotiatedStatus } from './open-status.ts';
 export {
   PeerClosedError,
-  type EventStream,
   type NotificationStatus,
   type PeerEvent,
   type PeerEventOf,
   type PeerEventType,
   type StreamedEvent,
 } from './events.ts';
+export type { EventStream, Streamed } from './event-stream.ts';
+export { Capture, type CaptureOptions } from './trace/capture.ts';
+export { messageFacts, type AttributeFacts, type MessageFacts, type PathFacts, type UpdateFacts } from './trace/message-facts.ts';
+export { decodeTraceLine, encodeTraceLine } from './trace/trace-lines.ts';
+export { messageText } from './trace/message-text.ts';
+export type { TraceStream } from './trace/tap.ts';
+export type { TracedConnection, TracedMessage, TraceEvent } from './trace/trace-event.ts';
 export type { Problem, TransportFailure } from './problem.ts';
 export {
   changedFields,
@@ -28,7 +36,7 @@ export {
 export type { NextHops } from './outbound.ts';
 export type { Community, Route } from './route.ts';
 export { RouteError, type RouteInput } from './route-input.ts';
-export { parseCommunity } from './community-text.ts';
+export { formatCommunity, parseCommunity } from './community-text.ts';
 export { formatAddress, parseAddress, type Address, type Family } from '../net/address.ts';
 export { formatPrefix, parsePrefix, type Prefix } from '../net/prefix.ts';
 export type { Parsed } from '../net/parsed.ts';
@@ -39,8 +47,8 @@ export { BLACKHOLE, GRACEFUL_SHUTDOWN, LLGR_STALE, NO_ADVERTISE, NO_EXPORT, NO_E
 export type { StateName } from './fsm-events.ts';
 export type { ListenAddress, ListeningStatus } from './listening.ts';
 export type { Role } from './identity.ts';
-export type { Counters, MessageCounters } from './counters.ts';
+export type { Counters, FlapReason, MessageCounters } from './counters.ts';
 export type { HistoryEntry } from './session.ts';
-export type { Connection, ConnectionEvents, DialOptions, Transport } from './transport/transport.ts';
+export type { Connection, ConnectionEvents, DialOptions, Endpoint, Endpoints, Transport } from './transport/transport.ts';
 export { linuxTransport } from './transport/linux.ts';
 export { nodeTransport } from './transport/node.ts';

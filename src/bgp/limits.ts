@@ -98,3 +98,38 @@ export const routerMessageLength = 4_096;
 
 /** Events of a peer that a stream keeps for a program that does not take them. */
 export const maximumQueuedEvents = 256;
+
+/** Messages that a trace keeps for a program that does not take them. */
+export const maximumTracedMessages = 4_096;
+
+/** Octets of them. */
+export const maximumTracedOctets = 4 * 1024 * 1024;
+
+/** Connections of a trace whose sequence numbers are remembered for a capture file. */
+export const maximumTracedConnections = 64;
+
+/**
+ * How sessions that flap are held back. Three flaps within minutes cost nothing, so that a router may restart and come back as fast as it
+ * can; the fourth holds for 20 s less up to a quarter, each further one for twice as long. After a quiet hour the worst is as good as forgotten.
+ */
+export const damping = {
+  penaltyOfFlap: 1_000,
+  /** Up to here a session is tried again as ever. */
+  threshold: 3_000,
+  maximumPenalty: 12_000,
+  /** Seconds in which a penalty halves. */
+  halfLife: 900,
+  /** Seconds, at the threshold: one flap above it is the first to be held back, for twice that. */
+  firstHold: 10,
+  /** Seconds. */
+  longestHold: 300,
+} as const;
+
+/** Flaps of one session whose times are remembered, for the count of the last hour. */
+export const maximumFlapTimes = 1_000;
+
+/**
+ * Seconds by which the kernel's user timeout (RFC 5482) is longer than the send hold time: a peer that acknowledges and does not read is judged
+ * by the send hold timer, which says so, and the kernel only gives up what that timer cannot see.
+ */
+export const userTimeoutMargin = 30;

@@ -17,7 +17,7 @@ export function describeOpen(open: OpenMessage | undefined): string[] {
   return open === undefined ? [] : open.capabilities.map((capability) => describeCapability(capability));
 }
 
-function describeCapability(capability: Capability): string {
+export function describeCapability(capability: Capability): string {
   switch (capability.kind) {
     case 'multiprotocol':
       return `multiprotocol ${nameOf(capability)}`;

@@ -69,6 +69,8 @@ export interface PeerOptions {
   readonly maximumPrefixes?: MaximumPrefixes;
   /** Try once more without capabilities when the peer refuses them (RFC 5492 3), for IPv4. Default true. */
   readonly capabilityFallback?: boolean;
+  /** A session that flaps is held back for a growing time, up to five minutes (RFC 4271 8.1.1). Default true. */
+  readonly flapDamping?: boolean;
   /** Keep the session closed, and tell the peer so. */
   readonly adminDown?: boolean;
   /** RFC 9003: told to the peer when the session is shut down. At most 255 octets of UTF-8 are sent. */
@@ -99,6 +101,7 @@ export interface ResolvedOptions extends PeerOptions {
   readonly strictRole: boolean;
   readonly addPathReceive: readonly Family[];
   readonly capabilityFallback: boolean;
+  readonly flapDamping: boolean;
   readonly adminDown: boolean;
 }
 
@@ -147,6 +150,7 @@ export const fieldClass: { readonly [F in keyof Required<PeerOptions>]: 'identit
   addPathReceive: 'reset',
   maximumPrefixes: 'live',
   capabilityFallback: 'live',
+  flapDamping: 'live',
   adminDown: 'start',
   shutdownMessage: 'live',
 };
@@ -180,6 +184,7 @@ export function resolveOptions(options: PeerOptions, defaults: PeerDefaults = {}
     strictRole: options.strictRole ?? false,
     addPathReceive: sorted(options.addPathReceive ?? []),
     capabilityFallback: options.capabilityFallback ?? true,
+    flapDamping: options.flapDamping ?? true,
     adminDown: options.adminDown ?? false,
   };
   check(resolved);

@@ -1,5 +1,6 @@
-import { formatAddress, isLinkLocal } from '../net/address.ts';
+import { formatAddress, isLinkLocal, type Address, type Family } from '../net/address.ts';
 import { formatPrefix, hostPrefix, prefix, type Prefix } from '../net/prefix.ts';
+import { advertisedRoute, type AdvertisedRoute } from './advertised.ts';
 import { copyOfCounters, type Counters } from './counters.ts';
 import type { StateName } from './fsm-events.ts';
 import { maximumNotPossible } from './limits.ts';
@@ -9,9 +10,12 @@ import { RibOut } from './rib-out.ts';
 import { toPrefix, toRoute, toRoutes, type RouteInput } from './route-input.ts';
 import { OverlaidRoutes, type SharedRoutes } from './shared-routes.ts';
 import { describeOpen, negotiatedStatus, type NegotiatedStatus } from './open-status.ts';
-import { notificationStatus, type EventStream, type NotificationStatus, type PeerEventOf, type PeerEventType } from './events.ts';
+import type { EventStream } from './event-stream.ts';
+import { notificationStatus, type NotificationStatus, type PeerEvent, type PeerEventOf, type PeerEventType } from './events.ts';
 import type { Components } from './connection-fsm.ts';
+import type { DampingStatus } from './damper.ts';
 import { Session, type HistoryEntry, type Restart } from './session.ts';
+import type { TraceStream } from './trace/tap.ts';
 import type { Incoming, PeerKey } from './transport/transport.ts';
 import { cease } from './wire/codes.ts';
 import { ceaseNotification } from './wire/notification.ts';
@@ -50,6 +54,8 @@ export interface PeerStatus {
   /** Desired routes that this session cannot carry: the first of them, and how many there are. */
   readonly notPossible: readonly { readonly prefix: string; readonly why: string }[];
   readonly notPossibleCount: number;
+  /** Whether the session is held back because it flaps, and how near it is to that. */
+  readonly damping: DampingStatus;
   readonly counters: Counters;
 }
 
@@ -125,6 +131,8 @@ export class Peer {
     const classes = new Set(changed.map((field) => fieldClass[field]));
     this.#options = next;
     this.#host.keysChanged();
+    // Whoever changes what a session is made of means to mend it.
+    if (classes.has('reset') || classes.has('start')) this.#session.damper.forget();
     if (next.adminDown) {
       if (!before.adminDown) this.#stop(cease.administrativeShutdown, next.shutdownMessage);
       this.#session.configure(next);
@@ -148,13 +156,14 @@ export class Peer {
   }
 
   /**
-   * BFD says that the way to the peer is lost: the session ends with Cease / BFD Down (RFC 9384), and there is no other one, neither side
-   * opening it, until `pathRestored`. A peer that keeps routes after other NOTIFICATIONs forgets them after this one.
+   * BFD says that the way to the peer is lost, or is not there yet: the session ends with Cease / BFD Down (RFC 9384), and there is no other
+   * one, neither side opening it, until `pathRestored`. A peer that keeps routes after other NOTIFICATIONs forgets them after this one.
+   * One without an address goes on being looked for: BFD cannot come up with a router that nobody has found.
    */
   pathLost(): void {
     if (this.#removed || this.#isPathLost) return;
     this.#isPathLost = true;
-    if (!this.#options.adminDown) this.#stop(cease.bfdDown);
+    if (!this.#options.adminDown) this.#session.stop(ceaseNotification(cease.bfdDown));
   }
 
   /** BFD is up again, or is waited for no longer. */
@@ -167,10 +176,10 @@ export class Peer {
 
   status(): PeerStatus {
     const { interface: networkInterface, port, localAsn, peerAsn, routerId, adminDown } = this.#options;
-    const { negotiated, lastError, peerAddress, opens, received } = this.#session;
+    const { negotiated, problem, peerAddress, opens, received } = this.#session;
     const notPossible = [...this.#rib.notPossible(this.#session.outbox.outbound).take(maximumNotPossible)];
-    const error = adminDown ? 'administratively down' : lastError;
-    const lastNotification = notificationOf(this.#session.lastProblem);
+    const error = adminDown ? 'administratively down' : problem.text;
+    const lastNotification = notificationOf(problem.last);
     return {
       name: this.name,
       address: peerAddress === undefined ? '' : formatAddress(peerAddress),
@@ -189,8 +198,26 @@ export class Peer {
       ...(lastNotification === undefined ? {} : { lastNotification }),
       notPossible: notPossible.map(({ prefix, why }) => ({ prefix: formatPrefix(prefix), why })),
       notPossibleCount: this.#rib.notPossibleCount(this.#session.outbox.outbound),
+      damping: this.#session.damper.status(),
       counters: copyOfCounters(this.#session.counters),
     };
+  }
+
+  /**
+   * The routes that the peer was sent in this session and that were not withdrawn, in an order of no meaning, which stays while they do. `from`: the
+   * `at` of a route, to go on behind it. To be read in one turn of the event loop: what changes meanwhile may be missed, or come twice.
+   */
+  *advertised(family: Family, from = 0): Generator<AdvertisedRoute> {
+    const { outbound } = this.#session.outbox;
+    if (outbound === undefined) return;
+    for (const sent of this.#rib.sentPrefixes(family, from)) yield advertisedRoute(sent, outbound);
+  }
+
+  /** The route of one prefix, as the peer was sent it; undefined: the peer has none of us. */
+  advertisedRoute(prefix: Prefix): AdvertisedRoute | undefined {
+    const { outbound } = this.#session.outbox;
+    const sent = outbound === undefined ? undefined : this.#rib.sentPrefix(prefix);
+    return outbound === undefined || sent === undefined ? undefined : advertisedRoute(sent, outbound);
   }
 
   /** The latest steps of the state machine, oldest first. */
@@ -210,8 +237,16 @@ export class Peer {
    * Everything that happens from now on, until the peer is removed. Of events that nobody takes the latest 256 are kept, and `lost`
    * says how many are missing. When the signal aborts, the iteration throws its reason.
    */
-  events(options: { readonly signal?: AbortSignal } = {}): EventStream {
+  events(options: { readonly signal?: AbortSignal } = {}): EventStream<PeerEvent> {
     return this.#session.events.events(options);
+  }
+
+  /**
+   * Every message of the peer's connections that is sent or received from now on, until the peer is removed. A program that does not take
+   * them never delays the session: of what waits the latest are kept, and `lost` says how many are missing.
+   */
+  trace(options: { readonly signal?: AbortSignal } = {}): TraceStream {
+    return this.#session.tap.trace(options);
   }
 
   /**
@@ -241,6 +276,7 @@ export class Peer {
     else this.#session.stop(notification);
     this.#session.events.close();
     await this.#session.closed();
+    this.#session.tap.close();
     this.#desires.close();
     this.#rib.close();
   }
@@ -261,7 +297,7 @@ export class Peer {
   /** For the speaker: the peer has connected. False: not now. */
   accept(incoming: Incoming): boolean {
     if (this.#removed || this.#options.adminDown) return false;
-    if (this.#options.address === undefined) this.#session.discovered(incoming.remoteAddress);
+    if (this.#options.address === undefined) this.#found(incoming.remoteAddress);
     return this.#session.accept(incoming);
   }
 
@@ -274,9 +310,9 @@ export class Peer {
   }
 
   #start(): void {
-    if (this.#removed || this.#isPathLost || this.#options.adminDown) return;
+    if (this.#removed || this.#options.adminDown) return;
     this.#discover();
-    this.#session.start();
+    if (!this.#isPathLost) this.#session.start();
   }
 
   #discover(): void {
@@ -286,9 +322,15 @@ export class Peer {
     // Two changes of the options while the session closes both end here.
     this.#discovery?.close();
     this.#discovery = transport.discover(networkInterface, {
-      found: (found) => this.#session.discovered(found),
+      found: (found) => this.#found(found),
       failed: ({ detail }) => log.warn({ peer: this.name, interface: networkInterface, reason: detail }, 'cannot look for the peer'),
     });
+  }
+
+  #found(address: Address): void {
+    const before = this.#session.peerAddress;
+    this.#session.discovered(address);
+    if (before?.value !== address.value) this.#host.changed(this);
   }
 
   #stop(subcode: number, message?: string): void {

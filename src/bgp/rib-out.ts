@@ -1,6 +1,7 @@
 import assert from 'node:assert';
 import type { Family } from '../net/address.ts';
 import type { Prefix } from '../net/prefix.ts';
+import type { SentPrefix } from './advertised.ts';
 import { FamilyRib, type NotPossible } from './family-rib.ts';
 import { maximumAttributeLength, maximumExtendedAttributeLength, maximumMessageLength } from './limits.ts';
 import type { Outbound } from './outbound.ts';
@@ -109,6 +110,15 @@ export class RibOut {
   /** Prefixes that were sent and not withdrawn since the session began. */
   advertised(family: Family): number {
     return this.#ribs[family].advertised;
+  }
+
+  /** What was sent and not withdrawn since the session began, from a position on. */
+  sentPrefixes(family: Family, from: number): Generator<SentPrefix> {
+    return this.#ribs[family].sentPrefixes(from);
+  }
+
+  sentPrefix(prefix: Prefix): SentPrefix | undefined {
+    return this.#ribs[prefix.address.family].sentPrefix(prefix);
   }
 
   /** Desired routes that no UPDATE can carry, and those that this session cannot (none is known without a session). */

@@ -1,9 +1,16 @@
 import { isLinkLocal, type Address } from '../net/address.ts';
+import type { FsmConfig } from './fsm-events.ts';
 import type { Identity, RestartIdentity } from './identity.ts';
+import { connectTimeout, maximumBackoff, minimumSendHoldTime, userTimeoutMargin } from './limits.ts';
 import type { ResolvedOptions } from './peer-options.ts';
 import type { DialOptions, SocketOptions } from './transport/transport.ts';
 
-/** What a peer's options mean for OPEN and for its sockets. */
+/** What a peer's options mean for its state machine, for OPEN and for its sockets. */
+
+export function fsmConfigOf(options: ResolvedOptions, identity: Identity): FsmConfig {
+  const { connectRetryTime, keepaliveTime, openHoldTime, passive, shutdownRetryTime } = options;
+  return { identity, passive, connectRetryTime, connectTimeout, openHoldTime, maximumBackoff, shutdownRetryTime, keepaliveTime };
+}
 
 /** `restart`: what of a graceful restart is true at this moment. */
 export function identityOf(options: ResolvedOptions, restart: Omit<RestartIdentity, 'restartTime'>): Identity {
@@ -49,6 +56,15 @@ export function socketOptionsOf(options: ResolvedOptions): SocketOptions {
   return {
     ttl: oneHop ? 1 : 255,
     ...(ttlSecurityHops === undefined ? {} : { minimumTtl: 256 - ttlSecurityHops }),
-    ...(holdTime === 0 ? {} : { userTimeout: holdTime * 1000 }),
+    ...(holdTime === 0 ? {} : { userTimeout: (sendHoldTime(holdTime) + userTimeoutMargin) * 1000 }),
   };
+}
+
+/**
+ * Seconds that a peer may go without reading (RFC 9687 4). The kernel's user timeout ends such a connection too, as it does one whose segments
+ * nobody acknowledges, and must not come first: a router that reads late, because it is busy with the tables of others, goes on sending keepalives
+ * and is worth waiting for. A peer that is gone is found by the hold timer, long before either.
+ */
+export function sendHoldTime(holdTime: number): number {
+  return Math.max(minimumSendHoldTime, 2 * holdTime);
 }

@@ -1,22 +1,26 @@
-import { formatAddress, type Address } from '../net/address.ts';
-import { saysRestarted, survivor, type Direction } from './collision.ts';
+import type { Address } from '../net/address.ts';
+import { restartsGracefully, saysRestarted, survivor, type Direction } from './collision.ts';
 import { ConnectionFsm, type Components, type Opens, type Owner } from './connection-fsm.ts';
-import { newCounters, type Counters } from './counters.ts';
+import { countFlap, newCounters, type Counters } from './counters.ts';
+import { Damper } from './damper.ts';
 import { initialState, stateNames, type FsmConfig, type FsmEvent, type FsmState, type StateName } from './fsm-events.ts';
 import { admits } from './fsm.ts';
+import { countsAsFlap } from './flap-damping.ts';
 import { notificationStatus, PeerEvents } from './events.ts';
 import type { Identity } from './identity.ts';
-import { collisionWindow, connectTimeout, historyLength, maximumBackoff, maximumConnections } from './limits.ts';
+import { collisionWindow, historyLength, maximumConnections } from './limits.ts';
 import { negotiate, type Negotiated } from './negotiate.ts';
 import { Outbox } from './outbox.ts';
 import { outboundOf, type Outbound } from './outbound.ts';
 import type { ResolvedOptions } from './peer-options.ts';
-import { describeProblem, newDrops, withoutNumbers, type Problem, type ProblemContext } from './problem.ts';
+import type { Problem } from './problem.ts';
 import { ReceivedRoutes, tooManyPrefixes } from './received-routes.ts';
 import { negotiatedStatus } from './open-status.ts';
 import type { RibOut } from './rib-out.ts';
-import { dialOptionsOf, identityOf, socketOptionsOf } from './session-options.ts';
-import type { DialOptions, Incoming, KernelDrops } from './transport/transport.ts';
+import { dialOptionsOf, fsmConfigOf, identityOf, socketOptionsOf } from './session-options.ts';
+import { SessionProblem } from './session-problem.ts';
+import { Tap } from './trace/tap.ts';
+import type { DialOptions, Incoming } from './transport/transport.ts';
 import { cease } from './wire/codes.ts';
 import { ceaseNotification, hardReset, innermost, type Notification } from './wire/notification.ts';
 import type { OpenMessage } from './wire/open.ts';
@@ -44,11 +48,13 @@ export class Session {
   readonly counters: Counters = newCounters();
   readonly events = new PeerEvents();
   since: Date;
-  lastProblem: Problem | undefined;
-  lastError: string | undefined;
+  readonly problem: SessionProblem;
+  /** What passes on its connections, for whoever looks. */
+  readonly tap: Tap;
   received = new ReceivedRoutes();
   readonly #components: Components;
   readonly outbox: Outbox;
+  readonly damper: Damper;
   readonly #changed: () => void;
   readonly #owner: Owner;
   readonly #history: HistoryEntry[] = [];
@@ -64,9 +70,6 @@ export class Session {
   #establishedAt = -Infinity;
   /** The state that was told last. */
   #noted: StateName = 'Idle';
-  #drops: KernelDrops | undefined;
-  /** The last error without the numbers that differ each time. */
-  #gist: string | undefined;
   #whenClosed: (() => void)[] = [];
 
   /** `changed` is called when the session was established, went down, or fails for another reason than before. */
@@ -83,7 +86,10 @@ export class Session {
     this.#restarted = restarted;
     this.#created = components.clock.now();
     this.since = components.clock.date();
+    this.problem = new SessionProblem(components.transport);
+    this.tap = new Tap(components.clock);
     this.outbox = new Outbox({ clock: components.clock, rib, counters: this.counters, established: () => this.#established });
+    this.damper = new Damper({ clock: components.clock, random: components.random, isOn: () => this.#options.flapDamping });
     this.#owner = this.#makeOwner();
     this.#primary = new ConnectionFsm(this.#owner, initialState);
   }
@@ -111,7 +117,8 @@ export class Session {
   }
 
   start(): void {
-    this.#primary.post({ type: 'start' });
+    const { left } = this.damper;
+    this.#primary.post(left > 0 ? { type: 'hold', milliseconds: left } : { type: 'start' });
   }
 
   /** Ends the session with a NOTIFICATION that makes the peer forget our routes, also one that keeps them after others. */
@@ -163,7 +170,11 @@ export class Session {
   configure(options: ResolvedOptions): void {
     // What was found on one interface is not on another.
     if (options.interface !== this.#options.interface || options.address !== undefined) this.#discovered = undefined;
+    const wasHeld = this.damper.left > 0;
     this.#options = options;
+    const { name, pause } = this.#primary.state;
+    const isReleased = wasHeld && this.damper.left === 0;
+    if (isReleased && name === 'Idle' && pause === 'refusing') this.#primary.post({ type: 'connectRetryExpired' });
   }
 
   /** The next hops changed: everything is sent again with the new ones. */
@@ -187,6 +198,7 @@ export class Session {
     return {
       components: this.#components,
       counters: this.counters,
+      tap: this.tap,
       fsmConfig: () => this.#fsmConfig(),
       dialOptions: () => this.#dialOptions(),
       judge: (fsm, open) => this.#judge(fsm, open),
@@ -261,6 +273,7 @@ export class Session {
     }
     this.#dropIfOver(fsm);
     this.#noteState();
+    if (from === 'Idle' && to !== from && this.damper.takeEnd()) this.#changed();
   }
 
   /** The state of the session, when it is another one than the last time. */
@@ -298,9 +311,10 @@ export class Session {
 
   #down(fsm: ConnectionFsm, problem: Problem, wasEstablished: boolean): void {
     if (wasEstablished) {
-      this.counters.flaps++;
+      countFlap(this.counters, problem);
       this.outbox.end();
       this.received = new ReceivedRoutes();
+      if (countsAsFlap(problem, restartsGracefully(fsm.opens.received))) this.#flapped(fsm, problem);
     }
     const other = fsm === this.#primary ? this.#rival : this.#primary;
     const peerChose = problem.kind === 'received' && innermost(problem.notification).subcode === cease.connectionCollision;
@@ -311,30 +325,26 @@ export class Session {
     this.#report(problem, wasEstablished);
   }
 
-  #report(problem: Problem, wasEstablished: boolean): void {
-    const { log } = this.#components;
-    const before = this.#gist;
-    const context = this.#problemContext();
-    this.lastProblem = problem;
-    this.lastError = describeProblem(problem, context);
-    this.#gist = describeProblem(problem, { ...context, drops: withoutNumbers(context.drops) });
-    if (!wasEstablished && before === this.#gist) return; // the same again and again is no news
-    const expected = problem.kind === 'stopped' || problem.kind === 'suspended';
-    log[expected ? 'info' : 'warn']({ peer: this.#options.name, reason: this.lastError }, 'session down');
-    this.#noteState();
-    this.events.emit({ type: 'down', reason: this.lastError, problem });
-    this.#changed();
+  /** One flap too many: neither this connection nor one beside it goes on. Where we have stopped the session, the next start waits. */
+  #flapped(fsm: ConnectionFsm, problem: Problem): void {
+    const milliseconds = this.damper.flapped();
+    if (milliseconds === 0) return;
+    const { flapsInLastHour, until } = this.damper.status();
+    this.#components.log.warn({ peer: this.#options.name, flapsInLastHour, until }, 'session is held back because it flaps');
+    const other = fsm === this.#primary ? this.#rival : this.#primary;
+    const notification = ceaseNotification(cease.connectionRejected);
+    other?.post({ type: 'stop', notification, problem: { kind: 'collision' } });
+    if (problem.kind !== 'stopped') fsm.post({ type: 'hold', milliseconds });
   }
 
-  #problemContext(): ProblemContext {
-    const { address, interface: networkInterface } = { ...this.#options, address: this.peerAddress };
-    return {
-      target: `${address === undefined ? `the peer on ${networkInterface}` : formatAddress(address)} port ${this.#options.port}`,
-      hasPassword: this.#options.password !== undefined,
-      localAsn: this.#options.localAsn,
-      ttlSecurityHops: this.#options.ttlSecurityHops,
-      drops: newDrops(this.#drops, this.#components.transport.kernelDrops()),
-    };
+  #report(problem: Problem, wasEstablished: boolean): void {
+    const { text: reason, isOther } = this.problem.set(problem, this.#options, this.peerAddress);
+    if (!wasEstablished && !isOther) return; // the same again and again is no news
+    const expected = problem.kind === 'stopped' || problem.kind === 'suspended';
+    this.#components.log[expected ? 'info' : 'warn']({ peer: this.#options.name, reason }, 'session down');
+    this.#noteState();
+    this.events.emit({ type: 'down', reason, problem });
+    this.#changed();
   }
 
   #receive(fsm: ConnectionFsm, update: UpdateMessage): void {
@@ -349,8 +359,7 @@ export class Session {
   }
 
   #dialOptions(): DialOptions | string {
-    const { transport } = this.#components;
-    this.#drops = transport.kernelDrops();
+    this.problem.dialing();
     const address = this.peerAddress;
     return address === undefined
       ? `no router advertisement was heard on ${this.#options.interface} yet`
@@ -366,9 +375,7 @@ export class Session {
   }
 
   #fsmConfig(): FsmConfig {
-    const { connectRetryTime, keepaliveTime, openHoldTime, passive, shutdownRetryTime } = this.#options;
-    const identity = this.#identity();
-    return { identity, passive, connectRetryTime, connectTimeout, openHoldTime, maximumBackoff, shutdownRetryTime, keepaliveTime };
+    return fsmConfigOf(this.#options, this.#identity());
   }
 }
 

@@ -138,7 +138,8 @@ export class Speaker {
   }
 
   /**
-   * Calls the listener when a session was established, went down, or fails for another reason than before; not for the steps between.
+   * Calls the listener when a session was established, went down, or fails for another reason than before, not for the steps between; and when
+   * a peer without an address was found.
    * What it throws does not disturb the session: it is an uncaught exception of the process.
    */
   onChange(listener: PeerListener): () => void {

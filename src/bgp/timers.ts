@@ -26,6 +26,12 @@ export class Timers {
     this.#schedule(timer, deadline, milliseconds);
   }
 
+  /** Not before: pushes the deadline back, and never forward. */
+  prolong(timer: TimerName, milliseconds: number): void {
+    const running = this.#running.get(timer);
+    if (running === undefined || running.deadline < this.#clock.now() + milliseconds) this.arm(timer, milliseconds);
+  }
+
   cancel(timer: TimerName): void {
     this.#running.get(timer)?.cancel();
     this.#running.delete(timer);

@@ -10,7 +10,7 @@ const refused = 3;
 /** `herald agent --cleanup`: what an agent that was stopped has left in the kernel goes. Nothing there is success. */
 export async function cleanupHeraldCommand({ clock, log, print }: Environment, { logLevel }: LogOptions): Promise<void> {
   try {
-    await new NftablesDataplane(machinePorts(clock, log(logLevel), { own: false })).cleanup();
+    await new NftablesDataplane(machinePorts(clock, await log(logLevel), { own: false })).cleanup();
   } catch (error) {
     if (!(error instanceof DataplaneError)) throw error;
     if (error.code !== 'permission') throw new UsageError(`not everything was removed: ${error.message}`, 1);

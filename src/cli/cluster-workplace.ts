@@ -1,11 +1,13 @@
 import { KubeClient } from '../kube/client.ts';
+import type { ClientObserver, WatchObserver } from '../kube/client-observer.ts';
 import { atServer, type Connection } from '../kube/connection.ts';
 import { KubeError } from '../kube/error.ts';
 import { EventRecorder } from '../kube/events/event-recorder.ts';
 import { FencedClient, type Requests } from '../kube/fenced-client.ts';
 import { InCluster, inClusterServer, podNamespace } from '../kube/in-cluster.ts';
 import { readKubeconfig } from '../kube/kubeconfig.ts';
-import { KubernetesSource } from '../sources/kubernetes/kubernetes-source.ts';
+import { KubernetesSource, type KubernetesSourceOptions } from '../sources/kubernetes/kubernetes-source.ts';
+import { makeConfig } from '../sources/kubernetes/make-config.ts';
 import { KubernetesRecords } from '../sources/kubernetes/records.ts';
 import { KubernetesServiceMetadata } from '../sources/kubernetes/service-metadata.ts';
 import type { Log } from '../system/log.ts';
@@ -17,19 +19,22 @@ import type { ControllerPost, Workplace } from './workplace.ts';
 /** A cluster, by its API server. `node`: whose agent reads; undefined: the controller. */
 export async function openCluster(
   environment: Environment,
-  options: ClusterOptions & ElectionOptions & { readonly node?: string },
+  options: ClusterOptions & ElectionOptions & KubernetesSourceOptions,
   log: Log,
+  observer?: ClientObserver & WatchObserver,
 ): Promise<Workplace> {
   const { clock, random } = environment;
   const connection = await connect(environment, options);
-  const client = new KubeClient(connection, { clock });
-  const source = new KubernetesSource({ client, clock, random, log }, options.node === undefined ? {} : { node: options.node });
+  const observed = observer === undefined ? {} : { observer };
+  const client = new KubeClient(connection, { clock, ...observed });
+  const source = new KubernetesSource({ client, clock, random, log, ...observed }, options);
   log.info({ server: client.server }, 'reading the API server');
   const recordsBy = (client: Requests): KubernetesRecords => new KubernetesRecords({ client, snapshot: source.snapshot, clock, log });
   const reporter = { controller: 'herald.dev/controller', instance: environment.hostname };
-  const writersBy = (client: Requests): Pick<ControllerPost, 'writer' | 'events' | 'serviceMetadata'> => ({
+  const writersBy = (client: Requests): Pick<ControllerPost, 'writer' | 'events' | 'serviceMetadata' | 'makeConfig'> => ({
     writer: recordsBy(client),
     serviceMetadata: (finalizer) => new KubernetesServiceMetadata({ client, snapshot: source.snapshot }, finalizer),
+    makeConfig: (manifest, signal) => makeConfig(client, manifest, signal),
     events: new EventRecorder({ client, clock, random, log }, reporter),
   });
   const release = async (): Promise<void> => undefined;
@@ -43,6 +48,7 @@ export async function openCluster(
       return {
         ...writersBy(new FencedClient(client, election)),
         mayWrite: () => election.mayWrite(),
+        term: election.term,
         release: () => election.resign(),
         lost: election.lost,
       };

@@ -2,10 +2,10 @@ import type { KubeClient } from '../kube/client.ts';
 import { Election } from '../kube/election.ts';
 import { leaseWatch } from '../kube/watch-lease.ts';
 import type { Log } from '../system/log.ts';
+import { defaultNamespace } from './default-namespace.ts';
 import type { Environment } from './environment.ts';
 
-/** Where there is neither a pod whose namespace that would be, nor the option. */
-const defaultNamespace = 'herald-system';
+export const leaseName = 'herald-controller';
 
 /** Waits until this process leads, and for no longer than until it is stopped: undefined then. */
 export async function elect(
@@ -16,7 +16,7 @@ export async function elect(
 ): Promise<Election | undefined> {
   const components = { client, watch: leaseWatch({ client, clock, random, log }), clock, random, log };
   const election = new Election(components, {
-    lease: { namespace: namespace ?? defaultNamespace, name: 'herald-controller' },
+    lease: { namespace: namespace ?? defaultNamespace, name: leaseName },
     identity: `${hostname}_${digits(random)}${digits(random)}`,
   });
   const resign = (): void => void election.resign();

@@ -2,14 +2,15 @@ import { Command, Option } from 'commander';
 import { stringify } from 'yaml';
 import { importObjects, type Imported, type RawInput } from '../model/metallb/import.ts';
 import { importServices } from '../model/metallb/import-services.ts';
-import { decodeObjects, readRawObjects } from '../sources/directory/raw-objects.ts';
 import { problemText, type SourceProblem } from '../sources/source.ts';
 import { hint, UsageError, type Environment } from './environment.ts';
 import { renderImport } from './import-report.ts';
-import { addClusterOptions, type ClusterOptions } from './options.ts';
+import { addCallerOptions, type CallerOptions } from './options.ts';
+import { manifestsOption } from './open-reading.ts';
+import { readFiles } from './read-manifests.ts';
 import { readMetalLBObjects } from './read-metallb.ts';
 
-interface Options extends ClusterOptions {
+interface Options extends CallerOptions {
   readonly file?: readonly string[];
   readonly namespace?: string;
   readonly output: 'yaml' | 'report';
@@ -23,11 +24,7 @@ export function importCommand(environment: Environment): Command {
     .description(
       'objects of MetalLB as manifests of Herald, with a report of what is not the same (exit status 0: nothing, 2: something, 1: an object is refused)',
     )
-    .addOption(
-      new Option('-f, --file <path>', 'a file, a directory of manifests, or - for standard input; may be given several times')
-        .argParser((path: string, before: readonly string[] | undefined) => [...(before ?? []), path])
-        .conflicts(['kubeconfig', 'apiserver']),
-    )
+    .addOption(manifestsOption().conflicts(['kubeconfig', 'apiserver', 'context']))
     .option('--namespace <name>', 'the namespace of MetalLB (default: metallb-system, or the only one that the files have)')
     .addOption(
       new Option('-o, --output <format>', 'yaml: manifests, with the report on standard error; report: the report alone')
@@ -54,7 +51,7 @@ export function importCommand(environment: Environment): Command {
     });
   return new Command('import')
     .description('take over the configuration of another program')
-    .addCommand(addClusterOptions(metallb).exitOverride().showHelpAfterError(hint))
+    .addCommand(addCallerOptions(metallb).exitOverride().showHelpAfterError(hint))
     .addHelpText('after', '\nExample:\n  herald import metallb -f metallb/ > herald.yaml');
 }
 
@@ -62,25 +59,15 @@ async function read(
   environment: Environment,
   options: Options,
 ): Promise<{ readonly inputs: readonly RawInput[]; readonly problems: readonly SourceProblem[] }> {
-  const inputs: RawInput[] = [];
-  const problems: SourceProblem[] = [];
-  if (options.file === undefined) {
-    inputs.push(...(await readMetalLBObjects(environment, options, options.namespace ?? 'metallb-system')));
+  if (options.file !== undefined) {
+    const { objects, problems } = await readFiles(environment, options.file);
+    return { inputs: objects, problems };
   }
-  for (const path of options.file ?? []) {
-    const found = path === '-' ? decodeObjects('standard input', await environment.readInput()) : await readRawObjects(path);
-    inputs.push(...found.objects);
-    problems.push(...found.problems);
-  }
-  if (inputs.length === 0 && problems.length === 0) {
-    const where =
-      options.file === undefined ? `namespace ${options.namespace ?? 'metallb-system'} of this cluster` : options.file.join(' and ');
-    throw new UsageError(
-      `there is no object in ${where}${options.file === undefined ? ': say --namespace if MetalLB runs elsewhere' : ''}`,
-      1,
-    );
-  }
-  return { inputs, problems };
+  const namespace = options.namespace ?? 'metallb-system';
+  const inputs = await readMetalLBObjects(environment, options, namespace);
+  if (inputs.length === 0)
+    throw new UsageError(`there is no object in namespace ${namespace} of this cluster: say --namespace if MetalLB runs elsewhere`, 1);
+  return { inputs, problems: [] };
 }
 
 /** For readers of YAML 1.1 as well, to whom 64512:10 is a number in base 60, and yes is true. */

@@ -1,21 +1,16 @@
 import { hostname } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { Command, CommanderError } from 'commander';
-import { pino, stdSerializers } from 'pino';
 import type { Provider } from '../controller/provider.ts';
 import { KubeError } from '../kube/error.ts';
 import { SourceError } from '../sources/source.ts';
 import { systemClock } from '../system/clock.ts';
-import type { Log } from '../system/log.ts';
 import { systemRandom } from '../system/random.ts';
-import { agentCommand } from './agent-command.ts';
 import { awsOptionsOf } from './aws-options.ts';
-import { controllerCommand } from './controller-command.ts';
+import { commandsFor } from './commands.ts';
 import { hint, UsageError, type Environment, type ProviderNeeds } from './environment.ts';
-import { explainCommand } from './explain-command.ts';
-import { importCommand } from './import-command.ts';
-import { planCommand } from './plan-command.ts';
-import { runCommand } from './run-command.ts';
+import { example, processLog } from './processes.ts';
+import { stopSignals } from './stop-signals.ts';
 import { version } from './version.ts';
 
 /** The composition root: the only place that knows the process, the real clock and which providers there are. */
@@ -24,17 +19,41 @@ async function main(argv: readonly string[]): Promise<number> {
   const environment: Environment = {
     clock: systemClock,
     random: systemRandom,
-    log: makeLog,
+    log: processLog,
     print: (line) => void process.stdout.write(`${line}\n`),
+    write: (octets) =>
+      new Promise((resolve) => {
+        if (process.stdout.write(octets)) resolve();
+        else process.stdout.once('drain', resolve);
+      }),
+    isTerminal: process.stdout.isTTY,
     note: (line) => void process.stderr.write(`${line}\n`),
     readInput: async () => text(process.stdin),
     endWith: (code) => void (status = code),
-    stopped: stopSignal(),
+    ...stopSignals(
+      (signal, heard) => void process.on(signal, heard),
+      () => process.exit(130),
+    ),
     hostname: hostname(),
+    nodejs: process.version,
     variables: process.env,
     providers: async (needs) => {
       const { BareMetalProvider } = await import('../../providers/bare-metal/provider.ts');
-      return [new BareMetalProvider(), ...(await awsProviders(environment, needs))];
+      const own = [new BareMetalProvider(), ...(await awsProviders(environment, needs))];
+      return [...own, ...(await otherProviders(environment, needs, own))];
+    },
+    claims: async ({ awsClassless: classless }) => {
+      const { BareMetalProvider } = await import('../../providers/bare-metal/provider.ts');
+      const { decideAwsClaim } = await import('../../providers/aws/desire/claim.ts');
+      const { isHeld } = await import('../../providers/aws/service-metadata.ts');
+      return [
+        new BareMetalProvider(),
+        {
+          name: 'aws',
+          claim: (service, { config }) => decideAwsClaim(service, config, { classless }),
+          holds: (_, service) => service !== undefined && isHeld(service),
+        },
+      ];
     },
   };
   const program = new Command('herald')
@@ -42,13 +61,8 @@ async function main(argv: readonly string[]): Promise<number> {
     .version(version)
     .exitOverride()
     .showHelpAfterError(hint)
-    .addHelpText(
-      'after',
-      '\nExample:\n  herald run examples/one-host     controller and agent of this host, over a directory of manifests\n',
-    );
-  for (const command of [controllerCommand, agentCommand, runCommand, explainCommand, planCommand, importCommand]) {
-    program.addCommand(command(environment).exitOverride().showHelpAfterError(hint));
-  }
+    .addHelpText('after', `\nExample:\n  ${example}\n`);
+  for (const command of await commandsFor(argv.slice(2))) program.addCommand(command(environment).exitOverride().showHelpAfterError(hint));
   try {
     await program.parseAsync(argv);
     return status;
@@ -65,19 +79,45 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 /** The SDK of AWS takes 100 MB and a third of a second: only where it is asked for. */
-async function awsProviders({ clock, random, stopped, variables }: Environment, { log, post, aws }: ProviderNeeds): Promise<Provider[]> {
-  if (aws?.awsClusterName === undefined) return [];
+async function awsProviders(
+  { clock, random, stopped, variables }: Environment,
+  { log, post, aws, metrics }: ProviderNeeds,
+): Promise<Provider[]> {
+  if (aws?.awsClusterName === undefined) return post.serviceMetadata === undefined ? [] : [await switchedOffAws()];
   const { openAws } = await import('../../providers/aws/sdk/open.ts');
   const { finalizer } = await import('../../providers/aws/service-metadata.ts');
+  const { AwsMetrics } = await import('../telemetry/aws.ts');
   const metadata = post.serviceMetadata?.(finalizer);
-  const { mayWrite } = post;
-  const components = { clock, random, log, stopped };
+  const { mayWrite, term } = post;
+  const fence = { ...(mayWrite === undefined ? {} : { mayWrite }), ...(term === undefined ? {} : { term }) };
+  const observer = metrics === undefined ? {} : { observer: new AwsMetrics(metrics) };
+  const components = { clock, random, log, stopped, ...fence, ...observer };
   return [
     openAws(
-      { ...components, ...(metadata === undefined ? {} : { metadata }), ...(mayWrite === undefined ? {} : { mayWrite }) },
+      { ...components, ...(metadata === undefined ? {} : { metadata }) },
       { ...awsOptionsOf(aws, aws.awsClusterName, variables), version },
     ),
   ];
+}
+
+/** In a cluster Services may have the finalizer of a controller that served AWS. */
+async function switchedOffAws(): Promise<Provider> {
+  const { SwitchedOffAws } = await import('../../providers/aws/switched-off.ts');
+  return new SwitchedOffAws();
+}
+
+/** Those of modules that the command line names. */
+async function otherProviders(
+  { clock, random, stopped, variables }: Environment,
+  { log, post, modules = [] }: ProviderNeeds,
+  own: readonly Provider[],
+): Promise<readonly Provider[]> {
+  if (modules.length === 0) return [];
+  const { loadProviders } = await import('./provider-modules.ts');
+  const { serviceMetadata, mayWrite = () => true } = post;
+  const components = { clock, random, log, stopped, variables, mayWrite, ...(serviceMetadata === undefined ? {} : { serviceMetadata }) };
+  const taken = own.map(({ name }) => name);
+  return loadProviders(modules, components, [...taken, 'aws'], (url) => import(url) as Promise<unknown>);
 }
 
 function fail(message: string, exitCode: number): number {
@@ -91,22 +131,6 @@ function endWithReader(): void {
     if (error.code !== 'EPIPE') throw error;
     process.exit(0);
   });
-}
-
-function makeLog(level: string): Log {
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { error: stdSerializers.err } });
-}
-
-/** The first signal asks for a graceful stop, the second ends the process at once. */
-function stopSignal(): AbortSignal {
-  const controller = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
-      if (controller.signal.aborted) process.exit(130);
-      controller.abort(signal);
-    });
-  }
-  return controller.signal;
 }
 
 endWithReader();

@@ -4,6 +4,7 @@ import { openCluster } from './cluster-workplace.ts';
 import { openDirectory } from './directory-workplace.ts';
 import type { Environment } from './environment.ts';
 import type { ClusterOptions, ElectionOptions } from './options.ts';
+import type { Telemetry } from './telemetry.ts';
 import type { Workplace } from './workplace.ts';
 
 export interface WorkplaceOptions extends ClusterOptions, ElectionOptions {
@@ -11,16 +12,29 @@ export interface WorkplaceOptions extends ClusterOptions, ElectionOptions {
   readonly source?: string;
   /** Of an agent. */
   readonly node?: string;
+  readonly waitForConfig?: true;
 }
 
-/** Opens and reads a directory or a cluster; what is wrong in it is logged now and whenever it changes. */
-export async function openWorkplace(environment: Environment, options: WorkplaceOptions, log: Log): Promise<Workplace> {
+/** Opens and reads a directory or a cluster; what is wrong in it is logged now and whenever it changes. Until all is read the process is not ready. */
+export async function openWorkplace(
+  environment: Environment,
+  options: WorkplaceOptions,
+  log: Log,
+  telemetry?: Telemetry,
+): Promise<Workplace> {
   const { source: directory } = options;
+  let awaited = (): string | undefined => undefined;
+  const isRead = telemetry?.health.add({ name: 'objects', ready: () => awaited() ?? 'they are being read' });
   const workplace =
-    directory === undefined ? await openCluster(environment, options, log) : await openDirectory(environment, directory, log);
+    directory === undefined
+      ? await openCluster(environment, options, log, telemetry?.api)
+      : await openDirectory(environment, directory, log);
   // Before it has started: an API server that is not there is waited for, and somebody may wait with it.
   logProblems(workplace.source, log);
+  telemetry?.follow(workplace.source);
+  awaited = () => workplace.source.awaited?.();
   await workplace.source.start(environment.stopped);
+  isRead?.();
   return workplace;
 }
 

@@ -29,6 +29,18 @@ export function addClusterOptions(command: Command): Command {
     );
 }
 
+/** Of a command that a person runs: his own credentials, found as kubectl finds them. */
+export interface CallerOptions extends ClusterOptions {
+  readonly context?: string;
+}
+
+/** Where there is no --source. */
+export function addCallerOptions(command: Command): Command {
+  return addClusterOptions(command).addOption(
+    new Option('--context <name>', 'a context of the kubeconfig, in place of the current one').conflicts('source'),
+  );
+}
+
 export interface ElectionOptions {
   /** Absent: of an agent, which has no rivals. */
   readonly leaderElect?: 'true' | 'false';
@@ -56,7 +68,19 @@ export function addElectionOptions(command: Command): Command {
 export const logLevelOption = (): Option =>
   new Option('--log-level <level>', 'least level that is logged').choices(['debug', 'info', 'warn', 'error']).default('info');
 
+export const logFormatOption = (): Option =>
+  new Option('--log-format <format>', 'json: a line of JSON for each change, for programs; text: for people')
+    .choices(['json', 'text'])
+    .default('json');
+
 export const outputOption = (): Option => new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text');
+
+/** Of an agent: beside another program that forwards, the defaults of HeraldConfig are what nobody may have chosen. */
+export const waitForConfigOption = (): Option =>
+  new Option(
+    '--wait-for-config',
+    'do nothing on the node while there is no HeraldConfig/default, and go on with the last one when it is deleted; without this the defaults count then, which are for nodes without kube-proxy',
+  ).conflicts('source');
 
 /** Undefined where it is not given: port 179 of every address, while a BGPPeer of the node is passive. */
 export const bgpListenOption = (): Option =>
@@ -68,7 +92,7 @@ export const bgpListenOption = (): Option =>
 export const onStopOption = (): Option =>
   new Option(
     '--on-stop <mode>',
-    'what BGP peers are told: restart lets those with graceful restart keep the routes, shutdown withdraws them all',
+    'what BGP peers are told: restart lets those with graceful restart keep the routes, shutdown makes them the last resort for 5 s and withdraws them all',
   )
     .choices(['restart', 'shutdown'])
     .default('restart');
@@ -87,6 +111,20 @@ export const kernelSettingsOption = (): Option =>
     .choices(['set', 'report'])
     .default('set');
 
+export const procSysOption = (): Option =>
+  new Option(
+    '--proc-sys <dir>',
+    "where the kernel's settings are: containers have /proc/sys read-only, and net of the host's may be mounted below another directory",
+  ).default('/proc/sys');
+
+export const bfdPriorityOption = (): Option =>
+  new Option(
+    '--bfd-priority <mode>',
+    'of the thread in which BFD runs: real-time (SCHED_FIFO) where CAP_SYS_NICE allows it, which intervals below 100 ms need, or normal',
+  )
+    .choices(['real-time', 'normal'])
+    .default('real-time');
+
 /** A command of its own, which does not need --node. */
 export const cleanupHeraldOption = (): Option =>
   new Option(
@@ -101,7 +139,9 @@ export const cleanupOption = (): Option =>
   ).implies({ node: '' });
 
 export interface AgentProcessOptions {
+  readonly bfdPriority: 'real-time' | 'normal';
   readonly kernelSettings: 'set' | 'report';
+  readonly procSys?: string;
   readonly healthzBindAddress: readonly HttpPlace[];
   readonly bgpListen?: readonly ListenAddress[];
   readonly onStop: 'restart' | 'shutdown';
@@ -145,6 +185,8 @@ function readHealthz(text: string): readonly HttpPlace[] {
 
 export interface LogOptions {
   readonly logLevel: string;
+  /** Default: json. */
+  readonly logFormat?: 'json' | 'text' | undefined;
 }
 
 export interface OutputOptions {

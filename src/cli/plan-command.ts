@@ -1,69 +1,122 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { sessionChange } from '../agent/sessions.ts';
+import { failureKinds, findFailures, type FailureKind } from '../explain/failures.ts';
+import type { Provider } from '../controller/provider.ts';
+import { isEmptyPlan, planChanges } from '../explain/plan.ts';
 import { isEmptyPreview, renderPreviews, type ServicePreview } from '../explain/render-preview.ts';
-import type { Snapshot } from '../model/snapshot.ts';
+import { renderPlan } from '../explain/render-plan.ts';
+import { unreadLines } from '../explain/undecided.ts';
+import type { Unread } from '../model/unread.ts';
 import { silentLog } from '../system/log.ts';
 import { addAwsOptions, type AwsFlags } from './aws-options.ts';
-import { isEmptyPlan, planChanges } from '../explain/plan.ts';
-import { renderPlan } from '../explain/render-plan.ts';
-import { Store } from '../model/store.ts';
 import type { Environment } from './environment.ts';
-import { outputOption, type OutputOptions } from './options.ts';
-import { problemLines, readSource } from './read-source.ts';
+import { manifestsOption, problemLines } from './open-reading.ts';
+import { addCallerOptions, outputOption, type OutputOptions } from './options.ts';
+import { readProposal, type Proposal, type ProposalOptions } from './proposal.ts';
 
-interface Options extends OutputOptions, AwsFlags {
-  readonly file: string;
-  readonly source?: string;
+interface Options extends OutputOptions, AwsFlags, ProposalOptions {
+  readonly failOn: ReadonlySet<FailureKind>;
 }
+
+/** The meaning of `terraform plan -detailed-exitcode`, and one more for pipelines. */
+const status = { nothing: 0, errors: 1, changes: 2, refused: 3 } as const;
 
 export function planCommand(environment: Environment): Command {
   const command = new Command('plan')
-    .description('what would change: addresses, sessions, routes and rules (exit status 0: nothing, 2: something, 1: errors)')
-    .requiredOption('-f, --file <dir>', 'directory of proposed manifests')
-    .option('--source <dir>', 'directory in force, whose records of assigned addresses hold; without it everything is new')
+    .description(
+      'what would change: addresses, sessions, routes, rules and calls to AWS (exit status 0: nothing, 2: something, 1: errors, 3: something that --fail-on names)',
+    )
+    .addOption(manifestsOption().makeOptionMandatory())
+    .option(
+      '--source <dir>',
+      'directory in force, in place of a cluster, whose records of assigned addresses hold; -f takes its place as a whole; none: there is none yet',
+    )
+    .addOption(
+      new Option('--offline', 'for a cluster of which nothing is known: everything is new').conflicts([
+        'source',
+        'kubeconfig',
+        'context',
+        'apiserver',
+      ]),
+    )
+    .addOption(
+      new Option('--prune', 'configuration of Herald in the cluster that is not in -f would be deleted').conflicts(['source', 'offline']),
+    )
+    .addOption(
+      new Option('--fail-on <changes>', `end with 3 where one of these would happen, with commas: ${Object.keys(failureKinds).join(', ')}`)
+        .argParser(readFailOn)
+        .default(new Set<FailureKind>(), 'none'),
+    )
     .addOption(outputOption())
     .addHelpText(
       'after',
-      '\nExample:\n  cp -r /etc/herald /tmp/proposed; edit /tmp/proposed/...; herald plan -f /tmp/proposed --source /etc/herald\n  herald plan -f manifests --aws-cluster-name production     and the calls to AWS; none that changes anything is made',
+      '\nExample:\n  herald plan -f manifests/                                 applied to the cluster of $KUBECONFIG; nothing is written\n  herald plan -f manifests/ --fail-on moved-address,session-reset\n  cp -r /etc/herald /tmp/proposed; edit /tmp/proposed/...; herald plan -f /tmp/proposed --source /etc/herald\n  herald plan -f manifests/ --aws-cluster-name production    and the calls to AWS; none that changes anything is made',
     )
-    .action(async ({ file, source, output, ...aws }: Options) => {
-      const current = source === undefined ? new Store() : (await readSource(environment, source)).snapshot;
-      // What is broken in the proposal is compared as it is now: so would an edit leave it.
-      const { snapshot, problems } = await (source === undefined ? readSource(environment, file) : readSource(environment, source, file));
-      const plan = planChanges(current, snapshot, sessionChange);
-      const previews = await previewsOf(environment, aws, current, snapshot);
-      const broken = problems.some(({ severity }) => severity === 'error');
-      const note = broken ? ['The proposal has errors, listed above: objects with an error are compared as they are now.'] : [];
-      const lines = (): string[] => [
-        ...problemLines(problems),
-        ...renderPlan(plan),
-        ...(previews === undefined ? [] : renderPreviews(previews)),
-        ...note,
-      ];
-      for (const line of output === 'json'
-        ? [JSON.stringify({ ...plan, ...(previews === undefined ? {} : { previews }), problems }, undefined, 2)]
-        : lines())
-        environment.print(line);
-      // The meaning of `terraform plan -detailed-exitcode`.
-      environment.endWith(broken ? 1 : isEmptyPlan(plan) && (previews ?? []).every(isEmptyPreview) ? 0 : 2);
-    });
-  return addAwsOptions(command);
+    .action((options: Options) => plan(environment, options));
+  return addAwsOptions(addCallerOptions(command));
+}
+
+async function plan(environment: Environment, options: Options): Promise<void> {
+  const proposal = await readProposal(environment, options);
+  const { problems, unread } = proposal;
+  const changes = planChanges(proposal.current, proposal.proposed, sessionChange);
+  const previews = await previewsOf(environment, options, proposal);
+  const failures = findFailures(changes, previews ?? [], options.failOn);
+  const broken = problems.some(({ severity }) => severity === 'error');
+  const blind = unread.some(isNeeded);
+  if (options.output === 'json') {
+    const aws = previews === undefined ? {} : { previews };
+    environment.print(JSON.stringify({ ...changes, ...aws, failures, problems, unread }, undefined, 2));
+  } else {
+    for (const line of [
+      ...problemLines(problems),
+      ...unreadLines(unread),
+      ...renderPlan(changes),
+      ...(previews === undefined ? [] : renderPreviews(previews)),
+      ...(broken ? ['The proposal has errors, listed above: objects with an error are compared as they are now.'] : []),
+      ...(blind ? ['Not everything could be read, as listed above: what would change is not sure.'] : []),
+    ])
+      environment.print(line);
+  }
+  for (const { kind, what } of failures) environment.note(`refused: ${kind}: ${what}`);
+  const untold = (previews ?? []).some((preview) => preview.failed !== undefined);
+  const empty = isEmptyPlan(changes) && (previews ?? []).every(isEmptyPreview);
+  if (broken || blind || untold) environment.endWith(status.errors);
+  else if (failures.length > 0) environment.endWith(status.refused);
+  else environment.endWith(empty ? status.nothing : status.changes);
+}
+
+/** Without a Secret or the reports of nodes the comparison is the same, as both sides lack them. */
+function isNeeded({ why, kind }: Unread): boolean {
+  return why === 'forbidden' && kind !== 'Secret' && kind !== 'NodeState';
 }
 
 /** What the providers that act outside would do, Service by Service; undefined: there is none. */
-async function previewsOf(
-  environment: Environment,
-  aws: AwsFlags,
-  current: Snapshot,
-  proposed: Snapshot,
-): Promise<ServicePreview[] | undefined> {
+async function previewsOf(environment: Environment, aws: AwsFlags, { current, proposed }: Proposal): Promise<ServicePreview[] | undefined> {
   if (aws.awsClusterName === undefined) return undefined;
   const providers = await environment.providers({ log: silentLog, post: { mayWrite: () => false }, aws });
   const previews: ServicePreview[] = [];
   for (const service of new Set([...proposed.services.keys(), ...current.services.keys()].toSorted((a, b) => (a < b ? -1 : 1)))) {
-    const of = proposed.services.get(service) ?? current.services.get(service);
-    const provider = providers.find((provider) => of !== undefined && provider.claim(of, proposed).mine);
-    if (provider?.preview !== undefined) previews.push({ service, ...(await provider.preview(service, proposed)) });
+    const before = current.services.get(service);
+    const of = proposed.services.get(service) ?? before;
+    const claimant = providers.find((provider) => of !== undefined && provider.claim(of, proposed).mine);
+    // Who has something for it now lets go of it, whoever's it is to be.
+    const has = (provider: Provider): boolean =>
+      before !== undefined && (provider.holds(service, before) || provider.claim(before, current).mine);
+    const provider = claimant?.preview === undefined ? providers.find(has) : claimant;
+    if (provider?.preview === undefined) continue;
+    const preview = await provider.preview(service, proposed);
+    previews.push({ service, ...preview });
+    // Of the next one nothing else could be told.
+    if (preview.failed !== undefined) break;
   }
   return previews;
+}
+
+function readFailOn(text: string): ReadonlySet<FailureKind> {
+  const kinds = Object.keys(failureKinds) as FailureKind[];
+  const named = text.split(',').map((name) => name.trim());
+  const unknown = named.find((name) => !kinds.some((kind) => kind === name));
+  if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is none: write ${kinds.join(', ')}.`);
+  return new Set(kinds.filter((kind) => named.includes(kind)));
 }

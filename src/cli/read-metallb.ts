@@ -3,18 +3,14 @@ import { KubeError } from '../kube/error.ts';
 import { listPages } from '../kube/list-pages.ts';
 import type { RawInput } from '../model/metallb/import.ts';
 import { watchedKinds } from '../model/metallb/kinds.ts';
-import { connect } from './cluster-workplace.ts';
+import { connectAsCaller } from './caller-connection.ts';
 import type { Environment } from './environment.ts';
-import type { ClusterOptions } from './options.ts';
+import type { CallerOptions } from './options.ts';
 
 /** MetalLB's objects in its namespace, and the Services of all. A kind whose CRD is not there has no objects. Throws KubeError. */
-export async function readMetalLBObjects(environment: Environment, options: ClusterOptions, namespace: string): Promise<RawInput[]> {
-  const { clock, variables, stopped } = environment;
-  const { KUBECONFIG: named = '', HOME: home = '' } = variables;
-  const inPod = variables['KUBERNETES_SERVICE_HOST'] !== undefined;
-  const kubeconfig =
-    options.kubeconfig ?? (named !== '' ? named.split(':')[0] : home !== '' && !inPod ? `${home}/.kube/config` : undefined);
-  const client = new KubeClient(await connect(environment, kubeconfig === undefined ? options : { ...options, kubeconfig }), { clock });
+export async function readMetalLBObjects(environment: Environment, options: CallerOptions, namespace: string): Promise<RawInput[]> {
+  const { clock, stopped } = environment;
+  const client = new KubeClient(await connectAsCaller(environment, options), { clock });
   const list = async (apiVersion: string, kind: string, path: string): Promise<RawInput[]> => {
     const found: RawInput[] = [];
     for await (const { items } of listPages(client, path, {}, stopped))

@@ -1,8 +1,13 @@
+import { realpath } from 'node:fs/promises';
 import { KubeError } from '../kube/error.ts';
+import type { LiveProcess } from '../live/contract.ts';
 import type { Log } from '../system/log.ts';
 import type { Environment } from './environment.ts';
 import { openWorkplace, type WorkplaceOptions } from './open-workplace.ts';
+import type { LiveOptions } from './live-options.ts';
 import type { LogOptions } from './options.ts';
+import { Telemetry } from './telemetry.ts';
+import type { TelemetryOptions } from './telemetry-options.ts';
 import type { Workplace } from './workplace.ts';
 
 /** A part of Herald that runs until it is stopped. */
@@ -12,23 +17,31 @@ export interface Running {
   readonly lost?: Promise<void>;
 }
 
+export interface RunningOptions extends LogOptions, TelemetryOptions, LiveOptions, WorkplaceOptions, Pick<LiveProcess, 'command'> {}
+
 /** What every command that runs on does: read what there is, start its parts, wait for a signal, stop them in reverse order. */
 export async function runUntilStopped(
   environment: Environment,
-  { logLevel, ...options }: LogOptions & WorkplaceOptions,
-  start: (workplace: Workplace, log: Log) => AsyncIterable<Running | undefined>,
+  { logLevel, logFormat, metricsAddress, healthAddress, command, socket, live, ...options }: RunningOptions,
+  start: (workplace: Workplace, log: Log, telemetry: Telemetry) => AsyncIterable<Running | undefined>,
 ): Promise<void> {
-  const log = environment.log(logLevel);
-  const workplace = await openWorkplace(environment, options, log);
+  const log = await environment.log(logLevel, logFormat);
+  // Before everything else: an API server that is not there is waited for, and whoever probes must not take that for death.
+  const telemetry = new Telemetry(environment, { metricsAddress, healthAddress, command, socket, live }, log);
+  let workplace: Workplace | undefined;
   const running: Running[] = [];
   try {
-    for await (const part of start(workplace, log)) if (part !== undefined) running.unshift(part);
+    workplace = await openWorkplace(environment, options, log, telemetry);
+    // Once it is known to be there. Whoever asks may have another name for it.
+    if (options.source !== undefined) telemetry.live.is({ directory: await realpath(options.source) });
+    for await (const part of start(workplace, log, telemetry)) if (part !== undefined) running.unshift(part);
     const lost = running.flatMap((part) => part.lost ?? []);
     await Promise.race([aborted(environment.stopped), ...lost.map((one) => one.then(endWithLoss))]);
     log.info({ signal: environment.stopped.reason as string }, 'stopping');
   } finally {
     for (const part of running) await part.stop();
-    await workplace.close();
+    await workplace?.close();
+    await telemetry.close();
   }
 }
 

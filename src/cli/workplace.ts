@@ -15,6 +15,10 @@ export interface ControllerPost {
   readonly lost?: Promise<void>;
   /** Whether another one may have taken over already. Absent: that cannot be. */
   readonly mayWrite?: () => boolean;
+  /** Aborts when that may have happened. Absent: that cannot be. */
+  readonly term?: AbortSignal;
+  /** Makes HeraldConfig/default where there is none. Absent: a directory, whose manifests are its owner's. */
+  readonly makeConfig?: (manifest: object, signal: AbortSignal) => Promise<void>;
   /** Writes finalizers, of this name, and annotations to Services. Absent: nothing can be written to them (a directory). */
   readonly serviceMetadata?: (finalizer: string) => KubernetesServiceMetadata;
 }

@@ -1,5 +1,6 @@
 import { currentReport, type NodeState } from '../model/node-state.ts';
 import type { ServiceKey } from '../model/metadata.ts';
+import { assignedAddresses, type Service } from '../model/service.ts';
 import type { Change, Kind, Snapshot } from '../model/snapshot.ts';
 
 /** Kinds whose change may alter where any Service is announced. Their number is small and they change rarely. */
@@ -27,7 +28,7 @@ export class ConditionWatch {
   affected(changes: readonly Change[], snapshot: Snapshot, behind: ReadonlySet<ServiceKey>): Set<ServiceKey> {
     const affected = new Set<ServiceKey>();
     for (const change of changes) {
-      for (const key of change.services ?? []) affected.add(key);
+      for (const key of change.services ?? []) if (isAnnounced(snapshot.services.get(key))) affected.add(key);
       if (shared.has(change.kind)) addAnnounced(snapshot, affected);
       if (change.kind !== 'NodeState') continue;
       const state = snapshot.nodeStates.get(change.key);
@@ -61,14 +62,21 @@ export class ConditionWatch {
   #saysSomethingNew(node: string, state: NodeState | undefined): boolean {
     const before = this.#seen.get(node);
     if (state === undefined) return this.#seen.delete(node);
-    const sessions = state.sessions.map(({ peer, state, lastError }) => [peer, state === 'Established', lastError]);
+    const sessions = state.sessions.map(({ peer, state, lastError, damping }) => {
+      return [peer, state === 'Established', lastError, damping?.until];
+    });
     const unseen = state.host?.some(({ code }) => code === 'ForwardingNotSeen');
-    const now = JSON.stringify([sessions, state.differing, state.truncated, state.problem, unseen]);
+    const now = JSON.stringify([sessions, state.differing, state.truncated, state.problem, unseen, state.drain?.phase]);
     this.#seen.set(node, now);
     return now !== before;
   }
 }
 
 function addAnnounced(snapshot: Snapshot, affected: Set<ServiceKey>): void {
-  for (const [key, service] of snapshot.services) if (service.ingress.length > 0) affected.add(key);
+  for (const [key, service] of snapshot.services) if (isAnnounced(service)) affected.add(key);
+}
+
+/** A load balancer that has a name is another's to reach: no condition depends on nodes there. */
+function isAnnounced(service: Service | undefined): boolean {
+  return service !== undefined && assignedAddresses(service).length > 0;
 }

@@ -1,4 +1,5 @@
-import { decideAnnouncement } from '../decisions/announcement/decision.ts';
+import { decideAnnouncement, type ServiceAnnouncement } from '../decisions/announcement/decision.ts';
+import { whySessionDown } from '../decisions/announcement/session-down.ts';
 import { conditionTypes } from '../model/condition-types.ts';
 import { currentReport, type NodeState } from '../model/node-state.ts';
 import { serviceKey } from '../model/metadata.ts';
@@ -9,6 +10,7 @@ import { limits } from './limits.ts';
 import type { Reconciliation } from './provider.ts';
 import type { Condition } from './status-writer.ts';
 
+/** Why a Service does not have what it asks for. */
 export interface Unmet {
   readonly reason: Reason | undefined;
   readonly details: NonNullable<Reconciliation['details']>;
@@ -26,6 +28,11 @@ export function serviceConditions(snapshot: Snapshot, service: Service, unmet: U
       : [assigned, programmed(snapshot, service, now), announced(snapshot, service, now)];
   const { generation } = service.metadata;
   return generation === undefined ? conditions : conditions.map((condition) => ({ ...condition, observedGeneration: generation }));
+}
+
+/** Of a Service that asks for no address any more: what it had is still there. */
+export function notReleased(because: Reason): Condition {
+  return refusal(conditionTypes.addressAssigned, because);
 }
 
 /** Where several pools were asked, the code of each: the numbers, which change while it waits, are for explain. */
@@ -57,7 +64,12 @@ const reportCut = {
 } as const;
 
 function refusal(type: string, because: Reason): Condition {
-  return { type, status: 'False', reason: because.code, message: briefly(because) };
+  return { type, status: 'False', reason: because.code, message: shortened(briefly(because)) };
+}
+
+/** What somebody has written may be quoted in it, and that may be long. */
+function shortened(message: string): string {
+  return message.length <= limits.conditionMessage ? message : `${message.slice(0, limits.conditionMessage - 3)}...`;
 }
 
 function programmed(snapshot: Snapshot, service: Service, now: number): Condition {
@@ -76,25 +88,40 @@ function programmed(snapshot: Snapshot, service: Service, now: number): Conditio
   return { type, status: 'True', reason: 'Programmed', message: 'Every node that reports forwards the Service as decided' };
 }
 
-/** True where at least one node announces to at least one peer; else the first "no", of the nodes in order of their names. */
+/** True where at least one node announces to at least one peer, which says so where only nodes do that are drained; else the first "no", of the nodes in order of their names. */
 function announced(snapshot: Snapshot, service: Service, now: number): Condition {
   const type = conditionTypes.announced;
   let first: Reason | undefined;
+  let draining: Reason | undefined;
   let cut = false;
   for (const node of [...snapshot.nodes.keys()].toSorted()) {
-    const obstacle = obstacleOnNode(snapshot, service, node, now);
+    const { obstacle, drain } = standOnNode(snapshot, service, node, now);
     if (obstacle !== undefined) first ??= obstacle;
+    else if (drain !== undefined) draining ??= drain;
     else if (snapshot.nodeStates.get(node)?.truncated === true) cut = true;
     else return { type, status: 'True', reason: 'Announced', message: 'At least one node announces the Service' };
   }
   if (cut) return { type, ...reportCut };
+  if (draining !== undefined) return { type, status: 'True', reason: draining.code, message: briefly(draining) };
   if (first !== undefined) return refusal(type, first);
   return { type, status: 'Unknown', reason: 'NoNodes', message: 'There is no Node object' };
 }
 
-/** Why a node does not announce any address of the Service to anyone; undefined: it does. */
-function obstacleOnNode(snapshot: Snapshot, service: Service, node: string, now: number): Reason | undefined {
-  const decision = decideAnnouncement(snapshot, service, node);
+/** Why a node does not announce any address of the Service to anyone; absent: it does, and `drain` says why still. */
+function standOnNode(
+  snapshot: Snapshot,
+  service: Service,
+  node: string,
+  now: number,
+): { readonly obstacle?: Reason; readonly drain?: Reason } {
+  const decision = decideAnnouncement(snapshot, service, node, { now });
+  const obstacle = obstacleTo(decision, snapshot, service, node, now);
+  if (obstacle !== undefined) return { obstacle };
+  const drain = decision.addresses.flatMap(({ result }) => (result.announce ? (result.drain ?? []) : []))[0];
+  return drain === undefined ? {} : { drain };
+}
+
+function obstacleTo(decision: ServiceAnnouncement, snapshot: Snapshot, service: Service, node: string, now: number): Reason | undefined {
   if (decision.reason !== undefined) return decision.reason;
   const announcing = decision.addresses.flatMap(({ result }) => (result.announce ? [result] : []));
   if (announcing.length === 0) {
@@ -109,7 +136,7 @@ function obstacleOnNode(snapshot: Snapshot, service: Service, node: string, now:
   if (sessions.some((session) => session.state === 'Established')) return undefined;
   const down = sessions[0];
   if (down === undefined) return reason('AgentSilent', { node });
-  return reason('SessionDown', { peer: down.peer, state: down.state, lastError: down.lastError ?? '' });
+  return whySessionDown(down.peer, down);
 }
 
 function differenceOf(state: NodeState, service: Service, aspect: 'Programmed' | 'Announced'): Reason | undefined {

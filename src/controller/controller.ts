@@ -2,33 +2,31 @@ import type { KeptInPool, PoolUsage } from '../decisions/allocation/allocator.ts
 import { keepsHolding } from '../decisions/allocation/claim.ts';
 import { whyHeldTwice } from '../decisions/allocation/held-twice.ts';
 import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/order.ts';
-import { serviceKey, type ServiceKey } from '../model/metadata.ts';
-import { fix, reason, says, type Reason } from '../model/reasons.ts';
-import { assignedAddresses, type Ingress, type Service } from '../model/service.ts';
-import type { Change } from '../model/snapshot.ts';
-import { formatAddress, sameAddress, type Address } from '../net/address.ts';
+import type { ServiceKey } from '../model/metadata.ts';
+import { reason, says, type Reason } from '../model/reasons.ts';
+import { assignedAddresses, type Service } from '../model/service.ts';
+import type { Change, Snapshot } from '../model/snapshot.ts';
+import { formatAddress, type Address } from '../net/address.ts';
 import type { Source } from '../sources/source.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import { ConditionWatch } from './affected.ts';
 import { Contests } from './contests.ts';
+import { noControllerObserver, type ControllerObserver, type QueueFigures, type QueueName } from './controller-observer.ts';
 import { noEvents, type EventSink } from './events/event-sink.ts';
 import { SourceEvents } from './events/source-events.ts';
 import { limits } from './limits.ts';
 import { ConfigurationStatuses } from './configuration/configuration-statuses.ts';
 import { agentsBehind, serviceConditions } from './conditions.ts';
-import type { Provider, Reconciliation, RecordedAddresses } from './provider.ts';
+import { MeasuredWork } from './measured-work.ts';
+import type { Provider, Reconciliation } from './provider.ts';
+import { goneAddresses, ServedServices, type Served } from './services/served-services.ts';
 import { ServiceStatuses } from './services/service-statuses.ts';
-import type { Recorded, StatusWriter } from './status-writer.ts';
+import { UnreadServices } from './services/unread-services.ts';
+import { Unreleased } from './services/unreleased.ts';
+import type { StatusWriter } from './status-writer.ts';
 import { WorkQueue } from './work-queue.ts';
-
-/** A Service that a provider serves, as it was when the provider did so last. */
-interface Owned {
-  readonly provider: Provider;
-  readonly service: Service;
-  readonly ingress: readonly Ingress[];
-}
 
 export interface ControllerComponents {
   readonly source: Source;
@@ -36,6 +34,8 @@ export interface ControllerComponents {
   readonly writer: StatusWriter;
   /** Absent: what happens is in the log only. */
   readonly events?: EventSink;
+  /** Absent: nothing is measured. */
+  readonly observer?: ControllerObserver;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -47,29 +47,40 @@ export interface ControllerComponents {
  */
 export class Controller {
   readonly #components: ControllerComponents;
+  readonly #observer: ControllerObserver;
+  readonly #work: MeasuredWork<ServiceKey>;
   readonly #queue: WorkQueue<ServiceKey>;
-  readonly #owned = new Map<ServiceKey, Owned>();
+  readonly #served: ServedServices;
+  readonly #unread: UnreadServices;
+  readonly #unreleased: Unreleased;
   readonly #conditions = new ConditionWatch();
   /** Services whose agents have yet to report on their latest form. */
   readonly #behind = new Set<ServiceKey>();
   readonly #statuses: ServiceStatuses;
   readonly #configuration: ConfigurationStatuses;
   readonly #sourceEvents: SourceEvents;
-  /** Services that we have written about, or another of us before. */
-  readonly #written = new Set<ServiceKey>();
   readonly #contests = new Contests();
-  #reserved: RecordedAddresses = new Map();
-  /** Services whose record could not be read at start, with its file. */
-  #unreadable: ReadonlyMap<ServiceKey, string> = new Map();
   readonly #unsubscribe: (() => void)[] = [];
-  #stopped = false;
   #cancelWatch: (() => void) | undefined;
 
   constructor(components: ControllerComponents) {
     this.#components = components;
-    this.#queue = new WorkQueue(components, (key) => this.#reconcile(key));
-    const { events = noEvents, providers } = components;
-    this.#statuses = new ServiceStatuses({ ...components, events }, (key) => this.#queue.add(key));
+    const { events = noEvents, observer = noControllerObserver, providers, clock } = components;
+    this.#observer = observer;
+    this.#work = new MeasuredWork('services', (key) => this.#reconcile(key), { observer, clock });
+    this.#queue = new WorkQueue(
+      components,
+      (key) => this.#work.run(key),
+      (key) => this.#served.waitsOutside(key, components.source.snapshot),
+    );
+    this.#served = new ServedServices(providers);
+    this.#unread = new UnreadServices(components, {
+      look: (key, when) => (when === 'first' ? this.#queue.addFirst(key) : this.#queue.add(key)),
+      adopt: (provider, service, addresses) => this.#adopt(provider, service, addresses, 'always'),
+      released: (key, addresses, why) => this.#sayReleased(key, addresses, why),
+    });
+    this.#unreleased = new Unreleased({ ...components, events });
+    this.#statuses = new ServiceStatuses({ ...components, events, observer }, (key) => this.#queue.add(key));
     this.#sourceEvents = new SourceEvents(components.source, events, (key) => {
       const { snapshot } = components.source;
       const service = snapshot.services.get(key);
@@ -77,7 +88,7 @@ export class Controller {
     });
     const usage = (): PoolUsage[] => providers.flatMap((provider) => provider.usage?.() ?? []);
     const kept = (): KeptInPool[] => providers.flatMap((provider) => provider.kept?.() ?? []);
-    this.#configuration = new ConfigurationStatuses({ ...components, events, usage, kept });
+    this.#configuration = new ConfigurationStatuses({ ...components, events, observer, usage, kept });
   }
 
   /** Takes over what was assigned, then works until `stop`. The source must have started. */
@@ -85,12 +96,8 @@ export class Controller {
     const { source, providers, writer, log } = this.#components;
     const { snapshot } = source;
     const recorded = await writer.recorded();
-    this.#statuses.adopt(recorded);
-    this.#reserved = withoutManifest(recorded.addresses, source);
-    this.#withhold(recorded.unreadable);
-    for (const [key, addresses] of this.#reserved) {
-      log.warn({ service: key, addresses: addresses.map(formatAddress) }, 'the Service cannot be read: its addresses stay reserved');
-    }
+    this.#statuses.adopt(recorded, snapshot);
+    this.#unread.adopt(recorded);
     for (const provider of providers) {
       provider.adopt(snapshot, recorded.addresses, recorded.uids ?? new Map());
       provider.keep?.(recorded.released ?? []);
@@ -98,12 +105,12 @@ export class Controller {
     this.#unsubscribe.push(
       source.onChange((changes) => this.#changed(changes)),
       source.onProblem(() => {
-        this.#releaseMended();
+        this.#unread.look();
         this.#configuration.problemsChanged();
         this.#sourceEvents.look();
       }),
     );
-    this.#takeOver(recorded);
+    this.#served.adopt(recorded, snapshot);
     const keys = inOrderOfService(snapshot, recorded.waitingSince ?? new Map());
     for (const key of new Set([...keys, ...recorded.addresses.keys(), ...recorded.unreadable.keys()])) this.#queue.add(key);
     this.#queue.start();
@@ -113,6 +120,10 @@ export class Controller {
     log.info({ services: snapshot.services.size, pools: snapshot.pools.size }, 'controller started');
   }
 
+  figures(): Readonly<Record<QueueName, QueueFigures>> {
+    return { services: this.#work.figures(this.#queue), configuration: this.#configuration.figures() };
+  }
+
   /** Resolves when nothing is left to do. */
   async settled(): Promise<void> {
     await this.#queue.idle();
@@ -120,7 +131,7 @@ export class Controller {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#unread.stop();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#cancelWatch?.();
     this.#statuses.stop();
@@ -147,7 +158,7 @@ export class Controller {
     const told = changes.flatMap(({ kind, key }) => (kind === 'Service' ? [key as ServiceKey] : []));
     for (const key of inOrderOfCreation(told, source.snapshot)) this.#queue.add(key);
     for (const key of this.#conditions.affected(changes, source.snapshot, this.#behind)) this.#queue.add(key);
-    if (this.#reserved.size > 0 || this.#unreadable.size > 0) this.#releaseMended();
+    this.#unread.look();
     this.#configuration.changed(changes);
   }
 
@@ -155,34 +166,49 @@ export class Controller {
     const { snapshot } = this.#components.source;
     const service = snapshot.services.get(key);
     if (service === undefined) {
-      const unclear = this.#unreadable.has(key) && hiddenByErrors(this.#components.source, this.#unreadable.values())(key);
-      if (!this.#reserved.has(key) && !unclear) await this.#forget(key, undefined, 'the Service is gone');
+      if (!this.#unread.mayBeThere(key)) await this.#forget(key, undefined, 'the Service is gone');
       return;
     }
     const before = this.#servedBefore(key, service);
-    const provider = this.#components.providers.find((provider) => provider.claim(service, snapshot).mine);
+    const provider = this.#served.claimant(service, snapshot);
     if (provider === undefined) return this.#leave(key, service, before);
-    if (before !== undefined && before.provider !== provider)
-      await this.#release(key, before.provider, `provider ${provider.name} serves the Service`);
+    const others = this.#served.holders(key, service).filter((holder) => holder !== provider);
     const found = assignedAddresses(service);
     // Who comes to us with addresses keeps them: another controller gave them, and somebody uses them.
-    if (!this.#written.has(key)) this.#adopt(provider, service, found, 'free');
-    else if (this.#isContested(key, service)) {
+    if (!this.#served.isWritten(key)) {
+      if (others.length === 0) this.#adopt(provider, service, found, 'free');
+    } else if (this.#isContested(key, service)) {
       // What the other one takes away is the Service's again when the contest is over.
       if (found.length > 0) this.#adopt(provider, service, found, 'always');
-      this.#owned.set(key, { provider, service, ingress: service.ingress });
+      this.#served.set(key, { provider, service, ingress: service.ingress });
       return this.#write(key, service, reason('StatusContested', { times: limits.overwrites }));
     }
-    const { ingress, reason: unmet, details, warnings = [], repaired = [] } = await provider.reconcile(service, snapshot);
+    const asked = others.length === 0 ? service : { ...service, ingress: [] };
+    const { ingress: given, reason: unmet, details, warnings = [], repaired = [] } = await this.#ask(provider, asked, snapshot);
     this.#configuration.usageChanged();
-    const gone =
-      before?.provider === provider ? before.ingress.filter(({ address }) => !ingress.some((now) => same(now.address, address))) : [];
-    const [twice] = addressesIn(gone).flatMap((address) => whyHeldTwice(snapshot, service, address) ?? []);
-    this.#sayReleased(key, addressesIn(gone), twice === undefined ? 'the Service asks for something else' : says(twice));
-    this.#owned.set(key, { provider, service, ingress });
+    // Whoever served it before goes on until it is served anew.
+    const isHandedOver = given.length > 0 || service.ingress.length === 0 || service.metadata.deleting;
+    const ingress = others.length === 0 || isHandedOver ? given : service.ingress;
+    const gone = before?.provider === provider ? goneAddresses(before.ingress, ingress) : [];
+    const [twice] = gone.flatMap((address) => whyHeldTwice(snapshot, service, address) ?? []);
+    this.#sayReleased(key, gone, twice === undefined ? 'the Service asks for something else' : says(twice));
+    this.#served.set(key, { provider, service, ingress });
     await this.#write(key, { ...service, ingress }, unmet, details, twice);
     this.#statuses.remark(service, warnings, repaired);
     for (const other of provider.written(key)) this.#queue.addFirst(other);
+    await this.#releaseAll(key, service, isHandedOver ? others : [], `provider ${provider.name} serves the Service`);
+  }
+
+  async #ask(provider: Provider, service: Service, snapshot: Snapshot): Promise<Reconciliation> {
+    const { clock } = this.#components;
+    const began = clock.now();
+    let outcome: Reconciliation | undefined;
+    try {
+      outcome = await provider.reconcile(service, snapshot);
+      return outcome;
+    } finally {
+      this.#observer.reconciled(provider.name, outcome, clock.now() - began);
+    }
   }
 
   /** Whether another program writes the addresses of the Service again and again, so that we do not any more. */
@@ -193,17 +219,21 @@ export class Controller {
   }
 
   /** A Service that is not ours, or not any more. */
-  async #leave(key: ServiceKey, service: Service, before: Owned | undefined): Promise<void> {
+  async #leave(key: ServiceKey, service: Service, before: Served | undefined): Promise<void> {
     const { source, writer } = this.#components;
     const claim = before?.provider.claim(service, source.snapshot);
     const keeps = before !== undefined && claim !== undefined && !claim.mine && keepsHolding(before.service, service, claim);
-    const wouldBe = this.#ownerOf(key);
+    const wouldBe = this.#served.wouldBe(key, source.snapshot);
     if (writer.leaveService !== undefined && wouldBe !== undefined && (keeps || before === undefined)) {
       await writer.leaveService(key, service.metadata);
       this.#disown(key);
       this.#statuses.leave(key);
+      // What was made for it outside of the cluster goes all the same: the other controller knows nothing of that.
+      const outside = this.#served.holders(key, service).filter(({ remote }) => remote === true);
+      const free = service.ingress.length === 0;
+      await this.#releaseAll(key, service, free ? new Set([wouldBe, ...outside]) : outside, 'the Service is of another class');
       // Its addresses are another controller's to change. Whatever they are, nobody else is given them.
-      if (service.ingress.length === 0) return this.#release(key, wouldBe, 'the Service is of another class');
+      if (free) return;
       return this.#adopt(wouldBe, service, assignedAddresses(service), 'always');
     }
     if (keeps && before.ingress.length > 0) {
@@ -222,8 +252,7 @@ export class Controller {
   }
 
   #disown(key: ServiceKey): void {
-    this.#owned.delete(key);
-    this.#written.delete(key);
+    this.#served.forget(key);
     this.#contests.forget(key);
     this.#behind.delete(key);
   }
@@ -242,155 +271,64 @@ export class Controller {
     if (ingress.length > 0 && agentsBehind(source.snapshot, assigned, now)) this.#behind.add(key);
     else this.#behind.delete(key);
     // Writing would destroy what people may still read in a broken record.
-    if (this.#unreadable.has(key)) return;
+    if (this.#unread.hasBrokenRecord(key)) return;
     const unmet = { reason, details, ...(moved === undefined ? {} : { moved }) };
     await this.#statuses.write(key, assigned, unmet, serviceConditions(source.snapshot, assigned, unmet, now));
-    this.#written.add(key);
+    this.#served.wrote(key);
     this.#contests.answered(key);
   }
 
   async #forget(key: ServiceKey, service: Service | undefined, why: string): Promise<void> {
-    const owner = this.#owned.get(key)?.provider;
-    const providers = owner === undefined ? this.#components.providers : [owner];
-    this.#depart(key, providers);
+    const owner = this.#served.get(key)?.provider;
+    const holders = this.#served.holders(key, service);
+    const providers = owner === undefined ? this.#components.providers : new Set([owner, ...holders]);
+    this.#served.end(key);
+    // Whatever becomes of its record, and whoever comes under its name: the one that was served is no more.
+    for (const provider of providers) provider.leave(key);
     // As long as it is on record that the Service has the address, nobody else is given it.
-    await this.#components.writer.removeService(key, service?.metadata);
-    for (const provider of providers) await this.#release(key, provider, why);
+    const isTold = await this.#removeStatus(key, service);
+    await this.#releaseAll(key, service, providers, why);
+    const isLeft = service !== undefined && this.#unreleased.conditionOf(key, service) !== undefined;
+    if (isTold && !isLeft) await this.#removeStatus(key, service);
+    // Its condition is for the next look: over what was just written nothing more can be written.
+    if (isLeft && !isTold) this.#queue.add(key);
     this.#disown(key);
     this.#statuses.forget(key, why);
-    if (this.#unreadable.has(key)) this.#withhold(new Map([...this.#unreadable].filter(([other]) => other !== key)));
+    this.#unread.forget(key);
   }
 
   /** How the Service was served last; undefined where that was another one of its name, which is gone. */
-  #servedBefore(key: ServiceKey, { metadata }: Service): Owned | undefined {
-    const before = this.#owned.get(key);
-    if (before === undefined || before.service.metadata.uid === metadata.uid) return before;
-    this.#disown(key);
-    return undefined;
+  #servedBefore(key: ServiceKey, service: Service): Served | undefined {
+    const before = this.#served.before(key, service);
+    if (before === undefined && this.#served.get(key) !== undefined) this.#disown(key);
+    return before;
   }
 
-  /** Whatever becomes of its record, and whoever comes under its name: the one that was served is no more. */
-  #depart(key: ServiceKey, providers: readonly Provider[]): void {
-    this.#owned.delete(key);
-    for (const provider of providers) provider.leave(key);
+  /** Takes away what we wrote. True: what is left of the Service nevertheless, as it turned out before, is what is said of it now. */
+  async #removeStatus(key: ServiceKey, service: Service | undefined): Promise<boolean> {
+    const { writer } = this.#components;
+    const left = service === undefined ? undefined : this.#unreleased.conditionOf(key, service);
+    if (service === undefined || left === undefined) await writer.removeService(key, service?.metadata);
+    else await writer.writeService(key, { ingress: [], conditions: [left] }, service.metadata);
+    return left !== undefined;
   }
 
-  async #release(key: ServiceKey, provider: Provider, why: string): Promise<void> {
-    this.#owned.delete(key);
-    const { addresses, retry } = await provider.release(key, this.#components.clock.date().getTime());
+  async #releaseAll(key: ServiceKey, service: Service | undefined, providers: Iterable<Provider>, why: string): Promise<void> {
+    let left: Reason | undefined;
+    for (const provider of providers) left = (await this.#release(key, provider, why)) ?? left;
+    this.#unreleased.note(key, service, left);
+  }
+
+  /** Resolves to why something of the Service is still there. */
+  async #release(key: ServiceKey, provider: Provider, why: string): Promise<Reason | undefined> {
+    const { addresses, retry, left } = await provider.release(key, this.#components.clock.date().getTime());
     this.#configuration.usageChanged();
     this.#sayReleased(key, addresses, why);
     for (const other of retry) this.#queue.addFirst(other);
-  }
-
-  /** What is on record is held from the beginning, also where HeraldConfig says by now that the Service is not ours. */
-  #takeOver({ addresses, uids }: Recorded): void {
-    for (const [key, held] of addresses) {
-      this.#written.add(key);
-      const service = this.#components.source.snapshot.services.get(key);
-      const provider = this.#ownerOf(key);
-      if (service === undefined || provider === undefined) continue;
-      const uid = uids?.get(key) ?? service.metadata.uid;
-      // The snapshot may be older than the record.
-      const known = addressesIn(service.ingress);
-      const current = known.length === held.length && known.every((address, index) => same(address, held[index]));
-      const ingress = current ? service.ingress : held.map((address) => ({ address, ipMode: 'VIP' as const }));
-      this.#owned.set(key, { provider, service: { ...service, metadata: { ...service.metadata, uid } }, ingress });
-    }
-  }
-
-  /** Whose a Service is of which only the record is known. */
-  #ownerOf(key: ServiceKey): Provider | undefined {
-    const { source, providers } = this.#components;
-    const { snapshot } = source;
-    const service = snapshot.services.get(key);
-    const claims = service === undefined ? [] : providers.map((provider) => ({ provider, claim: provider.claim(service, snapshot) }));
-    const other = claims.find(({ claim }) => !claim.mine && claim.reason.code === 'OtherLoadBalancerClass');
-    return (claims.find(({ claim }) => claim.mine) ?? other)?.provider;
-  }
-
-  /** No address is given as long as a record cannot be read: it may be the one that the record is about. */
-  #withhold(unreadable: ReadonlyMap<ServiceKey, string>): void {
-    const { providers, log } = this.#components;
-    if (unreadable.size === 0 && this.#unreadable.size === 0) return;
-    this.#unreadable = unreadable;
-    const [file] = unreadable.values();
-    const why = file === undefined ? undefined : reason('RecordUnreadable', { file });
-    for (const provider of providers) provider.withhold(why);
-    if (why === undefined) log.info({}, 'all records can be read: addresses are given again');
-    else log.error({ files: [...unreadable.values()], fix: fix(why) }, 'records cannot be read: no address is given');
-    for (const key of this.#components.source.snapshot.services.keys()) this.#queue.add(key);
-  }
-
-  /** Looks again at the records that could not be read. */
-  async #readAgain(): Promise<void> {
-    const { source, providers, writer } = this.#components;
-    const { snapshot } = source;
-    const recorded = await writer.recorded();
-    if (this.#stopped) return;
-    const left = new Map([...this.#unreadable].filter(([key]) => recorded.unreadable.has(key)));
-    if (left.size === this.#unreadable.size) return;
-    for (const key of this.#unreadable.keys()) {
-      const service = snapshot.services.get(key);
-      const addresses = recorded.addresses.get(key);
-      if (service === undefined || addresses === undefined || left.has(key)) continue;
-      const provider = providers.find((provider) => provider.claim(service, snapshot).mine);
-      if (provider !== undefined) this.#adopt(provider, service, addresses, 'always');
-    }
-    this.#withhold(left);
-  }
-
-  /** Reservations end when the Service can be read again, or when nothing unreadable is left that it could be in. */
-  #releaseMended(): void {
-    const { source, providers, log, clock } = this.#components;
-    if (this.#unreadable.size > 0) {
-      for (const key of this.#unreadable.keys()) if (!source.snapshot.services.has(key)) this.#queue.add(key);
-      this.#readAgain().catch((error: unknown) => log.error({ error }, 'the records cannot be read'));
-    }
-    if (this.#reserved.size === 0) return;
-    const isHidden = hiddenByErrors(source, this.#unreadable.values());
-    for (const key of this.#reserved.keys()) {
-      const readable = source.snapshot.services.has(key);
-      if (!readable && isHidden(key)) continue;
-      this.#reserved = new Map([...this.#reserved].filter(([other]) => other !== key));
-      if (readable) continue;
-      for (const provider of providers) {
-        provider
-          .release(key, clock.date().getTime())
-          .then(({ addresses, retry }) => {
-            this.#sayReleased(key, addresses, 'the Service, which could not be read, is gone');
-            return retry.forEach((other) => this.#queue.addFirst(other));
-          })
-          .catch((error: unknown) => log.error({ error, service: key }, 'release failed'));
-      }
-      this.#queue.add(key);
-    }
+    return left;
   }
 
   #sayReleased(key: ServiceKey, addresses: readonly Address[], why: string): void {
     this.#statuses.released(key, addresses.map(formatAddress), why);
   }
-}
-
-/** Recorded Services that the source cannot show, while something is broken that could be them. */
-function withoutManifest(recorded: RecordedAddresses, source: Source): RecordedAddresses {
-  const isHidden = hiddenByErrors(source, []);
-  return new Map([...recorded].filter(([key]) => !source.snapshot.services.has(key) && isHidden(key)));
-}
-
-/** Whether something is broken that could be the Service, the files given apart: an error of which it is known what other object it is in hides none. */
-function hiddenByErrors(source: Source, apart: Iterable<string>): (key: ServiceKey) => boolean {
-  const files = new Set<string | undefined>(apart);
-  const errors = source.problems().filter(({ severity, file }) => severity === 'error' && !files.has(file));
-  const known = new Set(errors.map(({ about }) => (about?.kind === 'Service' ? serviceKey(about) : undefined)));
-  const unknown = errors.some(({ about }) => about === undefined);
-  return (key) => unknown || known.has(key);
-}
-
-function addressesIn(ingress: readonly Ingress[]): Address[] {
-  return ingress.flatMap(({ address }) => address ?? []);
-}
-
-function same(a: Address | undefined, b: Address | undefined): boolean {
-  return a !== undefined && b !== undefined && sameAddress(a, b);
 }

@@ -15,6 +15,8 @@ export type Claim = { readonly mine: true } | { readonly mine: false; readonly r
  */
 export interface Provider {
   readonly name: string;
+  /** It asks somebody outside of the cluster, who may be slow or never answer: what waits for it must not keep others from their turn. */
+  readonly remote?: true;
   /** Pure. */
   claim(service: Service, snapshot: Snapshot): Claim;
   /**
@@ -51,6 +53,11 @@ export interface Provider {
    * nothing succeeds. `now`: milliseconds since the epoch.
    */
   release(key: ServiceKey, now: number): Promise<Released>;
+  /**
+   * Whether something is held for the Service, by what its object says (`service`; undefined: there is none) or by what is remembered, whoever
+   * claims it now. Costs nothing.
+   */
+  holds(key: ServiceKey, service: Service | undefined): boolean;
   /** Called once after `adopt`: goes on keeping for Services what was kept for them before. Absent: nothing ever is. */
   keep?(released: readonly ReleasedAddress[]): void;
   /** What is kept for Services that are gone, with the name of its pool. */
@@ -61,7 +68,7 @@ export interface Provider {
   usage?(): readonly PoolUsage[];
   /**
    * For those that act outside of Kubernetes: what `reconcile`, or `release` of a Service that is not there, would do now. Changes
-   * nothing.
+   * nothing. Rejects with PreviewError where that cannot be told.
    */
   preview?(key: ServiceKey, snapshot: Snapshot): Promise<Preview>;
   /** Services to look at again because something other than themselves changed, those that wait first, in their order. */
@@ -70,12 +77,17 @@ export interface Provider {
 
 /** What would be done for a Service outside of Kubernetes. */
 export interface Preview {
+  /** What there is, and what there should be, as lines for people. */
+  readonly observed: readonly string[];
+  readonly desired: readonly string[];
   /** In the order in which they would be made, each with why. */
   readonly actions: readonly { readonly id: string; readonly operation: string; readonly reason: string; readonly input: object }[];
   /** What has to happen by itself before more can be said. */
   readonly waits: readonly string[];
   /** What is wrong, and what is odd. */
   readonly reasons: readonly Reason[];
+  /** Why it cannot be told: what is outside could not be asked. It is among the reasons. */
+  readonly failed?: Reason;
 }
 
 export interface Reconciliation {
@@ -83,7 +95,7 @@ export interface Reconciliation {
   readonly ingress: readonly Ingress[];
   /** Why the Service does not have what it asks for; absent when it has. */
   readonly reason?: Reason;
-  /** Where that is the sum of several reasons: what they are about, and their codes. */
+  /** Where several pools were asked: which, and the code of each. */
   readonly details?: readonly { readonly of: string; readonly code: ReasonCode }[];
   /** What is odd about what the Service asks for, although it is done. */
   readonly warnings?: readonly Reason[];
@@ -96,6 +108,8 @@ export interface Released {
   readonly addresses: readonly Address[];
   /** Services to look at again, in the order in which they wait. */
   readonly retry: readonly ServiceKey[];
+  /** Why something that the Service had is still there, where somebody should hear of it; the provider tries again by himself. */
+  readonly left?: Reason;
 }
 
 /** What is on record, also for Services that no longer exist, or cannot be read at the moment because their manifest is broken. */

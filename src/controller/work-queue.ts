@@ -1,3 +1,4 @@
+import assert from 'node:assert';
 import { sleep, type Clock } from '../system/clock.ts';
 import { turnMilliseconds } from '../system/limits.ts';
 import type { Log } from '../system/log.ts';
@@ -15,15 +16,23 @@ export interface WorkQueueComponents {
  * again. Work begins strictly in order, and a few keys may be at it together: what the work does before it first waits is done alone and in
  * order (a decision), what it waits for runs beside that of others (a request). Work that fails is tried again with exponential back-off
  * and jitter, for that key alone, for ever; where whoever refused it asks for a pause (Retry-After), nothing begins before that is over.
+ *
+ * Keys whose work waits for something outside of the cluster, which may take minutes or never answer, are set aside: they have slots and a line of
+ * their own, in the order in which their turn came, so that they keep nobody else from his.
  */
 export class WorkQueue<K extends string> {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #log: Log;
   readonly #work: (key: K) => Promise<void>;
+  readonly #waitsOutside: (key: K) => boolean;
   readonly #first = new Set<K>();
   readonly #keys = new Set<K>();
+  /** Their turn has come, and they wait for a slot of those that wait outside. */
+  readonly #aside = new Set<K>();
   readonly #atWork = new Set<K>();
+  /** Of those at work. */
+  readonly #outside = new Set<K>();
   /** Added while at work, and whether ahead of the others. */
   readonly #again = new Map<K, boolean>();
   readonly #failures = new Map<K, number>();
@@ -36,22 +45,33 @@ export class WorkQueue<K extends string> {
   #endPause: (() => void) | undefined;
   #pauseEnds = 0;
 
-  constructor({ clock, random, log }: WorkQueueComponents, work: (key: K) => Promise<void>) {
+  /** `waitsOutside` is asked each time that the turn of a key comes: the answer may have changed since it was added. */
+  constructor(
+    { clock, random, log }: WorkQueueComponents,
+    work: (key: K) => Promise<void>,
+    waitsOutside: (key: K) => boolean = () => false,
+  ) {
     this.#clock = clock;
     this.#random = random;
     this.#log = log;
     this.#work = work;
+    this.#waitsOutside = waitsOutside;
   }
 
   /** Keys that wait for their turn, and those at work. */
   get length(): number {
-    return this.#first.size + this.#keys.size + this.#atWork.size;
+    return this.#first.size + this.#keys.size + this.#aside.size + this.#atWork.size;
+  }
+
+  /** Keys that failed and wait to be tried again. */
+  get retrying(): number {
+    return this.#retries.size;
   }
 
   /** A key that waits for a retry need not wait any longer: something about it has changed. */
   add(key: K): void {
     if (this.#atWork.has(key)) this.#again.set(key, this.#again.get(key) ?? false);
-    else if (!this.#first.has(key)) this.#keys.add(key);
+    else if (!this.#first.has(key) && !this.#isAside(key)) this.#keys.add(key);
     this.#schedule();
   }
 
@@ -61,7 +81,7 @@ export class WorkQueue<K extends string> {
    */
   addFirst(key: K): void {
     if (this.#atWork.has(key)) this.#again.set(key, true);
-    else {
+    else if (!this.#isAside(key)) {
       this.#keys.delete(key);
       this.#first.add(key);
     }
@@ -86,6 +106,7 @@ export class WorkQueue<K extends string> {
     this.#retries.clear();
     this.#keys.clear();
     this.#first.clear();
+    this.#aside.clear();
     this.#again.clear();
     await this.idle();
   }
@@ -111,15 +132,43 @@ export class WorkQueue<K extends string> {
   }
 
   #canBegin(): boolean {
-    return this.#endPause === undefined && this.#atWork.size < limits.keysAtWork && this.#first.size + this.#keys.size > 0;
+    return this.#endPause === undefined && (this.#canTake() || this.#canTakeAside());
+  }
+
+  #canTake(): boolean {
+    return this.#atWork.size - this.#outside.size < limits.keysAtWork && this.#first.size + this.#keys.size > 0;
+  }
+
+  #canTakeAside(): boolean {
+    return this.#outside.size < limits.keysOutside && this.#aside.size > 0;
+  }
+
+  /** A key that waits aside keeps its place there, whoever adds it; one that need not wait there any more joins the others. */
+  #isAside(key: K): boolean {
+    if (!this.#aside.has(key)) return false;
+    if (this.#waitsOutside(key)) return true;
+    this.#aside.delete(key);
+    return false;
   }
 
   #begin(): void {
-    const [first] = this.#first;
-    const [key = first] = first === undefined ? this.#keys : this.#first;
-    if (key === undefined) return;
-    this.#first.delete(key);
-    this.#keys.delete(key);
+    if (this.#canTake()) {
+      const [key] = this.#first.size > 0 ? this.#first : this.#keys;
+      assert(key !== undefined);
+      this.#first.delete(key);
+      this.#keys.delete(key);
+      if (this.#waitsOutside(key)) this.#aside.add(key);
+      else this.#start(key);
+    }
+    if (!this.#canTakeAside()) return;
+    const [key] = this.#aside;
+    assert(key !== undefined);
+    this.#aside.delete(key);
+    this.#outside.add(key);
+    this.#start(key);
+  }
+
+  #start(key: K): void {
     this.#retries.get(key)?.();
     this.#retries.delete(key);
     this.#atWork.add(key);
@@ -134,6 +183,7 @@ export class WorkQueue<K extends string> {
       this.#retry(key, error);
     }
     this.#atWork.delete(key);
+    this.#outside.delete(key);
     const ahead = this.#again.get(key);
     this.#again.delete(key);
     if (ahead === true) this.addFirst(key);
@@ -183,7 +233,7 @@ export class WorkQueue<K extends string> {
 }
 
 /** Somebody wrote in between; or the Lease was lost, which is said once for all: nothing is wrong with the key. */
-function isOrdinary(error: unknown): boolean {
+export function isOrdinary(error: unknown): boolean {
   const { code } = (error ?? {}) as { readonly code?: unknown };
   return code === 'conflict' || code === 'notLeading';
 }

@@ -25,11 +25,14 @@ export interface CommandBounds {
 export function runCommand(command: CommandLine, input: string, bounds: CommandBounds): Promise<CommandOutcome> {
   return new Promise((resolve, reject) => {
     const [file, ...args] = command;
-    const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe'], timeout: bounds.timeout, killSignal: 'SIGKILL' });
+    const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+    // The timeout of spawn() goes on where the command cannot be started, and keeps the process from ending for as long.
+    const timeout = setTimeout(() => child.kill('SIGKILL'), bounds.timeout);
     const stdout: Buffer[] = [];
     let stdoutBytes = 0;
     let stderr = '';
     child.on('error', (error: NodeJS.ErrnoException) => {
+      clearTimeout(timeout);
       reject(
         new DataplaneError(error.code === 'EACCES' ? 'permission' : 'unavailable', `cannot run ${file}: ${error.message}`, {
           cause: error,
@@ -49,6 +52,7 @@ export function runCommand(command: CommandLine, input: string, bounds: CommandB
     // A command that ends before it has read everything says why on standard error.
     streams.stdin?.on('error', () => undefined);
     child.on('exit', (_, signal) => {
+      clearTimeout(timeout);
       // A process that it has started may hold the pipes: whoever is killed is not waited for.
       if (signal !== null) for (const stream of [streams.stdout, streams.stderr]) stream.destroy();
     });

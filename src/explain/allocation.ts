@@ -18,7 +18,7 @@ export interface AllocationExplanation {
 }
 
 /** The allocator as it stands after reading the record: what the controller decides from. */
-function allocatorOf(snapshot: Snapshot): Allocator {
+export function allocatorOf(snapshot: Snapshot): Allocator {
   const { pools, refused } = effectivePools(snapshot.pools);
   const allocator = createAllocator(pools, [...refused.values()]);
   for (const service of inOrderOfPrecedence(snapshot)) {

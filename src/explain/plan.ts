@@ -85,7 +85,7 @@ function withIngress(snapshot: Snapshot, ingressOf: (key: ServiceKey) => readonl
 }
 
 /** A snapshot as a plain object, which can be spread. */
-function valuesOf(snapshot: Snapshot): Snapshot {
+export function valuesOf(snapshot: Snapshot): Snapshot {
   const { services, nodes, namespaces, secrets, pools, peers, advertisements, communities } = snapshot;
   const { serviceCIDRs, externalIPPolicies, bfdProfiles, nodeStates, config } = snapshot;
   return {

@@ -1,9 +1,9 @@
 import { says } from '../model/reasons.ts';
-import { isEmptyPlan, type NodeChange, type Plan } from './plan.ts';
+import { isEmptyPlan, type NodeChange, type Plan, type SessionChange } from './plan.ts';
 
 const signs = { add: '+', remove: '-', change: '~', start: '+', stop: '-', reset: '!', live: '~' } as const;
 
-/** A plan as lines for a terminal: + comes, - goes, ~ changes in place, ! resets a session. */
+/** A plan as lines for a terminal: + comes, - goes, ~ changes in place, ! resets a session. What nodes have in common is said once. */
 export function renderPlan(plan: Plan): string[] {
   if (isEmptyPlan(plan)) return ['Nothing would change.'];
   const { addresses, routes, rules, sessions } = plan;
@@ -15,16 +15,10 @@ export function renderPlan(plan: Plan): string[] {
         return `  ${service}: ${before.join() === after.join() ? list(after) : change}${reason === undefined ? '' : `  (${says(reason)})`}`;
       }),
     ),
-    ...section(
-      'Sessions',
-      sessions.map(({ node, peer, change, fields }) => {
-        const why = fields.length === 0 ? '' : ` (${fields.join(', ')})`;
-        return `  ${signs[change]} ${node}  ${peer}: ${change === 'live' ? 'changes without a reset' : change}${why}`;
-      }),
-    ),
-    ...section('Routes', routes.map(line)),
-    ...section('Rules', rules.map(line)),
-    `${addresses.length} addresses, ${sessions.length} sessions, ${routes.length} routes and ${rules.length} rules would change.`,
+    ...section('Sessions', byNode(sessions, sessionText)),
+    ...section('Routes', byNode(routes, changeText)),
+    ...section('Rules', byNode(rules, changeText)),
+    ...counts(plan),
   ];
 }
 
@@ -32,8 +26,32 @@ function section(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : [title, ...lines, ''];
 }
 
-function line({ node, change, what }: NodeChange): string {
-  return `  ${signs[change]} ${node}  ${what}`;
+/** Where many nodes do the same, their number says more than their names. */
+const namedNodes = 3;
+
+function byNode<C extends { readonly node: string }>(changes: readonly C[], textOf: (change: C) => string): string[] {
+  const groups = Map.groupBy(changes, textOf);
+  return [...groups].map(([text, group]) => {
+    const nodes = group.map(({ node }) => node);
+    return `  ${text}  on ${nodes.length > namedNodes ? `${nodes.length} nodes` : nodes.join(', ')}`;
+  });
+}
+
+function sessionText({ peer, change, fields }: SessionChange): string {
+  const why = fields.length === 0 ? '' : ` (${fields.join(', ')})`;
+  return `${signs[change]} ${peer}: ${change === 'live' ? 'changes without a reset' : change}${why}`;
+}
+
+function changeText({ change, what }: NodeChange): string {
+  return `${signs[change]} ${what}`;
+}
+
+function counts({ addresses, sessions, routes, rules }: Plan): string[] {
+  const resets = sessions.filter(({ change }) => change === 'reset').length;
+  const withdrawn = routes.filter(({ change }) => change === 'remove').length;
+  const total = `${addresses.length} addresses, ${sessions.length} sessions, ${routes.length} routes and ${rules.length} rules would change.`;
+  if (resets === 0 && withdrawn === 0) return [total];
+  return [total, `Of these, ${resets} sessions would reset, and ${withdrawn} routes would be withdrawn.`];
 }
 
 function list(addresses: readonly string[]): string {

@@ -1,12 +1,19 @@
 import type { ServiceKey } from '../model/metadata.ts';
-import { says, type Reason } from '../model/reasons.ts';
+import { fix, says, type Reason } from '../model/reasons.ts';
 
-/** What would be done outside of Kubernetes for one Service. */
-export interface ServicePreview {
-  readonly service: ServiceKey;
+/** What a provider that acts outside of Kubernetes finds there for one Service, and would do. */
+export interface PreviewedService {
+  readonly observed: readonly string[];
+  readonly desired: readonly string[];
   readonly actions: readonly { readonly id: string; readonly operation: string; readonly reason: string }[];
   readonly waits: readonly string[];
   readonly reasons: readonly Reason[];
+  /** Why it cannot be told. */
+  readonly failed?: Reason;
+}
+
+export interface ServicePreview extends PreviewedService {
+  readonly service: ServiceKey;
 }
 
 export function isEmptyPreview({ actions }: ServicePreview): boolean {
@@ -21,8 +28,31 @@ export function renderPreviews(previews: readonly ServicePreview[]): string[] {
   const lines = told.flatMap(({ service, actions, waits, reasons }) => [
     `  ${service}`,
     ...reasons.map((reason) => `    ! ${says(reason)}`),
-    ...actions.map(({ operation, id, reason }) => `    ${operation}  ${id}  (${reason})`),
-    ...(actions.length === 0 ? [] : waits.map((wait) => `    then waits for ${wait}`)),
+    ...renderActions(actions, waits).map((line) => `    ${line}`),
   ]);
+  const [failed] = previews.flatMap((preview) => preview.failed ?? []);
+  if (failed !== undefined) return ['Calls to AWS', ...lines, '', `They cannot be told: ${fix(failed)}.`];
   return ['Calls to AWS', ...lines, '', `${calls} calls to AWS would be made first; what follows depends on their outcome.`];
+}
+
+/** What there is, what there should be, and the difference, with what is wrong. */
+export function renderPreview({ observed, desired, actions, waits, reasons, failed }: PreviewedService): string[] {
+  const wrong = reasons.flatMap((one) => [`  ! ${says(one)}`, ...(fix(one) === '' ? [] : [`    fix: ${fix(one)}`])]);
+  if (failed !== undefined) return [...wrong, '  what is in AWS cannot be told'];
+  return [
+    ...wrong,
+    '  observed',
+    ...observed.map((line) => `    ${line}`),
+    '  desired',
+    ...desired.map((line) => `    ${line}`),
+    actions.length === 0 ? '  difference: none, no call would be made' : '  difference',
+    ...renderActions(actions, waits).map((line) => `    ${line}`),
+  ];
+}
+
+function renderActions(actions: PreviewedService['actions'], waits: readonly string[]): string[] {
+  return [
+    ...actions.map(({ operation, id, reason }) => `${operation}  ${id}  (${reason})`),
+    ...(actions.length === 0 ? [] : waits.map((wait) => `then waits for ${wait}`)),
+  ];
 }

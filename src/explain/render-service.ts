@@ -1,25 +1,69 @@
-import { fix, says, type Reason } from '../model/reasons.ts';
-import type { AddressExplanation, BalancingExplanation, NodeExplanation, ServiceExplanation } from './service.ts';
+import { clientText } from './client-view.ts';
+import { renderFormer, renderProvider, renderRecord } from './render-provider.ts';
+import { renderNode } from './render-service-node.ts';
+import type { NodeExplanation } from './service-node.ts';
+import type { BalancingExplanation, ServiceExplanation } from './service.ts';
+import { withFix } from './with-fix.ts';
 
 /** An explanation as lines for a terminal: every "no" with its reason, and below it what to do. */
 export function renderService(explanation: ServiceExplanation): string[] {
-  const { service, type, allocation, endpoints, balancing, nodes } = explanation;
-  const terminating = endpoints.terminating === 0 ? '' : `, ${endpoints.terminating} terminating but serving`;
+  const { service, type, provider, record, balancing, nodes, noNodes } = explanation;
+  const isOutside = provider?.provider !== undefined && provider.provider !== 'bare-metal';
+  // Whose it is was said above: that nodes announce nothing for it follows.
+  const isOthers = isOutside || (provider !== undefined && provider.provider === undefined && type === 'LoadBalancer');
   return [
     `Service ${service} (${type})`,
     '',
-    ...renderAllocation(allocation),
-    `Endpoints  ${endpoints.ready} ready${terminating}, ${endpoints.unusable} not usable`,
+    ...renderAddresses(explanation, isOthers),
+    ...(provider === undefined ? [] : type === 'LoadBalancer' ? renderProvider(provider) : renderFormer(provider)),
+    ...(record === undefined ? [] : renderRecord(record, isOutside)),
+    ...renderEndpoints(explanation.endpoints),
     ...(balancing === undefined ? [] : [renderBalancing(balancing)]),
-    ...nodes.flatMap((node) => ['', ...renderNode(node)]),
-    ...(nodes.length === 0 ? ['', 'There is no Node object, so nothing is announced or forwarded.'] : []),
+    ...renderNodes(nodes, isOthers),
+    ...(noNodes === undefined ? [] : ['', ...withFix('Nodes      ', noNodes)]),
+    ...renderClients(explanation, isOthers),
   ];
 }
 
-function renderBalancing(balancing: BalancingExplanation): string {
-  if (balancing.algorithm === 'random') return 'Balancing  random';
-  const source = balancing.hashed === 'client' ? 'source address' : 'source address and port';
-  return `Balancing  consistent: by ${source}, the same on every node (${balancing.slots} slots); NodePorts and ClusterIPs random`;
+/** Of a few nodes each is shown. Of many, those that are alike are shown once: by the first of them, and the others by name. */
+const shownNodes = 4;
+const namedNodes = 20;
+
+function renderNodes(nodes: readonly NodeExplanation[], isOthers: boolean): string[] {
+  const rendered = nodes.map((node) => ({ node: node.node, lines: renderNode(node, isOthers) }));
+  if (nodes.length <= shownNodes) return rendered.flatMap(({ lines }) => ['', ...lines]);
+  const alike = Map.groupBy(rendered, ({ node, lines }) => lines.join('\n').replaceAll(node, '').replaceAll(age, ''));
+  return [...alike.values()].flatMap(([first, ...others]) => {
+    if (first === undefined) return [];
+    const [title = '', ...lines] = first.lines;
+    const names = others.map(({ node }) => node);
+    const more = names.length > namedNodes ? ` and ${names.length - namedNodes} more` : '';
+    const same = names.length === 0 ? '' : `, and likewise ${names.slice(0, namedNodes).join(', ')}${more}`;
+    return ['', `${title}${same}`, ...lines];
+  });
+}
+
+/** How long ago, or for how long: no two nodes are alike in that. */
+const age = / ?(?:for |\(reported )?\d+ (?:s|min|h|d)(?: ago\))?(?=[:,]|$)/gm;
+
+function renderAddresses({ allocation, status = [], type }: ServiceExplanation, isOthers: boolean): string[] {
+  if (!isOthers) return renderAllocation(allocation);
+  return type === 'LoadBalancer' ? [`Address    ${status.length > 0 ? status.join(', ') : 'none yet'}`] : [];
+}
+
+/** The closing sentences: one for each address and port, or why there is none. */
+function renderClients({ type, status = [], clients, provider }: ServiceExplanation, isOthers: boolean): string[] {
+  if (clients === undefined) return [];
+  const views = clients.map((client) => `  ${clientText(client)}`);
+  if (type !== 'LoadBalancer') return views.length === 0 ? [] : ['', 'Clients', ...views];
+  if (!isOthers)
+    return ['', 'Clients', ...(views.length === 0 ? ['  nobody outside of the cluster can connect: the Service has no address'] : views)];
+  if (provider?.provider === undefined) return ['', 'Clients', '  what they meet is for whoever serves the Service to say', ...views];
+  const told =
+    status.length === 0
+      ? '  nobody outside of the cluster can connect: there is no load balancer yet'
+      : `  connections to ${status.join(' and ')} are taken by the load balancer, which sends them to its healthy targets`;
+  return ['', 'Clients', told, ...views];
 }
 
 function renderAllocation({ addresses, reason, pools }: ServiceExplanation['allocation']): string[] {
@@ -35,63 +79,13 @@ function renderAllocation({ addresses, reason, pools }: ServiceExplanation['allo
   ];
 }
 
-function renderNode(explanation: NodeExplanation): string[] {
-  const { node, problem, host, reportedSecondsAgo, directReturn, frontends, elsewhere, healthCheck, forwarding, reason, addresses } =
-    explanation;
-  const age = reportedSecondsAgo === undefined ? '' : `  (reported ${reportedSecondsAgo} s ago)`;
-  return [
-    `Node ${node}${age}`,
-    ...(problem === undefined ? [] : withFix('  ', problem)),
-    ...host.flatMap((because) => withFix('  host: ', because)),
-    `  ${problem === undefined ? 'forwards' : 'should forward'} ${frontends} frontend${frontends === 1 ? '' : 's'}${elsewhere === 0 ? '' : `, leaves ${elsewhere} to another program`}`,
-    ...(directReturn === undefined ? [] : [renderDirectReturn(directReturn)]),
-    ...forwarding.flatMap((because) => withFix('    ', because)),
-    ...(healthCheck === undefined ? [] : [renderHealthCheck(healthCheck)]),
-    ...(reason === undefined ? [] : withFix('  announces nothing: ', reason)),
-    ...addresses.flatMap(renderAddress),
-  ];
+function renderEndpoints({ ready, terminating, unusable, pods = [] }: ServiceExplanation['endpoints']): string[] {
+  const leaving = terminating === 0 ? '' : `, ${terminating} terminating but serving`;
+  return [`Endpoints  ${ready} ready${leaving}, ${unusable} not usable`, ...pods.flatMap((because) => withFix('           ', because))];
 }
 
-function renderDirectReturn({ receives, passes }: NonNullable<NodeExplanation['directReturn']>): string {
-  return `    direct server return: passes packets on by ${passes.join(', ') || 'nothing'}; receives by ${receives.join(', ') || 'nothing'}`;
-}
-
-function renderHealthCheck({ port, localEndpoints }: NonNullable<NodeExplanation['healthCheck']>): string {
-  const answers = localEndpoints.map(({ family, count }) => `${count > 0 ? 200 : 503} over ${family} (${count} ready here)`);
-  return `  answers load balancers at port ${port}: ${answers.join(', ')}`;
-}
-
-function renderAddress({ address, type, reason, peers, refused }: AddressExplanation): string[] {
-  const title = type === 'LoadBalancer' ? address : `${address} (${type})`;
-  if (type === 'ClusterIP' && (reason?.code === 'NoAdvertisement' || reason?.code === 'ServiceNotSelected')) {
-    return [`  ${title} stays inside the cluster: no BGPAdvertisement selects it`];
-  }
-  const named = ({ peer, prefixes }: (typeof peers)[number]): string =>
-    prefixes.every((prefix) => isHostRoute(prefix, address)) ? peer : `${peer} as ${prefixes.join(', ')}`;
-  const names = peers.filter((peer) => peer.reason === undefined).map(named);
-  // That the agent does not run was said of the node.
-  const expected = peers.filter((peer) => peer.reason?.code === 'AgentSilent' || peer.reason?.code === 'AgentStopped');
-  // A session for each family is the usual way: that one does not carry the other's addresses is no news where another does.
-  const obstacles = peers.filter((peer) => !expected.includes(peer) && !(peer.reason?.code === 'PeerFamilyNotCarried' && peers.length > 1));
-  return [
-    ...(reason === undefined ? [] : withFix(`  ${title} is not announced: `, reason)),
-    ...(names.length === 0 ? [] : [`  ${title} is announced to ${names.join(', ')}`]),
-    ...(expected.length === 0 ? [] : [`  ${title} would be announced to ${expected.map(named).join(', ')}`]),
-    ...obstacles.flatMap((peer) =>
-      peer.reason === undefined ? [] : withFix(`  ${title} is not announced to ${peer.peer}: `, peer.reason),
-    ),
-    ...peers.flatMap(({ warning }) => (warning === undefined ? [] : withFix('    warning: ', warning))),
-    ...refused.flatMap(({ reason: because }) => withFix('    ', because)),
-  ];
-}
-
-function isHostRoute(prefix: string, address: string): boolean {
-  return prefix === `${address}/32` || prefix === `${address}/128`;
-}
-
-function withFix(lead: string, because: Reason): string[] {
-  const todo = fix(because);
-  const margin = lead.length - lead.trimStart().length;
-  const indent = ' '.repeat(lead.trimStart() === '' ? lead.length : margin + 4);
-  return [`${lead}${says(because)}`, ...(todo === '' ? [] : [`${indent}fix: ${todo}`])];
+function renderBalancing(balancing: BalancingExplanation): string {
+  if (balancing.algorithm === 'random') return 'Balancing  random';
+  const source = balancing.hashed === 'client' ? 'source address' : 'source address and port';
+  return `Balancing  consistent: by ${source}, the same on every node (${balancing.slots} slots); NodePorts and ClusterIPs random`;
 }

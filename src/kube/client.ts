@@ -1,4 +1,5 @@
 import type { Clock } from '../system/clock.ts';
+import type { ClientObserver } from './client-observer.ts';
 import type { Connection } from './connection.ts';
 import { Deadline } from './deadline.ts';
 import { answerError, KubeError } from './error.ts';
@@ -24,11 +25,13 @@ export class KubeClient {
   readonly #connection: Connection;
   readonly #transport: HttpTransport;
   readonly #clock: Clock;
+  readonly #observer: ClientObserver | undefined;
 
-  constructor(connection: Connection, { clock }: { readonly clock: Clock }) {
+  constructor(connection: Connection, { clock, observer }: { readonly clock: Clock; readonly observer?: ClientObserver }) {
     this.#connection = connection;
     this.#transport = new HttpTransport(connection);
     this.#clock = clock;
+    this.#observer = observer;
   }
 
   /** For messages: "192.0.2.1:6443". */
@@ -50,9 +53,11 @@ export class KubeClient {
 
   /** An answer that goes on: the bytes as they come, until the signal aborts. */
   async stream(path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
-    const response = await this.#transport.request({ method: 'GET', path: withQuery(path, query), signal });
-    if (response.status !== 200) throw await this.#refusal(response);
-    return response.body;
+    return this.#observed('WATCH', async () => {
+      const response = await this.#transport.request({ method: 'GET', path: withQuery(path, query), signal });
+      if (response.status !== 200) throw await this.#refusal(response);
+      return { status: 200, value: response.body };
+    });
   }
 
   close(): void {
@@ -62,11 +67,26 @@ export class KubeClient {
   async #exchange(request: Omit<HttpRequest, 'signal'>, outer: AbortSignal | undefined): Promise<unknown> {
     const deadline = new Deadline(this.#clock, limits.answerMilliseconds, outer);
     try {
-      const response = await this.#transport.request({ ...request, signal: deadline.signal });
-      if (response.status < 200 || response.status > 299) throw await this.#refusal(response);
-      return decoded(await readAll(response.body));
+      return await this.#observed(request.method, async () => {
+        const response = await this.#transport.request({ ...request, signal: deadline.signal });
+        if (response.status < 200 || response.status > 299) throw await this.#refusal(response);
+        return { status: response.status, value: decoded(await readAll(response.body)) };
+      });
     } finally {
       deadline.end();
+    }
+  }
+
+  async #observed<T>(verb: string, exchange: () => Promise<{ readonly status: number; readonly value: T }>): Promise<T> {
+    const began = this.#clock.now();
+    const tell = (code: Parameters<ClientObserver['request']>[1]): void => this.#observer?.request(verb, code, this.#clock.now() - began);
+    try {
+      const { status, value } = await exchange();
+      tell(status);
+      return value;
+    } catch (error) {
+      tell(error instanceof KubeError ? (error.status ?? error.code) : 'aborted');
+      throw error;
     }
   }
 

@@ -5,13 +5,18 @@ import type { Connection, Credentials } from './connection.ts';
 import { KubeError } from './error.ts';
 
 /**
- * The current context of a kubeconfig file, with all the ways to authenticate that client-node knows: certificates, tokens and
- * files of them, exec plugins, OIDC. Importing client-node costs some 80 MB, so only who needs it pays (docs/adr/0009).
+ * One context of a kubeconfig, the current one unless `context` names another, with all the ways to authenticate that client-node knows: certificates, tokens and
+ * files of them, exec plugins, OIDC. Several files count as one, as in $KUBECONFIG: the first that has a current context says which.
+ * Importing client-node costs some 80 MB, so only who needs it pays (docs/adr/0009).
  */
-export async function readKubeconfig(file: string): Promise<Connection> {
-  const text = await readText(file);
+export async function readKubeconfig(files: string | readonly string[], context?: string): Promise<Connection> {
+  const [first = '', ...others] = typeof files === 'string' ? [files] : files;
+  // A file that is not there costs nobody the library.
+  await readText(first);
   const { KubeConfig } = await import('@kubernetes/client-node');
-  const load = (text: string): InstanceType<typeof KubeConfig> => {
+  type Config = InstanceType<typeof KubeConfig>;
+  const load = async (file: string): Promise<Config> => {
+    const text = await readText(file);
     const config = new KubeConfig();
     try {
       config.loadFromString(text);
@@ -21,8 +26,14 @@ export async function readKubeconfig(file: string): Promise<Connection> {
     config.makePathsAbsolute(dirname(resolve(file)));
     return config;
   };
-  let config = load(text);
-  const server = serverOf(config.getCurrentCluster(), file);
+  const loadAll = async (): Promise<Config> => {
+    const config = await load(first);
+    for (const file of others) merge(config, await load(file), file);
+    if (context !== undefined) choose(config, context, first);
+    return config;
+  };
+  let config = await loadAll();
+  const server = serverOf(config.getCurrentCluster(), first);
   return {
     server,
     credentials: async () => {
@@ -30,18 +41,43 @@ export async function readKubeconfig(file: string): Promise<Connection> {
       try {
         await config.applyToHTTPSOptions(options);
       } catch (error) {
-        throw unusable(file, error);
+        throw unusable(first, error);
       }
       return credentialsIn(options);
     },
     expired() {
       // Where somebody is writing the file: what it said before is no worse than nothing.
-      readText(file).then(
-        (text) => void (config = load(text)),
+      loadAll().then(
+        (read) => void (config = read),
         () => undefined,
       );
     },
   };
+}
+
+interface Mergeable<Config> {
+  readonly currentContext: string;
+  mergeConfig(other: Config, preserveContext?: boolean): void;
+}
+
+/** Of two entries of one name kubectl takes the first; here that is an error, as nobody can mean both. */
+function merge<Config extends Mergeable<Config>>(config: Config, other: Config, file: string): void {
+  try {
+    config.mergeConfig(other, config.currentContext !== '' && config.currentContext !== undefined);
+  } catch (error) {
+    throw unusable(file, error);
+  }
+}
+
+interface WithContexts {
+  getContexts(): readonly { readonly name: string }[];
+  setCurrentContext(name: string): void;
+}
+
+function choose(config: WithContexts, context: string, file: string): void {
+  const known = config.getContexts().map(({ name }) => name);
+  if (known.includes(context)) return config.setCurrentContext(context);
+  throw new KubeError('credentials', `${file} has no context "${context}"`, { fix: `it has: ${known.join(', ') || 'none'}` });
 }
 
 async function readText(file: string): Promise<string> {

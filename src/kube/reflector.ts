@@ -4,6 +4,7 @@ import type { Random } from '../system/random.ts';
 import { Turn } from '../system/turn.ts';
 import { BackOff } from './back-off.ts';
 import type { KubeClient, Query } from './client.ts';
+import type { WatchObserver } from './client-observer.ts';
 import { Deadline } from './deadline.ts';
 import { KubeError } from './error.ts';
 import { LineFramer } from './line-framer.ts';
@@ -39,6 +40,7 @@ export interface ReflectorComponents {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly observer?: WatchObserver;
 }
 
 /**
@@ -73,6 +75,14 @@ export class Reflector {
 
   /** Resolves when the signal has aborted; never rejects for what the API server does. */
   async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#run(signal);
+    } finally {
+      this.#components.observer?.ended(this.#resource.path);
+    }
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#components;
     while (!signal.aborted) {
       const began = clock.now();
@@ -157,6 +167,7 @@ export class Reflector {
   /** Returns what is left to gather of the list: undefined once it is complete. */
   #take(line: string, initial: Set<string> | undefined): Set<string> | undefined {
     const event = decodeWatchEvent(line);
+    this.#components.observer?.heard(this.#resource.path, event.type);
     if (event.type === 'bookmark') {
       if (initial !== undefined && !event.complete) throw new KubeError('refused', 'the API server does not stream lists', { status: 400 });
       if (initial === undefined) this.#sawVersion(event.resourceVersion);
@@ -200,6 +211,7 @@ export class Reflector {
     this.#pagesNext = false;
     this.#sink.flush();
     this.#works();
+    this.#components.observer?.listed(this.#resource.path);
     this.#sink.complete();
   }
 
@@ -219,6 +231,7 @@ export class Reflector {
       return 0;
     }
     if (error.code === 'notFound' && this.#resource.optional === true) return this.#absent();
+    this.#components.observer?.failed(this.#resource.path, error.code);
     // A line that cannot be read would come again, and a silent stream stay silent: the list may be had in another way.
     this.#pagesNext = error.code === 'malformed' || (error.code === 'stalled' && !watched);
     // A server that was restored from a backup does not know the version that we have, and says so with an error of its own.

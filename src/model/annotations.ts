@@ -1,7 +1,7 @@
 /** One annotation that Herald reads, as docs/reference/annotations.md tells it. */
 export interface AnnotationEntry {
   readonly name: string;
-  readonly on: 'Service' | 'EndpointSlice';
+  readonly on: 'Service' | 'EndpointSlice' | 'Node';
   readonly values: string;
   readonly example: string;
   /** What holds without it. */
@@ -143,6 +143,15 @@ export const annotationTable = {
     example: '10',
     unset: '1',
     meaning: 'The share of each endpoint of the slice relative to others, where consistent hashing is used.',
+  },
+  nodeDrain: {
+    name: 'herald.dev/drain',
+    on: 'Node',
+    values: '"true", "force" or "false"',
+    example: 'true',
+    unset: 'false',
+    meaning:
+      'The node is taken out of the routes without a loss, see [draining a node](../how-to/drain.md): its routes get the community GRACEFUL_SHUTDOWN (RFC 8326), and go after `nodeDrain.settleSeconds` of HeraldConfig. "true" keeps those of a Service that no other node announces ([LastNextHop](reasons.md)); "force" does not. `kubectl cordon` alone changes nothing.',
   },
 } as const satisfies Readonly<Record<string, AnnotationEntry>>;
 

@@ -17,6 +17,10 @@ export interface Node {
   readonly toBeDeleted: boolean;
   /** Has the taint karpenter.sh/disrupted:NoSchedule: Karpenter is about to replace the node. */
   readonly disrupted?: true;
+  /** Its annotation asks that it be drained; force: even where no other node announces an address. */
+  readonly drain?: 'keepLast' | 'force';
+  /** Keys of its taints; absent: it has none. */
+  readonly taints?: readonly string[];
   /** spec.providerID: which machine of which cloud it is. */
   readonly providerID?: string;
 }

@@ -49,6 +49,7 @@ export const limits = {
   /** TCP_MD5SIG_MAXKEYLEN of Linux. */
   passwordBytes: 80,
   sessions: 1000,
+  sessionFamilies: 8,
   differing: 100,
   /** What a NodeState says of the host itself. */
   hostReasons: 100,

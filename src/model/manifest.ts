@@ -8,7 +8,7 @@ import type { Ingress } from './service.ts';
 /** The reverse of parsing, for the objects that Herald itself writes: plain data in the shape of the API. */
 
 export function nodeStateManifest(state: NodeState): object {
-  const { metadata, updated, consumed, sessions, differing, truncated, problem, host, directReturn } = state;
+  const { metadata, updated, consumed, sessions, differing, truncated, problem, host, drain, directReturn } = state;
   return {
     apiVersion: 'herald.dev/v1alpha1',
     kind: 'NodeState',
@@ -25,6 +25,7 @@ export function nodeStateManifest(state: NodeState): object {
       ...(truncated === undefined ? {} : { truncated }),
       ...(problem === undefined ? {} : { problem: reasonManifest(problem) }),
       ...(host === undefined ? {} : { host: host.map(reasonManifest) }),
+      ...(drain === undefined ? {} : { drain }),
       ...(directReturn === undefined ? {} : { directReturn: { ...directReturn, networks: directReturn.networks.map(formatPrefix) } }),
     },
   };

@@ -19,8 +19,29 @@ export interface NodeState {
   readonly problem?: Reason;
   /** What is wrong with the host, or missing on it: Services may work all the same. */
   readonly host?: readonly Reason[];
+  /** Absent: the node is not drained. */
+  readonly drain?: NodeDrainReport;
   /** Absent: no Service asked for direct server return when it was written. */
   readonly directReturn?: DirectReturnReport;
+}
+
+/**
+ * How far the drain of a node is. Draining: its routes carry GRACEFUL_SHUTDOWN. Settled: they had it long enough, and some are the last of their
+ * Services. Withdrawn: there are none any more. Drained: nor connections, or the deadline is over.
+ */
+export const drainPhases = ['Draining', 'Settled', 'Withdrawn', 'Drained'] as const;
+export type DrainPhase = (typeof drainPhases)[number];
+
+export interface NodeDrainReport {
+  readonly phase: DrainPhase;
+  /** When it was begun, RFC 3339. */
+  readonly since: string;
+  /** Services whose routes stay because no other node announces them. */
+  readonly kept: number;
+  /** Since when nothing is announced, RFC 3339: the deadline counts from there. Absent: something is, or was a moment ago. */
+  readonly withdrawn?: string;
+  /** Connections that still came by routes that are gone; absent: not known yet. */
+  readonly connections?: number;
 }
 
 /** What a node can do for direct server return: the other nodes decide by it what they pass on to it. Rules outlive the agent, so does this. */
@@ -69,10 +90,31 @@ export interface SessionStatus {
   /** 0 until it is known. */
   readonly peerASN: number;
   readonly prefixesSent: number;
+  /** By family that the session carries while it is up; absent: it is not, or an older agent reports. */
+  readonly families?: readonly SessionFamily[];
   /** Why it is down, or went down last, in words; the peer's own text is quoted. */
   readonly lastError?: string;
+  /** Of a session that went down in the last hour though nobody wanted it to. */
+  readonly damping?: SessionDamping;
   /** Where BFD watches the way to the peer. */
   readonly bfd?: BfdStatus;
+}
+
+export interface SessionFamily {
+  readonly family: 'IPv4' | 'IPv6';
+  /** Routes that the peer has of us. */
+  readonly sent: number;
+  /** Announcements that the peer has sent in this session; we keep none of them. */
+  readonly received: number;
+}
+
+/** Of a session that flaps. */
+export interface SessionDamping {
+  /** It halves in 15 minutes. */
+  readonly penalty: number;
+  readonly flapsInLastHour: number;
+  /** RFC 3339. The session is held back, and neither side begins one before. */
+  readonly until?: string;
 }
 
 /** The states of RFC 5880 4.1. */
@@ -84,6 +126,10 @@ export interface BfdStatus {
   readonly since: string;
   /** Why it is not up, in words. */
   readonly reason?: string;
+  /** The BGP session waits for BFD (bfdStrict of the BGPPeer): what keeps BFD from being up, in words. */
+  readonly awaited?: string;
+  /** What of the BFDProfile is not as it was asked for, or not safe on this node, in words. */
+  readonly warning?: string;
 }
 
 export const differenceAspects = ['Programmed', 'Announced', 'HealthCheck'] as const;

@@ -3,12 +3,14 @@ import { announcementReasons } from './reasons/announcement.ts';
 import { awsReasons } from './reasons/aws.ts';
 import { configurationReasons } from './reasons/configuration.ts';
 import { directReturnReasons } from './reasons/direct-return.ts';
+import { explanationReasons } from './reasons/explanation.ts';
 import { forwardingReasons } from './reasons/forwarding.ts';
 import { hostReasons } from './reasons/host.ts';
+import { providerReasons } from './reasons/provider.ts';
 
 /**
  * The catalogue of every "no" that Herald says. A code is stable and appears in conditions, Events and metrics; its
- * `brief` carries no counts, so that a condition does not change while it waits. `says` and `fix` are for `explain`.
+ * `brief` and `lasting` carry no counts, so that a condition does not change while it waits. `says` and `fix` are for `explain`.
  */
 export const catalogue = {
   ...allocationReasons,
@@ -18,6 +20,8 @@ export const catalogue = {
   ...directReturnReasons,
   ...hostReasons,
   ...awsReasons,
+  ...providerReasons,
+  ...explanationReasons,
 };
 
 export type ReasonCode = keyof typeof catalogue;
@@ -33,7 +37,13 @@ export function reason<C extends ReasonCode>(code: C, details: DetailsOf<C>): Re
 
 /** Stable one-line text for conditions. */
 export function briefly(reason: Reason): string {
-  return catalogue[reason.code].brief;
+  return lasting(reason) ?? catalogue[reason.code].brief;
+}
+
+/** What tells mistakes of one code apart; undefined: the code says it all. */
+export function lasting(reason: Reason): string | undefined {
+  const text = catalogue[reason.code].lasting as ((details: unknown) => string) | undefined;
+  return text?.(reason.details);
 }
 
 /** The full sentence, with names and numbers. */

@@ -39,8 +39,14 @@ const words: Readonly<Record<string, string>> = {
   EINVAL: 'the kernel does not take the value',
 };
 
-/** Of the network namespace of this process. `root` is there for tests. */
-export function systemHost(root = '/proc'): Host {
+/**
+ * Of the network namespace of this process. `settings`: where its settings are, which in a container may be mounted elsewhere than at
+ * /proc/sys. `root` is there for tests.
+ */
+export function systemHost({
+  root = '/proc',
+  settings = `${root}/sys`,
+}: { readonly root?: string; readonly settings?: string } = {}): Host {
   return {
     interfaces: () =>
       Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
@@ -62,14 +68,14 @@ export function systemHost(root = '/proc'): Host {
     },
     async readSetting(path) {
       try {
-        return (await readFile(`${root}/sys/${path}`, 'utf8')).trim();
+        return (await readFile(`${settings}/${path}`, 'utf8')).trim();
       } catch {
         return undefined;
       }
     },
     async writeSetting(path, value) {
       try {
-        await writeFile(`${root}/sys/${path}`, value, { flag: 'r+' });
+        await writeFile(`${settings}/${path}`, value, { flag: 'r+' });
         return undefined;
       } catch (error) {
         const { code = '', message } = error as NodeJS.ErrnoException;

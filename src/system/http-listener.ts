@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
 export interface HttpPlace {
   /** Text of an address of this host, or the unspecified address of a family: all its addresses, of that family only. */
@@ -11,6 +11,8 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** Called once, when all of it is with the kernel, or when nobody takes it any more. */
+  readonly sent?: () => void;
 }
 
 /** What one listener spends on its clients. */
@@ -19,7 +21,10 @@ export interface HttpBounds {
   readonly connections: number;
   /** Bytes of a request's header fields; a request with more is answered 431. */
   readonly headerBytes: number;
-  /** Milliseconds from the connection to the end of a request; a slower client is answered 408. */
+  /**
+   * Milliseconds from the connection to the end of a request; a slower client is answered 408. As many from there until it has taken the answer; who has
+   * not by then is cut off.
+   */
   readonly requestMilliseconds: number;
   /** Milliseconds until a connection without a further request is closed. */
   readonly idleMilliseconds: number;
@@ -31,8 +36,11 @@ export interface HttpListener {
   close(): Promise<void>;
 }
 
-/** Rejects with ListenError. `answer` gets the path, without the query; methods and bodies mean nothing here. */
-export type ListenHttp = (place: HttpPlace, answer: (path: string) => HttpAnswer, bounds: HttpBounds) => Promise<HttpListener>;
+/** Of the path and the query; methods and bodies mean nothing here. */
+export type AnswerHttp = (path: string, query: URLSearchParams) => HttpAnswer | Promise<HttpAnswer>;
+
+/** Rejects with ListenError. An answer that rejects is a 500. */
+export type ListenHttp = (place: HttpPlace, answer: AnswerHttp, bounds: HttpBounds) => Promise<HttpListener>;
 
 export class ListenError extends Error {
   /** noAddress: the host has no such address, or not the family at all. */
@@ -69,13 +77,7 @@ export const listenHttp: ListenHttp = (place, answer, bounds) =>
         // How often Node looks for clients that are late; its default is half a minute.
         connectionsCheckingInterval: Math.max(1, Math.floor(bounds.requestMilliseconds / 4)),
       },
-      (request, response) => {
-        const { status, headers, body } = answer((request.url ?? '/').split('?', 1)[0] ?? '/');
-        // A body has no end that we would wait for: the connection closes after the answer, without reading it.
-        const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? '0') > 0;
-        response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body), ...(hasBody ? { Connection: 'close' } : {}) });
-        response.end(body);
-      },
+      (request, response) => void serve(request, response, answer, bounds.requestMilliseconds),
     );
     server.maxConnections = bounds.connections;
     server.once('error', (error: NodeJS.ErrnoException) => {
@@ -96,3 +98,28 @@ export const listenHttp: ListenHttp = (place, answer, bounds) =>
       });
     });
   });
+
+async function serve(request: IncomingMessage, response: ServerResponse, answer: AnswerHttp, milliseconds: number): Promise<void> {
+  // Not the timeout of the socket, which a client that reads a little now and then puts off for ever.
+  const late = setTimeout(() => response.destroy(), milliseconds);
+  response.once('close', () => clearTimeout(late));
+  const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
+  const { status, headers, body, sent } = await answered(answer, path, query);
+  if (sent !== undefined) {
+    if (response.closed) sent();
+    else response.once('close', sent);
+  }
+  // A body has no end that we would wait for: the connection closes after the answer, without reading it.
+  const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? '0') > 0;
+  response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body), ...(hasBody ? { Connection: 'close' } : {}) });
+  response.end(body);
+}
+
+async function answered(answer: AnswerHttp, path: string, query: string): Promise<HttpAnswer> {
+  try {
+    return await answer(path, new URLSearchParams(query));
+  } catch {
+    // Whoever answers has said what is wrong; whoever asks must not wait for ever.
+    return { status: 500, headers: { 'Content-Type': 'text/plain; charset=utf-8' }, body: 'this cannot be told at the moment\n' };
+  }
+}

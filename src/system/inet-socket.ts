@@ -66,6 +66,14 @@ export class InetSocket {
     }
   }
 
+  /** False where the interface is gone: one that has its name now is another one. */
+  isBoundTo(name: string): boolean {
+    const bound = Buffer.alloc(16);
+    const length = Uint32Array.of(bound.length);
+    if (this.#libc.getsockopt(this.fd, SOL_SOCKET, SO_BINDTODEVICE, bound, length) < 0) return false;
+    return bound.toString('utf8', 0, length[0]).split('\0')[0] === name;
+  }
+
   /** `address` in network byte order; undefined: any. */
   bindTo(address: Uint8Array | undefined, port: number, what: string): void {
     const bytes = inetAddress(this.family, address, port);

@@ -21,4 +21,6 @@ export interface Account {
   readonly certificates: { readonly web: string; readonly other: string; readonly iam: string };
   /** Of an Elastic IP for each public subnet. */
   readonly elasticIps: readonly string[];
+  /** Of S3, into which load balancers may write their logs. */
+  readonly logBucket: string;
 }

@@ -1,16 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { parse, parseAllDocuments, stringify } from 'yaml';
-import { LabProcess } from '../lab/lab-process.ts';
+import { parse, parseAllDocuments } from 'yaml';
 import { until } from '../lab/until.ts';
-import { endedWithUs } from '../conformance/foreground.ts';
-import { clusterName, credentials, type Account } from './account.ts';
-import { Moto } from './moto.ts';
-import { makeAccount } from './moto-account.ts';
-import { motoCloud } from './moto-cloud.ts';
-import { takePicture, type Picture } from './scenarios/picture.ts';
+import { DirectoryBed } from './directory-bed.ts';
+import type { Picture } from './scenarios/picture.ts';
 
 interface Manifest {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly annotations?: Readonly<Record<string, string>> };
@@ -31,76 +25,27 @@ interface Example {
 const { examples } = parse(readFileSync(join(import.meta.dirname, 'aws-examples.yaml'), 'utf8')) as {
   readonly examples: readonly Example[];
 };
-const program = join(import.meta.dirname, '../../bin/herald');
 
-let moto: Moto;
-let account: Account;
-let directory: string;
-let controller: LabProcess | undefined;
-
+let bed: DirectoryBed;
 beforeEach(async () => {
-  moto = await Moto.start();
-  account = await makeAccount(moto);
-  directory = mkdtempSync(join(tmpdir(), 'herald-aws-'));
-  const nodes = account.nodes.map(({ instance, zone }, index) => ({
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: { name: `node-${index}` },
-    spec: { providerID: `aws:///${zone}/${instance}` },
-    status: { conditions: [{ type: 'Ready', status: 'True' }] },
-  }));
-  const namespaces = ['default', 'prod'].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
-  // A directory gives Services without a class to pools unless it is told otherwise.
-  const config = { apiVersion: 'herald.dev/v1alpha1', kind: 'HeraldConfig', metadata: { name: 'default' }, spec: { defaultClass: false } };
-  write('cluster.yaml', [config, ...nodes, ...namespaces]);
+  bed = await DirectoryBed.start();
 });
+afterEach(() => bed.stop());
 
-afterEach(async () => {
-  await controller?.stop();
-  controller = undefined;
-  await moto.stop();
-  rmSync(directory, { recursive: true });
-});
-
-function write(file: string, objects: readonly object[]): void {
-  writeFileSync(join(directory, file), objects.map((one) => `---\n${stringify(one)}`).join(''));
-}
-
-/** As it is started for a cluster of its own: region and VPC are those of the nodes. */
-async function start(...further: readonly string[]): Promise<void> {
-  controller = new LabProcess(
-    endedWithUs([program, 'controller', '--source', directory, '--aws-cluster-name', clusterName, '--aws-classless=classic', ...further]),
-    {
-      logFile: join(directory, '.herald-controller.log'),
-      record: () => undefined,
-      env: {
-        AWS_ENDPOINT_URL: moto.endpoint,
-        AWS_ACCESS_KEY_ID: credentials.accessKeyId,
-        AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
-      },
-    },
-  );
-  await controller.waitForLine(/controller started/, 60_000);
-}
+const start = (): Promise<void> => bed.startController('--aws-classless=classic');
 
 /** In the directory, with the certificate that this account has in the place of the one that is written. */
 function put(file: string, services: readonly Manifest[]): void {
   const withDefaults = services.map((service, index) => {
-    const text = JSON.stringify(service).replaceAll(/arn:aws:acm:[^",]*/g, account.certificates.web);
+    const text = JSON.stringify(service).replaceAll(/arn:aws:acm:[^",]*/g, bed.account.certificates.web);
     const { metadata, spec, ...rest } = JSON.parse(text) as Manifest;
     return { apiVersion: 'v1', kind: 'Service', ...rest, metadata, spec: { clusterIP: `10.96.0.${20 + index}`, ...spec } };
   });
-  write(file, withDefaults);
+  bed.write(file, withDefaults);
 }
 
-const look = (): Promise<Picture> => takePicture(motoCloud(moto), account.vpcId);
-
-const hostname = (key: string): string => {
-  const record = parse(readFileSync(join(directory, `.herald/status/services/${key}.yaml`), 'utf8')) as {
-    readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly { readonly hostname?: string }[] } };
-  };
-  return record.status?.loadBalancer?.ingress?.[0]?.hostname ?? '';
-};
+const look = (): Promise<Picture> => bed.look();
+const hostname = (key: string): string => bed.hostname(key);
 
 const byPort = (a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): number =>
   Number(a['port']) - Number(b['port']);
@@ -207,7 +152,7 @@ describe('the controller over a directory, against moto', () => {
       '80/HTTP 443/HTTPS',
     ]);
     expect(hostname('default/mqtt')).toBe(hostname('default/coap'));
-    rmSync(join(directory, 'services.yaml'));
+    rmSync(join(bed.directory, 'services.yaml'));
     await until(
       'nothing is left',
       async (note) => {

@@ -6,7 +6,10 @@ import { acm } from '../../providers/aws/sdk/acm.ts';
 import { ec2 } from '../../providers/aws/sdk/ec2.ts';
 import { elb } from '../../providers/aws/sdk/elb.ts';
 import { elbv2 } from '../../providers/aws/sdk/elbv2.ts';
-import { clusterName, type Account } from './account.ts';
+import { passNodeRules } from '../../providers/aws/node-rules-pass.ts';
+import { ruleKey, rulesOf } from '../../providers/aws/plan/rules.ts';
+import { defaultSettings } from '../../providers/aws/settings.ts';
+import { clusterName, region, type Account } from './account.ts';
 import { makeAccount } from './moto-account.ts';
 import { Moto } from './moto.ts';
 import { motoCloud } from './moto-cloud.ts';
@@ -51,9 +54,6 @@ describe('every operation of the port, over HTTP', () => {
     expect(RouteTables.filter(({ Routes }) => Routes.some(({ GatewayId }) => GatewayId?.startsWith('igw-')))).toMatchObject([
       { Associations: account.publicSubnets.map((SubnetId) => ({ Main: false, SubnetId })) },
     ]);
-    const [allocation = ''] = account.elasticIps;
-    const { Addresses } = await cloud.call('ec2:DescribeAddresses', { AllocationIds: [allocation] });
-    expect(Addresses).toEqual([{ AllocationId: allocation, PublicIp: expect.any(String) }]);
   });
 
   test('instances, those that are gone left out, and interfaces by address', async () => {
@@ -83,6 +83,40 @@ describe('every operation of the port, over HTTP', () => {
     const Values = [address, ...Array.from({ length: 300 }, (_, index) => `10.0.200.${index % 250}`), address];
     const { NetworkInterfaces } = await cloud.call('ec2:DescribeNetworkInterfaces', { Filters: [{ Name: 'private-ip-address', Values }] });
     expect(NetworkInterfaces).toHaveLength(1);
+  });
+
+  test('nodes and pods are opened for load balancers, and closed when none is left', async () => {
+    const settings = { ...defaultSettings, clusterName, region, vpcId: account.vpcId };
+    const { GroupId: backend } = await cloud.call('ec2:CreateSecurityGroup', {
+      GroupName: 'of-load-balancers',
+      Description: 'made by a test',
+      VpcId: account.vpcId,
+      TagSpecifications: [
+        { ResourceType: 'security-group', Tags: [...Tags, { Key: 'herald.dev/resource', Value: 'backend-security-group' }] },
+      ],
+    });
+    const [node, pods] = account.nodes;
+    const ports = [{ protocol: 'tcp', port: 30_080 }] as const;
+    const stacks = [
+      { ports, instances: [node?.instance ?? ''], addresses: [] },
+      // A pod has its address on the interface of its node.
+      { ports: [{ protocol: 'udp', port: 53 }] as const, instances: [], addresses: [pods?.address ?? ''] },
+    ];
+    const rules = async (): Promise<unknown[]> => {
+      const { SecurityGroups } = await cloud.call('ec2:DescribeSecurityGroups', { GroupIds: [account.nodeGroup] });
+      return rulesOf(SecurityGroups.flatMap(({ IpPermissions }) => IpPermissions)).map(ruleKey);
+    };
+    const before = await rules();
+    const opened = await passNodeRules(cloud, settings, stacks, new Map(), true);
+    expect([opened.problems, opened.execution.outcomes.map(({ result }) => result)]).toEqual([[], ['done']]);
+    expect(await rules()).toEqual(expect.arrayContaining([`tcp 30080 30080 ${backend}`, `udp 53 53 ${backend}`]));
+    expect((await passNodeRules(cloud, settings, stacks, new Map(), true)).execution.outcomes).toEqual([]);
+    const closed = await passNodeRules(cloud, settings, [], new Map(), true);
+    expect(closed.execution.outcomes.map(({ action, result }) => [action.operation, result])).toEqual([
+      ['ec2:RevokeSecurityGroupIngress', 'done'],
+      ['ec2:DeleteSecurityGroup', 'done'],
+    ]);
+    expect(await rules()).toEqual(before);
   });
 
   test('a security group from its creation to its deletion', async () => {
@@ -126,7 +160,7 @@ describe('every operation of the port, over HTTP', () => {
     const { Certificate } = await cloud.call('acm:DescribeCertificate', { CertificateArn: account.certificates.web });
     expect(Certificate).toMatchObject({ DomainName: 'web.example.com', Status: 'ISSUED', KeyAlgorithm: 'EC_prime256v1' });
     const CertificateArn = account.certificates.web.replace(/[^/]*$/, '00000000-0000-0000-0000-000000000000');
-    await expect(cloud.call('acm:DescribeCertificate', { CertificateArn })).rejects.toMatchObject({ code: 'certificate' });
+    await expect(cloud.call('acm:DescribeCertificate', { CertificateArn })).rejects.toMatchObject({ code: 'notFound' });
   });
 
   test('an NLB from its creation to its deletion', async () => {

@@ -42,7 +42,7 @@ export async function makeAccount(moto: Moto): Promise<Account> {
     other: await importCertificate(moto, otherCertificate),
     iam: await uploadServerCertificate(moto, 'mine', webCertificate),
   };
-  return { vpcId, publicSubnets, privateSubnets, nodeGroup, nodes, certificates, elasticIps };
+  return { vpcId, publicSubnets, privateSubnets, nodeGroup, nodes, certificates, elasticIps, logBucket: 'logs' };
 }
 
 async function makeSubnet(client: EC2Client, VpcId: string, AvailabilityZone: string, CidrBlock: string, role: string): Promise<string> {

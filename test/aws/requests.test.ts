@@ -78,6 +78,20 @@ describe('requests to AWS', () => {
     expect(aws.requests).toHaveLength(1);
   });
 
+  test('who leads no more by the time a request is signed does not send it', async () => {
+    await using aws = await StubAws.start(() => result('DescribeTargetGroups', targetGroups(['a'])));
+    let asked = 0;
+    // When its turn comes it leads, and when it is signed not any more.
+    const mayWrite = (): boolean => ++asked < 3;
+    const components = { clock: systemClock, random: () => 0, log: silentLog, stopped: new AbortController().signal, mayWrite };
+    const cloud = new SdkCloud(components, { region, endpoint: aws.endpoint, credentials, version: '1.2.3' });
+    const refused = cloud.call('elbv2:DeleteTargetGroup', { TargetGroupArn: arn('a') });
+    await expect(refused).rejects.toMatchObject({ code: 'unreachable', message: expect.stringContaining('Lease') as string });
+    expect([asked, aws.requests]).toEqual([3, []]);
+    await cloud.call('elbv2:DescribeTargetGroups', {});
+    expect([asked, aws.requests.length]).toEqual([3, 1]);
+  });
+
   test('an error has the code of AWS and the number by which AWS knows the request', async () => {
     await using aws = await StubAws.start(() => refusal('TooManyTargetGroups'));
     const input = {

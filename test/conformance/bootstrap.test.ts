@@ -6,6 +6,7 @@ import { run } from '../lab/command.ts';
 import type { LabProcess } from '../lab/lab-process.ts';
 import { inNamespace, ip, prepareNamespace } from '../lab/namespace.ts';
 import { until } from '../lab/until.ts';
+import { sampleOf, samplesOf } from '../unit/telemetry/scrape.ts';
 import { KubernetesCluster } from './cluster.ts';
 import { foreground } from './foreground.ts';
 import { apply, shipped } from './manifests.ts';
@@ -206,6 +207,23 @@ describe('with --apiserver', () => {
     expect(await ask('pod', 'fd00:96::1')).toMatch(/^v1\./);
   });
 
+  test('its metrics tell of what it was told and has programmed, and that the API server was gone for a while', async () => {
+    const text = await scrape();
+    expect(sampleOf(text, 'herald_watch_lists_total{resource="services"}')).toBeGreaterThan(0);
+    expect(sampleOf(text, 'herald_watch_lists_total{resource="endpointslices.discovery.k8s.io"}')).toBeGreaterThan(0);
+    expect([...samplesOf(text, 'herald_watch_failures_total').values()].some((count) => count > 0)).toBe(true);
+    await apply(cluster, { ...marker('counted'), spec: { clusterIP: '10.100.0.2', ports: [{ port: 80 }] } });
+    await untilProgrammed('10.100.0.2');
+    const moved = ['herald_change_to_rule_duration_seconds_count{kind="Service"}', 'kubeproxy_sync_proxy_rules_service_changes_total'];
+    await until('the figures have moved', async (note) => {
+      const after = note(await scrape());
+      return moved.every((series) => (sampleOf(after, series) ?? 0) > (sampleOf(text, series) ?? 0));
+    });
+    const heard = 'herald_watch_last_heard_timestamp_seconds{resource="services"}';
+    expect(sampleOf(await scrape(), heard)).toBeGreaterThan(Number(sampleOf(text, heard)) - 1);
+    expect(sampleOf(text, 'herald_dataplane_up')).toBe(1);
+  });
+
   test('a restart of the agent takes nothing away, with the API server there or not', async () => {
     const before = await rules();
     agent?.kill();
@@ -232,6 +250,12 @@ describe('with --apiserver', () => {
     expect(await ask('pod', 'fd00:96::1')).toMatch(/^v1\./);
   });
 });
+
+/** From the node itself, at its InternalIP. */
+async function scrape(): Promise<string> {
+  const script = `fetch('http://192.0.2.1:10290/metrics').then(async (answer) => process.stdout.write(await answer.text()))`;
+  return (await run(inNamespace(names.node, [process.execPath, '-e', script]))).stdout;
+}
 
 /** A Service that is there to be seen: when its ClusterIP is programmed, so is whatever came before it. */
 function marker(name: string): object {

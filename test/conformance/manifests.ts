@@ -37,3 +37,20 @@ export function definition(kind: string): object {
   if (found === undefined) throw new Error(`there is no CRD of ${kind}`);
   return found;
 }
+
+/** The kinds that an operator's command reads, each of which needs its definition. */
+export const configurationKinds = [
+  'IPAddressPool',
+  'BGPPeer',
+  'BGPAdvertisement',
+  'BFDProfile',
+  'Community',
+  'ExternalIPPolicy',
+  'HeraldConfig',
+  'NodeState',
+] as const;
+
+/** An object of ours. */
+export function ours(kind: string, name: string, spec: object): object {
+  return { apiVersion: 'herald.dev/v1alpha1', kind, metadata: { name }, spec };
+}

@@ -18,12 +18,11 @@ import { until } from '../lab/until.ts';
 import { auditArguments, auditedCalls } from './audit.ts';
 import { KubernetesCluster } from './cluster.ts';
 import { foreground } from './foreground.ts';
-import { apply, definition, shipped } from './manifests.ts';
+import { apply, configurationKinds, definition, shipped } from './manifests.ts';
 import { metallbDefinitions } from './metallb-definitions.ts';
 
 /** A cluster with what MetalLB has left, and Herald with the Roles of manifests/base and manifests/components/metallb. */
 const program = join(import.meta.dirname, '../../bin/herald');
-const kinds = ['IPAddressPool', 'BGPPeer', 'BGPAdvertisement', 'BFDProfile', 'Community', 'ExternalIPPolicy', 'HeraldConfig', 'NodeState'];
 const example = (file: string): object[] =>
   parseAllDocuments(readFileSync(join(import.meta.dirname, '../../examples/metallb', file), 'utf8')).map((one) => one.toJS() as object);
 
@@ -34,7 +33,7 @@ let controller: LabProcess;
 beforeAll(async () => {
   audit = await mkdtemp(join(tmpdir(), 'herald-audit-'));
   cluster = await KubernetesCluster.start({ apiServerArguments: auditArguments(audit) });
-  for (const kind of kinds) await apply(cluster, definition(kind));
+  for (const kind of configurationKinds) await apply(cluster, definition(kind));
   for (const file of ['namespace', 'agent-rbac', 'controller-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
   for (const name of ['metallb-system', 'shop', 'partners'])
     await apply(cluster, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });

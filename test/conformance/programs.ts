@@ -4,13 +4,21 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 
-/** The programs of Kubernetes that tests run, built by scripts/setup-conformance.sh from the module beside this file. */
-export type Program = 'kube-proxy' | 'kube-apiserver' | 'etcd' | 'kube-controller-manager';
+const modules = {
+  'kube-proxy': 'kubernetes',
+  'kube-apiserver': 'kubernetes',
+  etcd: 'kubernetes',
+  'kube-controller-manager': 'kubernetes',
+  kubectl: 'tools',
+  helm: 'tools',
+} as const;
 
-const moduleDirectory = join(import.meta.dirname, 'kubernetes');
+/** Programs of Kubernetes and of its users that tests run, built by scripts/setup-conformance.sh from the modules beside this file. */
+export type Program = keyof typeof modules;
 
 /** The absolute path of a program that was built from exactly these sources. Throws when there is none. */
 export function programPath(program: Program): string {
+  const moduleDirectory = join(import.meta.dirname, modules[program]);
   const digest = createHash('sha256');
   // The shell script makes the same digest of the same files.
   for (const file of ['go.mod', 'go.sum', `${program}/main.go`]) digest.update(readFileSync(join(moduleDirectory, file)));
@@ -22,4 +30,4 @@ export function programPath(program: Program): string {
 
 /** "v1.36.2" */
 export const kubernetesVersion =
-  /^\tk8s\.io\/kubernetes (v[\d.]+)$/m.exec(readFileSync(join(moduleDirectory, 'go.mod'), 'utf8'))?.[1] ?? '';
+  /^\tk8s\.io\/kubernetes (v[\d.]+)$/m.exec(readFileSync(join(import.meta.dirname, 'kubernetes/go.mod'), 'utf8'))?.[1] ?? '';

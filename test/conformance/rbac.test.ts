@@ -11,13 +11,11 @@ import { until } from '../lab/until.ts';
 import { auditArguments, auditedCalls, type AuditedCall } from './audit.ts';
 import { KubernetesCluster } from './cluster.ts';
 import { foreground } from './foreground.ts';
-import { apply, definition, shipped } from './manifests.ts';
+import { apply, configurationKinds, definition, shipped } from './manifests.ts';
 
 /** With the Roles of manifests/base and nothing else: what Herald asks for is granted, and what is granted it asks for. */
 const namespace = `hl-ku-${process.pid}-rbac`;
 const program = join(import.meta.dirname, '../../bin/herald');
-const kinds = ['IPAddressPool', 'BGPPeer', 'BGPAdvertisement', 'BFDProfile', 'Community', 'ExternalIPPolicy', 'HeraldConfig', 'NodeState'];
-
 const audit = mkdtempSync(join(tmpdir(), 'herald-audit-'));
 let cluster: KubernetesCluster;
 let agent: LabProcess;
@@ -67,7 +65,7 @@ beforeAll(async () => {
   await ip([`netns add ${namespace}`]);
   await prepareNamespace(namespace, true);
   cluster = await KubernetesCluster.start({ apiServerArguments: auditArguments(audit), inside: { namespace, address: '127.0.0.1' } });
-  for (const kind of kinds) await apply(cluster, definition(kind));
+  for (const kind of configurationKinds) await apply(cluster, definition(kind));
   await until('the kinds are there', async () => {
     const { status } = await cluster.attempt({ path: '/apis/herald.dev/v1alpha1/nodestates' });
     return status === 200;

@@ -99,6 +99,16 @@ test('annotations are set and removed, and those of others stay', async () => {
   expect((await read()).metadata.annotations).toEqual({ 'example.net/a': '1', 'herald.dev/new': 'arn:aws:x' });
 });
 
+test('an annotation that was decided upon before somebody else wrote is not written', async () => {
+  const contentType = 'application/merge-patch+json';
+  await cluster.request({ method: 'PATCH', path: `${path}/web`, contentType, body: { metadata: { labels: { team: 'a' } } } });
+  expect(await metadata.annotate('default/web', { 'herald.dev/new': 'late' })).toBe(false);
+  expect((await read()).metadata.annotations?.['herald.dev/new']).toBeUndefined();
+  await see();
+  expect(await metadata.annotate('default/web', { 'herald.dev/new': 'in time' })).toBe(true);
+  expect((await read()).metadata.annotations?.['herald.dev/new']).toBe('in time');
+});
+
 test('another Service of the same name is left alone', async () => {
   await remove();
   await cluster.request({
@@ -108,6 +118,17 @@ test('another Service of the same name is left alone', async () => {
   });
   await expect(metadata.addFinalizer('default/web')).rejects.toMatchObject({ status: 422 });
   expect((await read()).metadata.finalizers).toBeUndefined();
+});
+
+test('a finalizer is not put on a Service that is gone, and that is said', async () => {
+  await remove();
+  await expect(metadata.addFinalizer('default/web')).rejects.toMatchObject({ code: 'conflict' });
+});
+
+test('a finalizer is not put on a Service that is being deleted, and that is said', async () => {
+  await cluster.request({ method: 'DELETE', path: `${path}/web` });
+  await expect(metadata.addFinalizer('default/web')).rejects.toMatchObject({ status: 422 });
+  expect((await read()).metadata.finalizers).toEqual([theirs]);
 });
 
 test('the last finalizer of a Service that is being deleted lets it go; that it is gone is no error', async () => {

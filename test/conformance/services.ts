@@ -44,10 +44,10 @@ export class ServiceCluster {
     return result;
   }
 
-  /** Resolves when it decides. */
-  async startController(): Promise<LabProcess> {
+  /** Resolves when it decides. `options`: more of its command line. */
+  async startController(...options: readonly string[]): Promise<LabProcess> {
     const log = join(this.cluster.directory, `controller-${++this.#started}.log`);
-    const controller = foreground([program, 'controller', '--leader-elect=false', '--kubeconfig', this.#kubeconfig], log);
+    const controller = foreground([program, 'controller', '--leader-elect=false', '--kubeconfig', this.#kubeconfig, ...options], log);
     this.#running.add(controller);
     await controller.waitForLine(/controller started/, 120_000);
     return controller;

@@ -91,7 +91,7 @@ test('what the API server made by itself is in the first snapshot', async () => 
   expect(snapshot.services.get('default/kubernetes')?.clusterIPs).toHaveLength(1);
   expect(snapshot.endpointSlices('default/kubernetes')).toHaveLength(1);
   expect([...snapshot.serviceCIDRs.values()].flatMap(({ cidrs }) => cidrs)).toHaveLength(2);
-  expect(snapshot.namespaces.get('herald-system')?.metadata.labels).toEqual({ 'kubernetes.io/metadata.name': 'herald-system' });
+  expect(snapshot.namespaces.get('herald-system')?.metadata.labels).toMatchObject({ 'kubernetes.io/metadata.name': 'herald-system' });
   expect(source.problems()).toEqual([]);
 });
 

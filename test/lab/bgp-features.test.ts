@@ -333,6 +333,7 @@ describe('graceful restart', () => {
     await untilSessions();
     await untilRoutes();
     expect(await agent.stop(20_000)).toMatchObject({ code: 0 });
+    await agent.waitForLine(/routers are asked to prefer other nodes/);
     for (const address of addresses) for (const tor of tors) await untilNextHops(lab, tor, address, []);
     await restartAgent();
     await untilRoutes();

@@ -34,6 +34,12 @@ export const firstIndex = 1000;
 
 async function configure(id: string, machine: MachineSpec, allEnds: readonly LinkEnd[]): Promise<void> {
   const namespace = `${id}-${machine.name}`;
+  await ip(networkLines(machine, allEnds), namespace);
+  if ((machine.bridges ?? []).length > 0) await prepareCuts(namespace);
+}
+
+/** Lines of `ip -batch` that give a machine, whose links are there, its bridges, addresses and routes. */
+export function networkLines(machine: MachineSpec, allEnds: readonly LinkEnd[]): readonly string[] {
   const bridges = machine.bridges ?? [];
   const ends = allEnds.filter((end) => end.machine === machine.name);
   const addresses = [
@@ -41,17 +47,13 @@ async function configure(id: string, machine: MachineSpec, allEnds: readonly Lin
     ...bridges.map((bridge) => ({ dev: bridge.name, addresses: bridge.addresses })),
     ...ends.map((end) => ({ dev: end.interface, addresses: end.addresses ?? [] })),
   ];
-  await ip(
-    [
-      ...bridges.map(({ name }) => `link add ${name} type bridge`),
-      ...ends.flatMap((end) => (end.bridge === undefined ? [] : [`link set ${end.interface} master ${end.bridge}`])),
-      ...addresses.flatMap(({ dev, addresses }) =>
-        addresses.map((address) => `addr add ${address} dev ${dev}${address.includes(':') ? ' nodad' : ''}`),
-      ),
-      ...[...bridges.map(({ name }) => name), ...ends.map((end) => end.interface)].map((name) => `link set ${name} up`),
-      ...(machine.routes ?? []).map((route) => `route add ${route}`),
-    ],
-    namespace,
-  );
-  if (bridges.length > 0) await prepareCuts(namespace);
+  return [
+    ...bridges.map(({ name }) => `link add ${name} type bridge`),
+    ...ends.flatMap((end) => (end.bridge === undefined ? [] : [`link set ${end.interface} master ${end.bridge}`])),
+    ...addresses.flatMap(({ dev, addresses }) =>
+      addresses.map((address) => `addr add ${address} dev ${dev}${address.includes(':') ? ' nodad' : ''}`),
+    ),
+    ...[...bridges.map(({ name }) => name), ...ends.map((end) => end.interface)].map((name) => `link set ${name} up`),
+    ...(machine.routes ?? []).map((route) => `route add ${route}`),
+  ];
 }

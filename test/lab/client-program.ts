@@ -4,14 +4,17 @@
  *
  * Also usable by hand, for one request: `node client-program.ts tcp|udp ADDRESS PORT`.
  */
-import { createSocket } from 'node:dgram';
-import { connect } from 'node:net';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
-import type { ClientCommand, ClientEvent, Target } from './client-protocol.ts';
-import type { Outcome } from './outcome.ts';
+import { KeptConnection } from './client-connection.ts';
+import { pace } from './client-pacer.ts';
+import type { ClientCommand, ClientEvent } from './client-protocol.ts';
+import { request } from './client-requests.ts';
 
-const probes = new Map<number, NodeJS.Timeout>();
+const flushMs = 10;
+let events: ClientEvent[] = [];
+/** How each running series is ended. */
+const series = new Map<number, () => void>();
 const [protocol, address = '', port = ''] = process.argv.slice(2);
 
 if (protocol === 'tcp' || protocol === 'udp') {
@@ -33,94 +36,44 @@ async function obey(command: ClientCommand): Promise<void> {
       return emit({ id: command.id, done: true });
     }
     case 'probe': {
-      const send = async (): Promise<void> => emit({ id: command.id, outcome: await request(command.target) });
-      probes.set(
+      let port = command.firstPort;
+      const send = async (): Promise<void> => {
+        const target = port === undefined ? command.target : { ...command.target, localPort: port++ };
+        emit({ id: command.id, outcome: await request(target) });
+      };
+      series.set(
         command.id,
-        setInterval(() => void send(), command.intervalMs),
+        pace(command.intervalMs, () => void send()),
       );
       return;
     }
+    case 'steady': {
+      const connections = Array.from(
+        { length: command.connections },
+        () => new KeptConnection(command.target, (outcome) => emit({ id: command.id, outcome })),
+      );
+      let next = 0;
+      const end = pace(command.intervalMs / connections.length, () => void connections[next++ % connections.length]?.ask());
+      series.set(command.id, () => {
+        end();
+        setTimeout(() => connections.forEach((connection) => connection.close()), command.target.timeoutMs);
+      });
+      return;
+    }
     case 'stop':
-      clearInterval(probes.get(command.probe));
-      probes.delete(command.probe);
+      series.get(command.probe)?.();
+      series.delete(command.probe);
       // Requests under way still have their outcome to report, at the latest when their time is up.
       setTimeout(() => emit({ id: command.probe, done: true }), command.afterMs);
   }
 }
 
+/** Written together: a write to a pipe waits for the kernel, and wakes the reader. */
 function emit(event: ClientEvent): void {
-  process.stdout.write(`${JSON.stringify(event)}\n`);
+  if (events.push(event) === 1) setTimeout(flush, flushMs);
 }
 
-/** One request from a fresh source port, unless the target says which. */
-function request(target: Target): Promise<Outcome> {
-  const start = performance.now();
-  const at = performance.timeOrigin + start;
-  return new Promise((resolve) => {
-    const finish = (end: Promise<string>): void => {
-      end.then(
-        (text) =>
-          resolve({
-            ok: true,
-            at,
-            milliseconds: performance.now() - start,
-            ...(JSON.parse(text) as { pod: string; client: string; clientPort: number }),
-          }),
-        (error: NodeJS.ErrnoException) =>
-          resolve({ ok: false, at, milliseconds: performance.now() - start, error: error.code ?? error.message }),
-      );
-    };
-    finish(target.protocol === 'tcp' ? requestTcp(target) : requestUdp(target));
-  });
-}
-
-function requestTcp(target: Target): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({
-      host: target.address,
-      port: target.port,
-      noDelay: true,
-      ...(target.localPort === undefined ? {} : { localPort: target.localPort }),
-    });
-    const timer = setTimeout(() => fail(new Error('TIMEOUT')), target.timeoutMs);
-    const fail = (error: Error): void => {
-      clearTimeout(timer);
-      socket.destroy();
-      reject(error);
-    };
-    let text = '';
-    socket.once('connect', () => socket.write('who\n'));
-    socket.on('error', fail);
-    socket.once('close', () => fail(new Error('CLOSED')));
-    socket.on('data', (data: Buffer) => {
-      text += data.toString();
-      if (!text.endsWith('\n')) return;
-      clearTimeout(timer);
-      socket.end();
-      resolve(text);
-    });
-  });
-}
-
-function requestUdp(target: Target): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = createSocket(target.address.includes(':') ? 'udp6' : 'udp4');
-    const end = (settle: () => void): void => {
-      clearTimeout(timer);
-      socket.removeAllListeners();
-      socket.on('error', () => undefined);
-      socket.close();
-      settle();
-    };
-    const timer = setTimeout(() => end(() => reject(new Error('TIMEOUT'))), target.timeoutMs);
-    socket.on('error', (error) => end(() => reject(error)));
-    socket.once('message', (data) => end(() => resolve(data.toString())));
-    // A connected socket is told of ICMP errors: ECONNREFUSED and its kin.
-    socket.bind(target.localPort ?? 0, () => {
-      socket.connect(target.port, target.address, (error?: Error) => {
-        if (error) end(() => reject(error));
-        else socket.send('who');
-      });
-    });
-  });
+function flush(): void {
+  process.stdout.write(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+  events = [];
 }

@@ -3,7 +3,8 @@ import type { Outcome } from './outcome.ts';
 /** What goes between client.ts and client-program.ts, one JSON value a line. */
 export type ClientCommand =
   | { readonly do: 'requests'; readonly id: number; readonly target: Target; readonly count: number; readonly parallel: number }
-  | { readonly do: 'probe'; readonly id: number; readonly target: Target; readonly intervalMs: number }
+  | { readonly do: 'probe'; readonly id: number; readonly target: Target; readonly intervalMs: number; readonly firstPort?: number }
+  | { readonly do: 'steady'; readonly id: number; readonly target: Target; readonly connections: number; readonly intervalMs: number }
   | { readonly do: 'stop'; readonly probe: number; readonly afterMs: number };
 
 export type ClientEvent = { readonly id: number; readonly outcome: Outcome } | { readonly id: number; readonly done: true };
@@ -14,4 +15,6 @@ export interface Target {
   readonly port: number;
   readonly timeoutMs: number;
   readonly localPort?: number;
+  /** A datagram without an answer is sent again after this long, from the same port, until the time is up. Absent: never. */
+  readonly resendMs?: number;
 }

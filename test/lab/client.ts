@@ -8,11 +8,9 @@ import { environment } from './command.ts';
 import { inNamespace } from './namespace.ts';
 import { identify, type ProcessIdentity } from './owner.ts';
 import { report, type Outcome, type Report } from './outcome.ts';
+import { Probe } from './probe.ts';
 
 const program = fileURLToPath(new URL('client-program.ts', import.meta.url));
-
-/** Outcomes that a probe remembers: at one each 20 ms, more than half an hour. */
-const maximumOutcomes = 100_000;
 
 export interface RequestOptions {
   readonly address: string;
@@ -34,6 +32,20 @@ export interface ProbeOptions {
   /** 20 by default. */
   readonly intervalMs?: number;
   /** Of each request; 200 by default. */
+  readonly timeoutMs?: number;
+  /** A datagram without an answer is sent again after this long; never by default. */
+  readonly resendMs?: number;
+  /** Source ports are counted up from here; by default the system chooses them, and soon the same ones again. */
+  readonly firstPort?: number;
+}
+
+export interface SteadyOptions {
+  readonly address: string;
+  readonly port: number;
+  readonly connections: number;
+  /** Between two requests of one connection; 100 by default. */
+  readonly intervalMs?: number;
+  /** Of each request; 1000 by default. */
   readonly timeoutMs?: number;
 }
 
@@ -60,8 +72,24 @@ export class Client {
 
   /** One request each interval, whether or not the one before it was answered, until stopped. */
   probe(options: ProbeOptions): Probe {
-    const timeoutMs = options.timeoutMs ?? 200;
-    const target: Target = { protocol: options.protocol, address: options.address, port: options.port, timeoutMs };
+    const { protocol, address, port, timeoutMs = 200, resendMs, firstPort } = options;
+    const target: Target = { protocol, address, port, timeoutMs, ...(resendMs === undefined ? {} : { resendMs }) };
+    return this.#series(timeoutMs, (id) => ({
+      do: 'probe',
+      id,
+      target,
+      intervalMs: options.intervalMs ?? 20,
+      ...(firstPort === undefined ? {} : { firstPort }),
+    }));
+  }
+
+  /** Connections that are kept, each of which asks again and again, until stopped (client-connection.ts). */
+  steady({ address, port, connections, intervalMs = 100, timeoutMs = 1000 }: SteadyOptions): Probe {
+    const target: Target = { protocol: 'tcp', address, port, timeoutMs };
+    return this.#series(timeoutMs, (id) => ({ do: 'steady', id, target, connections, intervalMs }));
+  }
+
+  #series(timeoutMs: number, command: (id: number) => ClientCommand): Probe {
     const id = ++this.#lastId;
     const probe = new Probe(() => this.#send({ do: 'stop', probe: id, afterMs: timeoutMs + 50 }));
     this.#waiting.set(id, (event) => {
@@ -69,7 +97,7 @@ export class Client {
       else if ('outcome' in event) probe.add(event.outcome);
       else probe.end();
     });
-    this.#send({ do: 'probe', id, target, intervalMs: options.intervalMs ?? 20 });
+    this.#send(command(id));
     return probe;
   }
 
@@ -119,56 +147,5 @@ export class Client {
       this.#waiting.get(event.id)?.(event);
     });
     return child;
-  }
-}
-
-/** A running series of requests. */
-export class Probe {
-  /** In the order in which they ended; grows. */
-  readonly outcomes: Outcome[] = [];
-  readonly #requestStop: () => void;
-  readonly #listeners = new Set<(outcome: Outcome) => void>();
-  readonly #ended = Promise.withResolvers<Report>();
-  #stopping = false;
-
-  constructor(requestStop: () => void) {
-    this.#requestStop = requestStop;
-    // Nobody may be waiting when the lab ends under a probe.
-    this.#ended.promise.catch(() => undefined);
-  }
-
-  onOutcome(listener: (outcome: Outcome) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  report(): Report {
-    return report([...this.outcomes]);
-  }
-
-  /** The failed request that was begun last; undefined: none failed so far. */
-  get lastFailure(): Outcome | undefined {
-    return this.outcomes
-      .filter(({ ok }) => !ok)
-      .reduce<Outcome | undefined>((last, one) => (last && last.at > one.at ? last : one), undefined);
-  }
-
-  /** Ends the series; requests under way are awaited and reported too. */
-  stop(): Promise<Report> {
-    if (!this.#stopping) this.#requestStop();
-    this.#stopping = true;
-    return this.#ended.promise;
-  }
-
-  /** For the client that feeds this probe. */
-  add(outcome: Outcome): void {
-    assert(this.outcomes.length < maximumOutcomes, 'a probe that nobody stopped');
-    this.outcomes.push(outcome);
-    for (const listener of this.#listeners) listener(outcome);
-  }
-
-  end(error?: Error): void {
-    if (error === undefined) this.#ended.resolve(this.report());
-    else this.#ended.reject(error);
   }
 }

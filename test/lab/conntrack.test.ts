@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ConntrackCleaner, Flow, StaleFlows } from '../../src/dataplane/conntrack/conntrack-cleaner.ts';
+import { connectionCounter } from '../../src/dataplane/conntrack/connection-count.ts';
 import { conntrackCommand } from '../../src/dataplane/conntrack/conntrack-command.ts';
 import { conntrackNetlink } from '../../src/dataplane/conntrack/conntrack-netlink.ts';
 import { address, formatAddress, type Family } from '../../src/net/address.ts';
 import type { Protocol } from '../../src/net/frontend.ts';
 import { systemClock } from '../../src/system/clock.ts';
+import { netfilterProtocol, openNetlink } from '../../src/system/netlink/socket.ts';
 import { removeLeftovers } from './leftovers.ts';
 
 /** The same flows in the kernel's table, and the same asked of netlink and of the conntrack command. */
@@ -230,4 +232,42 @@ test('one kind among many thousand flows, and many kinds at once', async () => {
   await cleaner.delete(Array.from({ length: 30 }, (_, index) => kind(12 + index)));
   expect(await count()).toBe(2_900);
   cleaner.close();
+});
+
+describe('connections that go on', () => {
+  /** `established`: what the kernel is said to remember a quiet TCP connection for; those here have 1000 s left. */
+  const counted = (frontends: readonly string[], established = '1000'): Promise<number | undefined> =>
+    connectionCounter(
+      systemClock,
+      async () => established,
+      () => openNetlink({ protocol: netfilterProtocol, networkNamespace: `/run/netns/${namespace}` }),
+    )(new Set(frontends));
+
+  test('are those that are established, or were answered, at the frontends that are asked for', async () => {
+    for (const family of families) {
+      const base = { family, clientPort: 3_001, to: 1, from: 11, port: 80, replyPort: 8_080, replied: true } as const;
+      insert(
+        { ...base, protocol: 'TCP' },
+        { ...base, protocol: 'TCP', clientPort: 3_002 },
+        { ...base, protocol: 'TCP', clientPort: 3_003, replied: false },
+        { ...base, protocol: 'TCP', clientPort: 3_004, to: 2 },
+        { ...base, protocol: 'TCP', clientPort: 3_005, port: 81 },
+        { ...base, protocol: 'UDP' },
+        { ...base, protocol: 'UDP', clientPort: 3_002, to: 2, from: 2, replied: false },
+      );
+    }
+    for (const family of families) {
+      const [first, second] = [at(family, 1), at(family, 2)];
+      expect(await counted([`${first} TCP 80`])).toBe(2);
+      expect(await counted([`${first} TCP 80`, `${first} UDP 80`, `${second} TCP 80`])).toBe(4);
+      expect(await counted([`${second} UDP 80`])).toBe(0);
+      expect(await counted([])).toBe(0);
+    }
+  });
+
+  test('are not those of which no packet came for two minutes', async () => {
+    insert({ family: 4, protocol: 'TCP', clientPort: 3_001, to: 1, from: 11, port: 80, replyPort: 8_080, replied: true });
+    expect(await counted([`${at(4, 1)} TCP 80`], '1100')).toBe(1);
+    expect(await counted([`${at(4, 1)} TCP 80`], '1200')).toBe(0);
+  });
 });

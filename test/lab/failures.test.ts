@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { examples, HeraldInLab } from './herald.ts';
 import { Lab, type LabProcess } from './lab.ts';
@@ -126,10 +128,13 @@ describe('a manifest is broken by an edit', () => {
     await herald.edit('30-web.yaml', (text) =>
       text.replace('port: 80, targetPort: 8080, nodePort: 30080', 'port: 80000, targetPort: 8080, nodePort: 30080'),
     );
-    const line = await herald.controller.waitForLine(/30-web\.yaml:12:/, 10_000);
+    const manifest = await readFile(join(herald.directory, '30-web.yaml'), 'utf8');
+    const where = `30-web\\.yaml:${manifest.split('\n').findIndex((text) => text.includes('port: 80000')) + 1}:`;
+    const line = await herald.controller.waitForLine(new RegExp(where), 10_000);
     expect(line).toMatch(/Service\/shop\/web: spec\.ports\[0\]\.port: .*65535/);
-    await herald.agent('node1').waitForLine(/30-web\.yaml:12:/, 10_000);
-    expect(await herald.explain('shop/web').catch((error: unknown) => String(error))).toMatch(/30-web\.yaml:12:.*spec\.ports\[0\]\.port/);
+    await herald.agent('node1').waitForLine(new RegExp(where), 10_000);
+    const explained = await herald.explain('shop/web').catch((error: unknown) => String(error));
+    expect(explained).toMatch(new RegExp(`${where}.*spec\\.ports\\[0\\]\\.port`));
     await expectAllAnswer(10);
     expect(removed()).toEqual([]);
   });

@@ -54,7 +54,10 @@ export class Frr {
       // Named outright, as daemons pass over their own default file on a host that has an integrated /etc/frr/frr.conf.
       const configuration = `${etcDirectory}/${daemon}.conf`;
       const program = `/usr/lib/frr/${daemon}`;
-      const started = this.#machine.spawn([program, '-N', namespace, '-A', '127.0.0.1', '-f', configuration, '--log', `file:${log}`], {
+      // Otherwise a change of an IPv6 route is a removal and an addition, and packets in between find none.
+      const replace = daemon === 'zebra' ? ['--v6-rr-semantics'] : [];
+      const argv = [program, '-N', namespace, '-A', '127.0.0.1', '-f', configuration, '--log', `file:${log}`, ...replace];
+      const started = this.#machine.spawn(argv, {
         name: daemon,
       });
       this.#running.set(daemon, started);

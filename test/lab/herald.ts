@@ -21,6 +21,7 @@ export interface RecordedSession {
   readonly state: string;
   readonly since: string;
   readonly lastError?: string;
+  readonly damping?: { readonly penalty: number; readonly flapsInLastHour: number; readonly until?: string };
   readonly bfd?: { readonly state: string; readonly since: string; readonly reason?: string };
 }
 
@@ -36,29 +37,37 @@ export class HeraldInLab {
     this.directory = directory;
   }
 
-  /** Copies the manifests into the lab; starts nothing. `only`: names of files to begin with (default: all). */
-  static async prepare(lab: Lab, manifests: string, only?: readonly string[]): Promise<HeraldInLab> {
-    const directory = await lab.scratch('manifests');
+  /** Copies the manifests into the lab; starts nothing. `only`: names of files to begin with (default: all). `name`: where there are several. */
+  static async prepare(lab: Lab, manifests: string, only?: readonly string[], name = 'manifests'): Promise<HeraldInLab> {
+    const directory = await lab.scratch(name);
     for (const file of await readdir(manifests)) {
       if (only === undefined || only.includes(file)) await cp(join(manifests, file), join(directory, file));
     }
     return new HeraldInLab(lab, directory);
   }
 
+  /** Where the process of a node, or the "controller", can be asked: the nodes of a lab have one file system. */
+  socket(of: string): string {
+    return `${this.#lab.directory}/${of}.sock`;
+  }
+
   startController(): LabProcess {
-    this.#controller = this.#lab.control.spawn([program, 'controller', '--source', this.directory], { name: 'controller' });
+    const command = [program, 'controller', '--source', this.directory, '--socket', this.socket('controller')];
+    this.#controller = this.#lab.control.spawn(command, { name: 'controller' });
     return this.#controller;
   }
 
-  startAgent(node: string): LabProcess {
-    const agent = this.#lab.node(node).spawn([program, 'agent', '--node', node, '--source', this.directory], { name: `agent-${node}` });
+  startAgent(node: string, ...options: readonly string[]): LabProcess {
+    const command = [program, 'agent', '--node', node, '--source', this.directory, '--socket', this.socket(node), ...options];
+    const agent = this.#lab.node(node).spawn(command, { name: `agent-${node}` });
     this.#agents.set(node, agent);
     return agent;
   }
 
   /** Controller and agent of one node in one process. */
-  startRun(node: string): LabProcess {
-    return this.#lab.node(node).spawn([program, 'run', this.directory, '--node', node], { name: `run-${node}` });
+  startRun(node: string, ...options: readonly string[]): LabProcess {
+    const command = [program, 'run', this.directory, '--node', node, '--socket', this.socket(node), ...options];
+    return this.#lab.node(node).spawn(command, { name: `run-${node}` });
   }
 
   async start(nodes: readonly string[]): Promise<void> {
@@ -131,6 +140,11 @@ export class HeraldInLab {
     const text = await readFile(join(this.directory, '.herald/nodes', `${node}.yaml`), 'utf8').catch(() => '');
     const { status } = (parse(text) ?? {}) as { status?: { sessions?: RecordedSession[] } };
     return status?.sessions ?? [];
+  }
+
+  /** A command that goes on, on a node. */
+  startCommand(node: string, name: string, ...command: readonly string[]): LabProcess {
+    return this.#lab.node(node).spawn([program, ...command], { name });
   }
 
   /** What a person is told who asks why. */

@@ -17,7 +17,8 @@ import { until, type Note } from './until.ts';
 
 export type { KernelRoute } from './machine.ts';
 export type { Outcome, Report } from './outcome.ts';
-export type { Probe, ProbeOptions, RequestOptions } from './client.ts';
+export type { ProbeOptions, RequestOptions, SteadyOptions } from './client.ts';
+export type { Probe } from './probe.ts';
 export type { LabProcess } from './lab-process.ts';
 export type { Client, LabNode, Machine, Pod, Router };
 

@@ -49,19 +49,32 @@ describe.each(families)('externalTrafficPolicy: Local over IPv$family', ({ index
   });
 });
 
-test('a pod that is no longer ready takes its node out, one that terminates but serves keeps it in as the last', async () => {
+test('a pod that is no longer ready takes its node out, one that terminates but serves makes it the last resort', async () => {
   const [address = ''] = await herald.untilAssigned('shop/ledger', 2);
-  const setNode2 = (from: string, to: string): Promise<void> =>
+  const set = (node: string, from: string, to: string): Promise<void> =>
     herald.edit('40-ledger.yaml', (text) =>
-      text.replaceAll(`nodeName: node2, conditions: { ${from} }`, `nodeName: node2, conditions: { ${to} }`),
+      text.replaceAll(`nodeName: ${node}, conditions: { ${from} }`, `nodeName: ${node}, conditions: { ${to} }`),
     );
-  await setNode2('ready: true', 'ready: false, serving: false, terminating: false');
+  const [ready, notReady] = ['ready: true', 'ready: false, serving: false, terminating: false'];
+  const terminating = 'ready: false, serving: true, terminating: true';
+  await set('node2', ready, notReady);
   await untilRoutes(address, ['node1']);
-  await setNode2('ready: false, serving: false, terminating: false', 'ready: false, serving: true, terminating: true');
+  await set('node2', notReady, terminating);
+  // The routers have the second way, and do not use it.
+  await lab.until('tor1 has two ways', async (note) => note(await bestPath(lab, 'tor1', address))?.paths === 2);
+  await untilRoutes(address, ['node1']);
+  expect(await herald.explain('shop/ledger')).toMatch(
+    /as a last resort: the endpoints on node "node2" terminate, and node "node1" has a ready one/,
+  );
+  expect(Object.keys((await lab.client.tcp({ address, port: 80, count: 20, parallel: 4 })).pods)).toEqual(['ledger-1']);
+  await set('node1', ready, notReady);
+  await untilRoutes(address, ['node2']);
+  expect((await lab.client.tcp({ address, port: 80, count: 20, parallel: 4 })).pods).toEqual({ 'ledger-2': 20 });
+  // Nobody else has a ready one: then all that serve are equal.
+  await set('node1', notReady, terminating);
   await untilRoutes(address, ['node1', 'node2']);
-  const report = await lab.client.tcp({ address, port: 80, count: 40, parallel: 4 });
-  expect(report.errors).toEqual({});
-  await setNode2('ready: false, serving: true, terminating: true', 'ready: true');
+  expect((await lab.client.tcp({ address, port: 80, count: 40, parallel: 4 })).errors).toEqual({});
+  for (const node of ['node1', 'node2']) await set(node, terminating, ready);
 });
 
 describe.each([

@@ -54,7 +54,11 @@ const ownHashSettings: readonly string[] = ['ipv4', 'ipv6'].flatMap((family) => 
 ]);
 
 export async function prepareNamespace(namespace: string, forwards: boolean, ownHash = false): Promise<void> {
-  const settings = [...hostSettings, ...(forwards ? forwardingSettings : []), ...(ownHash ? ownHashSettings : [])];
-  await run(inNamespace(namespace, ['sysctl', '-q', '-w', ...settings]));
+  await run(inNamespace(namespace, ['sysctl', '-q', '-w', ...namespaceSettings(forwards, ownHash)]));
   await ip(['link set lo up'], namespace);
+}
+
+/** `NAME=VALUE` for sysctl. */
+export function namespaceSettings(forwards: boolean, ownHash = false): readonly string[] {
+  return [...hostSettings, ...(forwards ? forwardingSettings : []), ...(ownHash ? ownHashSettings : [])];
 }

@@ -10,6 +10,8 @@ export interface Answered {
   /** The source that the pod saw. */
   readonly client: string;
   readonly clientPort: number;
+  /** The pod has said that it is about to end. */
+  readonly closing?: true;
 }
 
 export interface Failed {

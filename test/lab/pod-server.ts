@@ -3,36 +3,49 @@
  *
  * TCP: one JSON line per line received; a connection that begins with `GET ` gets it as an HTTP answer, for people with curl.
  * UDP: one JSON datagram per datagram.
+ *
+ * SIGTERM ends it as it ends a server that behaves well: new connections are refused, answers on the others say that they are the last, and it
+ * exits when those are closed, or when its time is up.
  */
 import { createSocket } from 'node:dgram';
-import { createServer, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import process from 'node:process';
 
 const maximumLine = 64 * 1024;
+const goodbyeMs = 2000;
 const [pod = '', ...ports] = process.argv.slice(2);
+const servers: Server[] = [];
+let closing = false;
 
 await Promise.all(ports.map(Number).flatMap((port) => [listenTcp(port), listenUdp('udp4', port), listenUdp('udp6', port)]));
 process.stdout.write('listening\n');
+process.once('SIGTERM', () => {
+  closing = true;
+  setTimeout(() => process.exit(), goodbyeMs);
+  void Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve)))).then(() => process.exit());
+});
 
 function answer(client: string, clientPort: number, port: number): string {
-  return JSON.stringify({ pod, client: client.replace(/^::ffff:/, ''), clientPort, port });
+  return JSON.stringify({ pod, client: client.replace(/^::ffff:/, ''), clientPort, port, ...(closing ? { closing } : {}) });
 }
 
 async function listenTcp(port: number): Promise<void> {
   const server = createServer({ noDelay: true }, (socket) => serve(socket, port));
+  servers.push(server);
   await new Promise<void>((resolve) => {
     server.listen({ port, host: '::', backlog: 1024 }, resolve);
   });
 }
 
 function serve(socket: Socket, port: number): void {
-  const text = `${answer(socket.remoteAddress ?? '', socket.remotePort ?? 0, port)}\n`;
+  const [client = '', clientPort = 0] = [socket.remoteAddress, socket.remotePort];
   let pending = '';
   // Clients vanish in a lab that breaks things on purpose; nothing is to be done about it here.
   socket.on('error', () => undefined);
   socket.on('data', (data: Buffer) => {
     pending += data.toString('latin1');
     if (pending.length > maximumLine) socket.destroy();
+    const text = `${answer(client, clientPort, port)}\n`;
     if (pending.startsWith('GET ') && pending.includes('\r\n\r\n')) {
       socket.end(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`);
       pending = '';

@@ -28,28 +28,13 @@ export class Pod extends Machine {
 
   /** Links the pod's namespace, which exists, to its node: a /32 and a /128 behind a veth, as most CNI plugins do it. */
   async connect(node: Machine & { readonly plan: NodePlan }): Promise<void> {
-    const { ipv4, ipv6 } = this.address;
-    const hostSide = this.hostInterface;
     await prepareNamespace(this.namespace, false);
     // An index that the node's end cannot have by chance: see build.ts.
-    await ip([`link add eth0 index ${firstIndex} netns ${this.namespace} type veth peer name ${hostSide} netns ${node.namespace}`]);
-    await Promise.all([
-      node.ip(
-        `addr add ${podGateway.ipv4}/32 dev ${hostSide} scope link`,
-        `addr add ${podGateway.ipv6}/64 dev ${hostSide} nodad`,
-        `link set ${hostSide} up`,
-        `route add ${ipv4}/32 dev ${hostSide} src ${node.plan.internal.ipv4}`,
-        `route add ${ipv6}/128 dev ${hostSide} src ${node.plan.internal.ipv6}`,
-      ),
-      this.ip(
-        `addr add ${ipv4}/32 dev eth0`,
-        `addr add ${ipv6}/128 dev eth0 nodad`,
-        'link set eth0 up',
-        `route add ${podGateway.ipv4}/32 dev eth0`,
-        `route add default via ${podGateway.ipv4} dev eth0 src ${ipv4}`,
-        `route add default via ${podGateway.ipv6} dev eth0 src ${ipv6}`,
-      ),
+    await ip([
+      `link add eth0 index ${firstIndex} netns ${this.namespace} type veth peer name ${this.hostInterface} netns ${node.namespace}`,
     ]);
+    const lines = podLinkLines(this.address, this.hostInterface, node.plan);
+    await Promise.all([node.ip(...lines.node), this.ip(...lines.pod)]);
   }
 
   async start(): Promise<void> {
@@ -64,8 +49,38 @@ export class Pod extends Machine {
     await this.#server?.exited;
   }
 
+  /** SIGTERM, after which a pod that behaves well goes on for a moment; resolves when its process has ended. */
+  async terminate(): Promise<void> {
+    await this.#server?.stop();
+  }
+
   async restart(): Promise<void> {
     await this.kill();
     await this.start();
   }
+}
+
+/** Lines of `ip -batch` for both ends of a pod's link: a /32 and a /128 behind `hostInterface`. The pod's end is eth0. */
+export function podLinkLines(
+  { ipv4, ipv6 }: DualStack,
+  hostInterface: string,
+  node: Pick<NodePlan, 'internal'>,
+): { readonly node: readonly string[]; readonly pod: readonly string[] } {
+  return {
+    node: [
+      `addr add ${podGateway.ipv4}/32 dev ${hostInterface} scope link`,
+      `addr add ${podGateway.ipv6}/64 dev ${hostInterface} nodad`,
+      `link set ${hostInterface} up`,
+      `route add ${ipv4}/32 dev ${hostInterface} src ${node.internal.ipv4}`,
+      `route add ${ipv6}/128 dev ${hostInterface} src ${node.internal.ipv6}`,
+    ],
+    pod: [
+      `addr add ${ipv4}/32 dev eth0`,
+      `addr add ${ipv6}/128 dev eth0 nodad`,
+      'link set eth0 up',
+      `route add ${podGateway.ipv4}/32 dev eth0`,
+      `route add default via ${podGateway.ipv4} dev eth0 src ${ipv4}`,
+      `route add default via ${podGateway.ipv6} dev eth0 src ${ipv6}`,
+    ],
+  };
 }

@@ -28,7 +28,7 @@ export async function untilNextHops(
   machine: string,
   address: string,
   wanted: readonly string[],
-  timeoutMs = 20_000,
+  timeoutMs = 90_000,
 ): Promise<void> {
   const sorted = [...wanted].toSorted();
   await lab.until(
@@ -62,6 +62,8 @@ interface FrrPath {
   readonly aspath: { readonly string: string };
   readonly origin: string;
   readonly community?: { readonly string: string };
+  readonly locPrf?: number;
+  readonly nexthops?: readonly { readonly ip: string }[];
   readonly multipath?: boolean;
   readonly bestpath?: { readonly overall?: boolean };
 }
@@ -81,4 +83,20 @@ export async function bestPath(lab: Lab, router: string, address: string): Promi
     paths: paths.length,
     multipath: paths.filter(({ multipath }) => multipath === true).length,
   };
+}
+
+/** What FRR has of a host route from one of its nodes, by `viaNodes`; undefined: nothing. */
+export async function pathFrom(
+  lab: Lab,
+  router: string,
+  node: string,
+  address: string,
+): Promise<{ readonly community: string; readonly localPref: number | undefined } | undefined> {
+  const [family, length] = address.includes(':') ? ['ipv6', 128] : ['ipv4', 32];
+  const { paths = [] } = await lab
+    .router(router)
+    .show<{ paths?: readonly FrrPath[] }>(`show bgp ${family} unicast ${address}/${length} json`);
+  const [via] = viaNodes(router, [node], address);
+  const path = paths.find(({ nexthops }) => nexthops?.some(({ ip }) => ip === via));
+  return path === undefined ? undefined : { community: path.community?.string ?? '', localPref: path.locPrf };
 }

@@ -32,12 +32,13 @@ describe.each([
   });
 
   test('is seen by the router with the AS path, community and next hops that were asked for', async () => {
-    const wanted = { asPath: '64512', origin: 'IGP', communities: '64512:100', paths: 3, multipath: 3 };
+    const wanted = { asPath: '64512', origin: 'IGP', communities: '64512:100', multipath: 3 };
     const path = await lab.until('tor1 uses all three paths', async (note) => {
       const seen = note(await bestPath(lab, 'tor1', address));
       return seen?.multipath === 3 ? seen : undefined;
     });
-    expect(path).toEqual(wanted);
+    // There may be a fourth, unused: the way over the spine and the other switch.
+    expect(path).toMatchObject(wanted);
   });
 
   test.each(['tcp', 'udp'] as const)('answers %s from all pods', async (protocol) => {

@@ -14,7 +14,7 @@ const pollMs = 20;
 export async function until<T>(
   what: string,
   attempt: (note: Note) => T | Promise<T>,
-  timeoutMs = 10_000,
+  timeoutMs = 30_000,
 ): Promise<Exclude<T, false | null | undefined>> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

@@ -39,8 +39,14 @@ export interface BfdDaemonKind {
   readonly multihopTtl: number;
   /** It never speaks first: how it is known. */
   readonly waitsAlways?: string;
+  /** It always speaks first: why. */
+  readonly cannotWait?: string;
   /** It cannot be told to hold a session down: why. */
   readonly cannotAdminDown?: string;
+  /** It has no sessions over several hops: why. */
+  readonly cannotBeFar?: string;
+  /** Other intervals of its own end the session: how. */
+  readonly beginsAnew?: string;
   /** Resolves when it runs. */
   start(link: Link, options: BfdDaemonOptions): Promise<BfdDaemon>;
 }

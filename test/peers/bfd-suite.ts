@@ -13,7 +13,22 @@ const patience = 20_000;
 
 /** What holds between our BFD and any daemon. */
 export function bfdSuite(daemonKind: BfdDaemonKind): void {
-  describe.each(kinds)(`${daemonKind.name}, BFD over %s`, (kind) => {
+  const isImpossible = (kind: Kind): boolean => kind.startsWith('multihop') && daemonKind.cannotBeFar !== undefined;
+
+  describe.each(kinds.filter(isImpossible))(`${daemonKind.name}, BFD over %s`, (kind) => {
+    const bench = new BfdBench(daemonKind, kind);
+    beforeAll(() => bench.open());
+    afterAll(() => bench.close());
+    afterEach(({ task }) => bench.clear(task.result?.state === 'fail'));
+
+    test(`does not come up: ${daemonKind.cannotBeFar}`, async () => {
+      await bench.startBoth();
+      await until('it was called', async (note) => note((await bench.ours.session()).counters.sent) > 3, patience);
+      expect((await bench.ours.session()).counters.received).toBe(0);
+    });
+  });
+
+  describe.each(kinds.filter((kind) => !isImpossible(kind)))(`${daemonKind.name}, BFD over %s`, (kind) => {
     const bench = new BfdBench(daemonKind, kind);
     beforeAll(() => bench.open());
     afterAll(() => bench.close());
@@ -27,14 +42,15 @@ export function bfdSuite(daemonKind: BfdDaemonKind): void {
 
     test('BFD-015 intervals changed on either side while it is up cause no flap', async () => {
       await bench.start();
-      for (const [whose, interval] of [
+      const changes = [
         ['ours', 100],
         ['theirs', 1000],
         ['ours', 1000],
         ['theirs', 100],
         ['ours', 300],
         ['theirs', 300],
-      ] as const) {
+      ] as const;
+      for (const [whose, interval] of changes.filter(([side]) => side === 'ours' || daemonKind.beginsAnew === undefined)) {
         if (whose === 'ours') await bench.setOurs({ transmitInterval: interval, receiveInterval: interval });
         else await bench.daemon.setInterval(interval);
         await until(
@@ -49,7 +65,25 @@ export function bfdSuite(daemonKind: BfdDaemonKind): void {
       await bench.expectNoFlap();
     });
 
-    test('BFD-019 comes up with a passive daemon', async () => {
+    test('BFD-025 a daemon that begins anew with other intervals of its own is lost, and comes up again', async ({ skip }) => {
+      skip(daemonKind.beginsAnew === undefined, 'other intervals cause no flap');
+      await bench.start();
+      await bench.ours.changes();
+      const { discriminator } = (await bench.ours.session()).remote;
+      await bench.daemon.setInterval(500);
+      await until(
+        'it is up again',
+        async (note) => {
+          const { state, remote } = note(await bench.ours.session());
+          return state === 'Up' && remote.transmitInterval === 500 && remote.discriminator !== discriminator;
+        },
+        patience,
+      );
+      expect((await bench.ours.changes())[0]).toMatchObject({ from: 'Up', to: 'Down' });
+    });
+
+    test('BFD-019 comes up with a passive daemon', async ({ skip }) => {
+      skip(daemonKind.cannotWait !== undefined, daemonKind.cannotWait);
       await bench.start({ passive: true });
       expect(await bench.ours.session()).toMatchObject({ state: 'Up', counters: { ups: 1, downs: 0 } });
     });
@@ -156,10 +190,14 @@ class BfdBench {
 
   /** Both of them, with the session up. */
   async start(daemonOptions: Partial<BfdDaemonOptions> = {}, options: Partial<SessionOptions> = {}): Promise<void> {
+    await this.startBoth(daemonOptions, options);
+    await this.untilUp();
+  }
+
+  async startBoth(daemonOptions: Partial<BfdDaemonOptions> = {}, options: Partial<SessionOptions> = {}): Promise<void> {
     await this.startDaemon(daemonOptions);
     this.#ours = new BfdProcess(this.link.speaker);
     await this.setOurs(options);
-    await this.untilUp();
   }
 
   async startDaemon(options: Partial<BfdDaemonOptions> = {}): Promise<void> {

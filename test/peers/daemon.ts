@@ -142,7 +142,7 @@ export class Programs {
     return existsSync(file) ? readFileSync(file, 'utf8') : '';
   }
 
-  start(name: string, argv: readonly string[]): { readonly running: () => boolean } {
+  start(name: string, argv: readonly string[]): { readonly running: () => boolean; readonly signal: (signal: NodeJS.Signals) => void } {
     const output = openSync(this.path(`${name}.log`), 'a');
     const [command = '', ...args] = inNamespaceOf(this.#root, this.#link.router, argv);
     const child = spawn(command, args, { stdio: ['ignore', output, output] });
@@ -155,7 +155,7 @@ export class Programs {
         return exited;
       },
     });
-    return { running: () => child.exitCode === null && child.signalCode === null };
+    return { running: () => child.exitCode === null && child.signalCode === null, signal: (signal) => void child.kill(signal) };
   }
 
   /** The last one that was started first. */

@@ -36,6 +36,8 @@ const hosts = list('host names', (text) =>
   /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]+$/i.test(text) ? parsed(text.toLowerCase()) : refused('is not a host name'),
 );
 
+const goesBack = 'one that is listed no more goes back to what it was';
+
 /** Annotations about listeners, what encrypts them, and target groups. */
 export const listenerAnnotations = {
   certificates: both('ssl-cert', certificates, {
@@ -94,20 +96,22 @@ export const listenerAnnotations = {
     family: 'PROTOCOL-PORT',
     default: '-',
     says: 'Attributes of a listener by the names of AWS: `listener-attributes.TCP-80: tcp.idle_timeout.seconds=400`. Not of TLS listeners.',
-    lbc: 'yes',
+    lbc: 'differs',
+    difference: goesBack,
   }),
   targetGroupAttributes: nlb('target-group-attributes', targetGroupAttributes, {
     default: '-',
     says: 'Attributes of all target groups by the names of AWS.',
-    lbc: 'yes',
+    lbc: 'differs',
     cpa: 'differs',
-    difference: 'all attributes',
+    difference: `CPA takes two attributes; ${goesBack}`,
   }),
   targetGroupAttributesOfPort: nlb('target-group-attributes', targetGroupAttributes, {
     family: 'PORT',
     default: '-',
     says: 'The same for one port of the Service; wins over the general one, key by key.',
-    lbc: 'yes',
+    lbc: 'differs',
+    difference: goesBack,
   }),
   healthCheckProtocol: both('healthcheck-protocol', word('TCP', 'HTTP', 'HTTPS', 'SSL'), {
     default: '`TCP`; `HTTP` with policy Local and instances; Classic with backend `https` or `ssl`: `SSL`',
@@ -200,7 +204,7 @@ export const listenerAnnotations = {
   adopt: own('load-balancer', text, {
     kinds: ['nlb'],
     default: '-',
-    says: 'Name or ARN of an existing NLB to be used. It is neither made nor deleted, its scheme, subnets and (without `security-groups`) security groups stay, and of its listeners only ours are touched.',
+    says: 'Name or ARN of an existing NLB to be used, which its owner has tagged `herald.dev/cluster: CLUSTER-NAME`. It is neither made nor deleted, its scheme, subnets and (without `security-groups`) security groups stay, and of its listeners only ours are touched.',
   }),
   disown: own('disown', boolean, {
     kinds: ['nlb', 'classic'],

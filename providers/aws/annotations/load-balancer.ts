@@ -1,6 +1,7 @@
 import { both, classic, legacyPrefix, nlb, unsupported, type AnnotationEntry } from './entry.ts';
-import { addresses, boolean, cidrs, integer, list, map, text, texts, word, type ValueType } from './value-types.ts';
+import { addresses, boolean, cidrs, integer, labels, list, map, text, texts, word, type ValueType } from './value-types.ts';
 import { parsed, refused } from '../../../src/net/parsed.ts';
+import { isTaggable } from '../tags.ts';
 
 /** CPA: "" and "false" are internet-facing, whatever else is internal; LBC: a boolean. */
 const internalText: ValueType<boolean> = {
@@ -24,6 +25,25 @@ const sourceNatPrefix = list('auto_assigned or IPv6 prefixes of length 80', (tex
 
 const prefixLists = list('prefix list ids', (text) => (text.startsWith('pl-') ? parsed(text) : refused('does not begin with "pl-"')));
 
+/** AWS allows 50 tags on a thing, of which Herald takes some. */
+const mostTags = 30;
+
+/** What AWS would refuse late, for each thing that is made, is refused here; and nobody sets those by which Herald knows its own. */
+const resourceTags: typeof map = {
+  name: map.name,
+  read(text) {
+    const result = map.read(text);
+    if (!result.ok) return result;
+    const entries = Object.entries(result.value);
+    if (entries.length > mostTags) return refused(`has ${entries.length} tags, of which ${mostTags} are allowed`);
+    for (const [key, value] of entries) {
+      if (key.startsWith('aws:') || key.startsWith('herald.dev/')) return refused(`has ${key}, which is not for a Service to set`);
+      if (!isTaggable(key, value)) return refused(`has ${key}=${value}, which AWS does not take as a tag`);
+    }
+    return result;
+  },
+};
+
 /** Annotations about the load balancer as a whole. */
 export const loadBalancerAnnotations = {
   type: both('type', anything, {
@@ -46,10 +66,10 @@ export const loadBalancerAnnotations = {
   }),
   scheme: both('scheme', word('internal', 'internet-facing'), {
     default:
-      'that of the existing load balancer, else `--aws-default-scheme`, `internal`; internet-facing for a Classic ELB without a class',
+      'that of the existing load balancer, else `--aws-default-scheme`, `internal`; internet-facing for a Service without a class, unless its type is `external` or `nlb-ip`',
     says: 'From where it is reached. A change makes a second load balancer, and removes the first after that has taken over.',
     lbc: 'differs',
-    difference: 'the new load balancer is there before the old one goes',
+    difference: 'the new load balancer is there before the old one goes; where no class is set the default is that of CPA',
   }),
   internal: both('internal', internalText, {
     default: '-',
@@ -74,19 +94,22 @@ export const loadBalancerAnnotations = {
   eipAllocations: nlb('eip-allocations', texts('allocation ids'), {
     default: 'addresses of AWS',
     says: 'Elastic IPs, one for each subnet, in their order. Internet-facing only.',
-    lbc: 'yes',
-    cpa: 'yes',
+    lbc: 'differs',
+    cpa: 'differs',
+    difference: 'others are taken on an existing NLB as well, zone by zone, where it has more than one',
   }),
   privateIPv4: nlb('private-ipv4-addresses', addresses(4), {
     default: 'addresses of AWS',
     says: 'One address in each subnet. Internal only.',
-    lbc: 'yes',
-    cpa: 'yes',
+    lbc: 'differs',
+    cpa: 'differs',
+    difference: 'others are taken on an existing NLB as well, zone by zone, where it has more than one',
   }),
   ipv6Addresses: nlb('ipv6-addresses', addresses(6), {
     default: 'addresses of AWS',
     says: 'One address in each subnet. Dual stack only.',
-    lbc: 'yes',
+    lbc: 'differs',
+    difference: 'others are taken on an existing NLB as well, zone by zone, where it has more than one',
   }),
   ipv6SourceNat: nlb('enable-prefix-for-ipv6-source-nat', word('on', 'off'), {
     default: '`off`',
@@ -100,8 +123,9 @@ export const loadBalancerAnnotations = {
   }),
   attributes: nlb('attributes', map, {
     default: '-',
-    says: 'Attributes of the load balancer by the names of AWS. Only those that are listed are managed.',
-    lbc: 'yes',
+    says: 'Attributes of the load balancer by the names of AWS. Only those that are listed are managed; one that is listed no more goes back to what it was.',
+    lbc: 'differs',
+    difference: 'LBC leaves the value of one that is listed no more',
   }),
   accessLog: both('access-log-enabled', boolean, {
     default: '`false`',
@@ -137,12 +161,12 @@ export const loadBalancerAnnotations = {
     says: 'Seconds without data after which a connection is closed.',
     cpa: 'yes',
   }),
-  tags: both('additional-resource-tags', map, {
+  tags: both('additional-resource-tags', resourceTags, {
     default: '-',
-    says: 'Tags on everything that is made for the Service. Ours win.',
+    says: 'At most 30 tags on everything that is made for the Service. One that is named no more goes; those that others have set stay.',
     lbc: 'differs',
     cpa: 'differs',
-    difference: 'added and changed on everything; removed only with what carries them, because others set tags as well',
+    difference: 'on everything; LBC removes tags of others as well, CPA removes none, and takes a key without `=`',
   }),
   securityGroups: both('security-groups', texts('security group ids or Name tags'), {
     default: 'one is made',
@@ -192,11 +216,12 @@ export const loadBalancerAnnotations = {
     lbc: 'differs',
     difference: 'rules of the nodes are the user’s in this mode',
   }),
-  targetNodeLabels: both('target-node-labels', map, {
+  targetNodeLabels: both('target-node-labels', labels, {
     default: '-',
-    says: 'Only nodes with these labels are registered. An empty value: the label must be there.',
-    lbc: 'yes',
+    says: 'Only nodes with these labels are registered. An empty value, or a key without `=`: the label must be there.',
+    lbc: 'differs',
     cpa: 'yes',
+    difference: 'LBC refuses a key without `=`, and takes an empty value for a label that is empty',
   }),
   multiCluster: unsupported('multi-cluster-target-group', boolean, {
     default: '-',

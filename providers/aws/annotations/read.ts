@@ -1,5 +1,6 @@
 import { nearest } from '../../../src/model/parse/nearest.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
+import { ownAnnotations } from '../service-metadata.ts';
 import { balancerPrefix, heraldPrefix, type AnnotationEntry, type BalancerKind } from './entry.ts';
 import { annotationTable, familyNames, type AnnotationName, type AnnotationValues } from './table.ts';
 
@@ -65,6 +66,6 @@ function aboutUnknown(key: string): Reason[] {
   // Old documentation of Kubernetes shows "...backend-protocol=" as the name.
   const right = key.replace(/=+$/, '');
   if (right !== key && find(right) !== undefined) return [reason('AwsAnnotationMisspelt', { key, right })];
-  if (!key.startsWith(balancerPrefix) && !key.startsWith(heraldPrefix)) return [];
+  if (ownAnnotations.has(key) || (!key.startsWith(balancerPrefix) && !key.startsWith(heraldPrefix))) return [];
   return [reason('AwsAnnotationUnknown', { key, meant: nearest(key, knownKeys) ?? '' })];
 }

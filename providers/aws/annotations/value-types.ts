@@ -102,6 +102,19 @@ export const map: ValueType<Readonly<Record<string, string>>> = {
   },
 };
 
+/** "k=v,k2": the labels of nodes, as the cloud provider AWS reads them: of a key without a value it matters that it is there. */
+export const labels: ValueType<Readonly<Record<string, string>>> = {
+  name: 'list of labels, key=value or key',
+  read(text) {
+    const items = splitList(text).map((item): [string, string] => {
+      const [key = '', ...value] = item.split('=');
+      return [key.trim(), value.join('=').trim()];
+    });
+    if (items.length === 0) return refused('is empty');
+    return items.some(([key]) => key === '') ? refused('has a key that is empty') : parsed(Object.fromEntries(items));
+  },
+};
+
 interface Character {
   readonly char: string;
   /** Not escaped. */

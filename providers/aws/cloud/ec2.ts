@@ -13,12 +13,6 @@ export interface Ec2Operations {
   /** Those that do not exist are left out: the edge filters by instance-id instead of naming them. */
   DescribeInstances: { input: { readonly InstanceIds: readonly string[] }; output: { readonly Instances: readonly Instance[] } };
   DescribeNetworkInterfaces: { input: Filtered; output: { readonly NetworkInterfaces: readonly NetworkInterface[] } };
-  DescribeAddresses: {
-    input: { readonly AllocationIds: readonly string[] };
-    output: {
-      readonly Addresses: readonly { readonly AllocationId: string; readonly PublicIp: string; readonly AssociationId?: string }[];
-    };
-  };
   CreateSecurityGroup: {
     input: {
       readonly GroupName: string;

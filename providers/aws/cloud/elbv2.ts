@@ -27,7 +27,15 @@ export interface Elbv2Operations {
   };
   CreateLoadBalancer: { input: CreateLoadBalancerInput; output: { readonly LoadBalancers: readonly LoadBalancer[] } };
   ModifyLoadBalancerAttributes: { input: OfLoadBalancer & { readonly Attributes: readonly Attribute[] }; output: object };
-  SetSubnets: { input: OfLoadBalancer & { readonly SubnetMappings: readonly SubnetMapping[] }; output: object };
+  SetSubnets: {
+    input: OfLoadBalancer & {
+      readonly SubnetMappings: readonly SubnetMapping[];
+      /** With IPv6 addresses of one's own for a load balancer that becomes dual stack. */
+      readonly IpAddressType?: IpAddressType;
+      readonly EnablePrefixForIpv6SourceNat?: 'on' | 'off';
+    };
+    output: object;
+  };
   SetSecurityGroups: {
     input: OfLoadBalancer & {
       readonly SecurityGroups: readonly string[];

@@ -6,6 +6,7 @@ import type { Operation } from './operations.ts';
  * - throttled: too many requests; the edge has already retried
  * - unreachable: no answer, or one of the 5xx kind: nobody knows whether the call took effect
  * - credentials: there are none, or they have expired
+ * - place: it is not known which region and VPC are the cluster's: nothing was asked
  * - denied: the IAM policy lacks the action
  * - notFound: what the call is about does not exist (any more)
  * - duplicate: it exists already, with other settings
@@ -21,6 +22,7 @@ export type AwsErrorCode =
   | 'throttled'
   | 'unreachable'
   | 'credentials'
+  | 'place'
   | 'denied'
   | 'notFound'
   | 'duplicate'
@@ -62,5 +64,5 @@ export class AwsError extends Error {
 
 /** The same call may succeed later without anybody changing anything. */
 export function isTransient(code: AwsErrorCode): boolean {
-  return code === 'throttled' || code === 'unreachable' || code === 'inUse' || code === 'credentials';
+  return code === 'throttled' || code === 'unreachable' || code === 'inUse' || code === 'credentials' || code === 'place';
 }

@@ -1,5 +1,7 @@
 import { reason } from '../../../src/model/reasons.ts';
 import type { Certificate } from '../cloud/acm.ts';
+import type { AnnotationValues } from '../annotations/table.ts';
+import type { Facts } from './facts.ts';
 import type { Issues } from './issues.ts';
 
 /** Keys that listeners can use (https://docs.aws.amazon.com/elasticloadbalancing: RSA up to 3072 bits, three curves). */
@@ -19,6 +21,21 @@ export function findCertificates(hosts: readonly string[], all: readonly Certifi
     else found.add(best.certificate.CertificateArn);
   }
   return [...found];
+}
+
+/** ARNs that a Service names, for all ports or for single ones. */
+export function writtenCertificates({ certificates = [], certificateOfPort }: AnnotationValues): string[] {
+  return [...new Set([...certificates, ...[...certificateOfPort.values()].flat()])];
+}
+
+/** A listener of an NLB may refuse a key, or never finish a handshake with it: what is known of keys is said before somebody looks for the cause. */
+export function checkKeys(certificates: readonly string[], keys: Facts['keys'], issues: Issues): void {
+  for (const certificate of certificates) {
+    const key = keys?.get(certificate);
+    if (key === undefined) continue;
+    if ('unknown' in key) issues.warn(reason('AwsCertificateKeyUnknown', { certificate, why: key.unknown }));
+    else if (!usableKeys.has(key.algorithm)) issues.warn(reason('AwsCertificateKey', { certificate, algorithm: key.algorithm }));
+  }
 }
 
 /** 2: by name, 1: by a wildcard, which stands for one label; 0: not at all. */

@@ -5,15 +5,16 @@ import type { ClassicAttributes, ClassicHealthCheck, ClassicListener, ClassicPro
 import { limits } from '../limits.ts';
 import { resourceName } from '../names.ts';
 import type { DesiredClassic, TargetPort } from '../plan/desired.ts';
-import { resources, tagKeys } from '../tags.ts';
+import { askedTags, resources, tagKeys } from '../tags.ts';
 import type { Circumstances, StackIdentity } from './circumstances.ts';
 import { upstreamIsPublic } from './claim.ts';
 import { portEncryption, portsNamed, type BackendProtocol, type PortEncryption } from './encryption.ts';
-import type { Issues } from './issues.ts';
+import { checkName, checkQuota, type Issues } from './issues.ts';
 import { effectiveScheme } from './scheme.ts';
 import { checkRuleQuota, clientRules, clientSources, namedGroups } from './security-groups.ts';
 import { chooseSubnets } from './subnets.ts';
-import { departingInstances, instanceTargets } from './targets.ts';
+import { checkTagQuota } from './tag-quota.ts';
+import { classicInstances, departingInstances } from './targets.ts';
 
 /** A Classic ELB for one Service. */
 export function desireClassic(
@@ -26,23 +27,27 @@ export function desireClassic(
   const subnets = chooseSubnets(values, scheme, 'ipv4', settings.clusterName, facts, existing.classic, issues);
   const encryption = portEncryption(service, values, facts, settings, issues);
   const listeners = service.ports.flatMap((port) => classicListener(port, encryption(port), issues) ?? []);
-  const instances = instanceTargets(nodes, values);
+  const instances = classicInstances(nodes, values);
   const healthCheck = classicHealthCheck(service, values, encryption, issues);
   const rules = clientRules(
     listeners.map(({ LoadBalancerPort: port }) => ({ protocol: 'tcp', port })),
     clientSources(service, values, false, issues),
     true,
   );
-  const tooMany = (what: string, wanted: number, quota: number): void => {
-    if (wanted > quota) issues.error(reason('AwsTooMany', { what, wanted, quota }));
-  };
-  tooMany('listeners', listeners.length, limits.listenersPerClassic);
-  tooMany('instances', instances.length, limits.instancesPerClassic);
+  checkQuota('listeners', listeners.length, limits.listenersPerClassic, issues);
+  checkQuota('instances', instances.length, limits.instancesPerClassic, issues);
   if (instances.length === 0) issues.warn(reason('AwsNoTargets', { of: 'node' }));
   const given = values.securityGroups === undefined ? undefined : namedGroups(values.securityGroups, facts, issues);
   const extra = namedGroups(values.extraSecurityGroups ?? [], facts, issues);
   if (given === undefined) checkRuleQuota(rules, issues);
   const checkPort = Number(/^\w+:(\d+)/.exec(healthCheck.Target)?.[1]);
+  const tags = {
+    ...askedTags({ ...settings.defaultTags, ...values.tags }),
+    [tagKeys.cluster]: settings.clusterName,
+    [tagKeys.stack]: stack.key,
+    [tagKeys.resource]: resources.loadBalancer,
+  };
+  checkTagQuota([{ tags, attributes: {} }], issues);
   const targetPorts = new Map(
     [...listeners.map(({ InstancePort }) => InstancePort), checkPort].map((port): [number, TargetPort] => [
       port,
@@ -51,6 +56,7 @@ export function desireClassic(
   );
   const sgName = resourceName(stack.namespace, stack.name, settings.clusterName, stack.key, 'security-group');
   const replaces = existing.classic !== undefined && existing.classic.scheme !== scheme;
+  if (!replaces) checkName(values.name, existing.classic?.name, issues);
   return {
     kind: 'classic',
     stack: stack.key,
@@ -64,13 +70,7 @@ export function desireClassic(
       given === undefined
         ? { kind: 'managed', name: sgName, rules, extra, backend: settings.manageNodeRules }
         : { kind: 'given', ids: [...new Set([...given, ...extra])], backend: settings.manageNodeRules },
-    tags: {
-      ...settings.defaultTags,
-      ...values.tags,
-      [tagKeys.cluster]: settings.clusterName,
-      [tagKeys.stack]: stack.key,
-      [tagKeys.resource]: resources.loadBalancer,
-    },
+    tags,
     targetPorts: [...targetPorts.values()],
     listeners,
     ...(values.sslPolicy === undefined ? {} : { sslPolicy: values.sslPolicy }),
@@ -181,7 +181,7 @@ function classicAttributes(values: AnnotationValues, issues: Issues): ClassicAtt
             Enabled: true,
             EmitInterval: accessLogInterval ?? 60,
             ...(accessLogBucket === undefined ? {} : { S3BucketName: accessLogBucket }),
-            ...(accessLogPrefix === undefined ? {} : { S3BucketPrefix: accessLogPrefix }),
+            S3BucketPrefix: accessLogPrefix ?? '',
           }
         : { Enabled: false },
     ConnectionDraining: values.drainingEnabled === true ? { Enabled: true, Timeout: values.drainingTimeout ?? 300 } : { Enabled: false },

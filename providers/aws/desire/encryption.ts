@@ -12,8 +12,6 @@ export type BackendProtocol = 'tcp' | 'ssl' | 'http' | 'https';
 export interface PortEncryption {
   /** Empty: the port is not encrypted by the load balancer. The first is the default. */
   readonly certificates: readonly string[];
-  /** A port is named in ssl-ports, or has certificates of its own: it is not by accident that it is encrypted. */
-  readonly named: boolean;
   /** Absent: nothing is written. */
   readonly backend?: BackendProtocol;
 }
@@ -33,12 +31,12 @@ export function portEncryption(
   const selected = selectedPorts(service, values, general.length > 0, issues);
   const certificates = ofPorts(service, 'certificateOfPort', values.certificateOfPort, issues);
   const backends = ofPorts(service, 'backendProtocolOfPort', values.backendProtocolOfPort, issues);
+  warnOfPlainText(values, issues);
   return (port) => {
     const own = certificates.get(port);
-    const named = own !== undefined || selected.named.has(port);
     const backend = backends.get(port) ?? values.backendProtocol;
     const applies = port.protocol !== 'UDP' && (selected.all || selected.named.has(port));
-    return { certificates: own ?? (applies ? general : []), named, ...(backend === undefined ? {} : { backend }) };
+    return { certificates: own ?? (applies ? general : []), ...(backend === undefined ? {} : { backend }) };
   };
 }
 
@@ -49,9 +47,30 @@ function generalCertificates(values: AnnotationValues, facts: Facts, settings: A
     const what = `${annotationTable.certificateHosts.key} stands beside ${annotationTable.certificates.key}`;
     issues.error(reason('AwsSettingsConflict', { what }));
   }
+  if (facts.certificatesRefused !== undefined) {
+    issues.error(facts.certificatesRefused);
+    return [];
+  }
   if (settings.certificateDiscovery) return findCertificates(certificateHosts, facts.certificates, issues);
   issues.error(reason('AwsCertificateDiscoveryOff', undefined));
   return [];
+}
+
+/** What is about TLS does nothing without a certificate, and whoever has written it may believe that there is TLS. */
+function warnOfPlainText(values: AnnotationValues, issues: Issues): void {
+  const { certificates, certificateHosts, certificateOfPort, backendProtocol, backendProtocolOfPort } = values;
+  if (certificates !== undefined || certificateHosts !== undefined || certificateOfPort.size > 0) return;
+  const encrypts = (backend: BackendProtocol | undefined): boolean => backend === 'ssl' || backend === 'https';
+  const keys = [
+    ...(values.sslPorts === undefined ? [] : [annotationTable.sslPorts.key]),
+    ...(values.sslPolicy === undefined ? [] : [annotationTable.sslPolicy.key]),
+    ...((values.alpnPolicy ?? 'None') === 'None' ? [] : [annotationTable.alpnPolicy.key]),
+    ...(encrypts(backendProtocol) ? [annotationTable.backendProtocol.key] : []),
+    ...[...backendProtocolOfPort]
+      .filter(([, backend]) => encrypts(backend))
+      .map(([port]) => `${annotationTable.backendProtocolOfPort.key}.${port}`),
+  ];
+  if (keys.length > 0) issues.warn(reason('AwsCertificateMissing', { keys: keys.join(', ') }));
 }
 
 interface SelectedPorts {

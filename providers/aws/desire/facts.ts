@@ -1,3 +1,4 @@
+import type { Reason } from '../../../src/model/reasons.ts';
 import type { Certificate } from '../cloud/acm.ts';
 import type { IpAddressType, Scheme, SubnetMapping } from '../cloud/elbv2.ts';
 
@@ -9,9 +10,16 @@ export interface Facts {
   readonly subnets: readonly SubnetFact[];
   /** Of the VPC: to find those that are named. */
   readonly securityGroups: readonly SecurityGroupFact[];
-  /** Issued certificates; empty unless certificates are discovered. */
+  /** Issued certificates; empty unless certificates are discovered, and somebody asks for one by the name of a host. */
   readonly certificates: readonly Certificate[];
+  /** Why they could not be read. */
+  readonly certificatesRefused?: Reason;
+  /** Of certificates of ACM that are written, by ARN; absent: nobody has asked. */
+  readonly keys?: ReadonlyMap<string, CertificateKey>;
 }
+
+/** The algorithm of its key, as ACM names it, or why it is not known. */
+export type CertificateKey = { readonly algorithm: string } | { readonly unknown: string };
 
 export interface SubnetFact {
   readonly id: string;
@@ -31,6 +39,8 @@ export interface SecurityGroupFact {
 
 /** What the load balancer of the stack is already: where nothing else is asked for, it stays so. */
 export interface Existing {
+  /** Absent: it does not matter. */
+  readonly name?: string;
   readonly scheme: Scheme;
   readonly subnets: readonly SubnetMapping[];
   readonly ipAddressType: IpAddressType;
@@ -42,5 +52,5 @@ export interface ExistingStack {
   readonly nlb?: Existing;
   readonly classic?: Existing;
   /** An NLB that was adopted, with its ARN. */
-  readonly adopted?: Existing & { readonly arn: string; readonly name: string };
+  readonly adopted?: Existing & { readonly arn: string };
 }

@@ -4,6 +4,7 @@ import type { Service, ServicePort } from '../../../src/model/service.ts';
 import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
 import type { NlbProtocol, TargetType } from '../cloud/elbv2.ts';
 import type { AwsSettings } from '../settings.ts';
+import { checkKeys } from './certificates.ts';
 import { portEncryption, type PortEncryption } from './encryption.ts';
 import type { Facts } from './facts.ts';
 import type { Issues } from './issues.ts';
@@ -28,7 +29,9 @@ export function nlbPorts(
 ): NlbPort[] {
   const encryption = portEncryption(service, values, facts, settings, issues);
   const byNumber = Map.groupBy(service.ports, ({ port }) => port);
-  return [...byNumber.values()].flatMap((ports) => onePort(ports, values, targetType, encryption, settings, issues) ?? []);
+  const all = [...byNumber.values()].flatMap((ports) => onePort(ports, values, targetType, encryption, settings, issues) ?? []);
+  for (const { certificates } of all) checkKeys(certificates, facts.keys, issues);
+  return all;
 }
 
 function onePort(
@@ -51,9 +54,9 @@ function onePort(
   if (targetType === 'instance')
     for (const { nodePort, port } of ports) if (nodePort === 0) issues.error(reason('AwsNodePortMissing', { port }));
   if (tcp === undefined) return { servicePort, protocol: 'UDP', targetProtocol: 'UDP', certificates: [] };
-  const { certificates, named, backend } = encryption(tcp);
+  const { certificates, backend } = encryption(tcp);
   if (udp !== undefined) {
-    const why = whyNotOne(tcp, udp, targetType, named, values.tcpUdp ?? true);
+    const why = whyNotOne(tcp, udp, targetType, certificates.length > 0, values.tcpUdp ?? true);
     if (why !== undefined) issues.error(reason('AwsPortsCollide', { port: tcp.port, why }));
     return { servicePort, protocol: 'TCP_UDP', targetProtocol: 'TCP_UDP', certificates: [] };
   }
@@ -65,7 +68,7 @@ function onePort(
 
 function whyNotOne(tcp: ServicePort, udp: ServicePort, targetType: TargetType, encrypted: boolean, allowed: boolean): string | undefined {
   if (!allowed) return `${annotationTable.tcpUdp.key} is false`;
-  if (encrypted) return 'TLS is asked for on the one of TCP';
+  if (encrypted) return 'a certificate is for the one of TCP';
   if (targetType === 'instance' && tcp.nodePort !== udp.nodePort) return `their NodePorts differ (${tcp.nodePort} and ${udp.nodePort})`;
   if (tcp.targetPort !== udp.targetPort && typeof tcp.targetPort === 'number') return 'their targetPorts differ';
   return undefined;

@@ -6,16 +6,17 @@ import type { IpAddressType, NlbProtocol, Scheme } from '../cloud/elbv2.ts';
 import { limits } from '../limits.ts';
 import { resourceName } from '../names.ts';
 import type { DesiredListener, DesiredNlb, DesiredTarget, DesiredTargetGroup, TargetPort } from '../plan/desired.ts';
-import { resources, tagKeys } from '../tags.ts';
+import { askedTags, resources, tagKeys } from '../tags.ts';
 import { upstreamIsPublic } from './claim.ts';
 import type { Circumstances, StackIdentity } from './circumstances.ts';
 import { effectiveScheme } from './scheme.ts';
-import type { Issues } from './issues.ts';
+import { checkName, checkQuota, type Issues } from './issues.ts';
 import { checkTargetGroupAttributes, loadBalancerAttributes, targetGroupAttributes } from './nlb-attributes.ts';
 import { nlbHealthCheck } from './nlb-health-check.ts';
 import { checkListenerAttributes, listenerAttributes, nlbPorts, type NlbPort } from './nlb-listeners.ts';
 import { checkRuleQuota, clientRules, clientSources, namedGroups } from './security-groups.ts';
 import { chooseSubnets, mapSubnets } from './subnets.ts';
+import { checkTagQuota } from './tag-quota.ts';
 import { departingInstances, departingPods, instanceTargets, podTargets } from './targets.ts';
 
 /** What concerns the NLB as a whole; the Service that decides about it writes this. */
@@ -49,6 +50,7 @@ export function nlbShell(
   const generated = resourceName(stack.namespace, stack.name, settings.clusterName, stack.key, 'nlb', scheme);
   // A name is somebody's until the old load balancer is gone: the one that replaces it needs another.
   const replaces = existing.nlb !== undefined && existing.nlb.scheme !== scheme;
+  if (!replaces && adopted === undefined) checkName(values.name, existing.nlb?.name, issues);
   return {
     kind: 'nlb',
     stack: stack.key,
@@ -58,8 +60,7 @@ export function nlbShell(
     subnets,
     groups: securityGroups(values, stack, scheme, current, circumstances, issues),
     tags: {
-      ...settings.defaultTags,
-      ...values.tags,
+      ...askedTags({ ...settings.defaultTags, ...values.tags }),
       [tagKeys.cluster]: settings.clusterName,
       [tagKeys.stack]: stack.key,
       [tagKeys.resource]: resources.loadBalancer,
@@ -139,8 +140,7 @@ export function nlbPart(
   const departing = targetType === 'instance' ? departingInstances(nodes) : departingPods(slices(key));
   const instances = targetType === 'instance' ? instanceTargets(nodes, values) : [];
   const ownTags = {
-    ...settings.defaultTags,
-    ...values.tags,
+    ...askedTags({ ...settings.defaultTags, ...values.tags }),
     [tagKeys.cluster]: settings.clusterName,
     [tagKeys.stack]: stack.key,
     [tagKeys.service]: key,
@@ -179,7 +179,7 @@ export function nlbPart(
     targetGroups.map(({ attributes }) => attributes),
     issues,
   );
-  for (const { targets } of targetGroups) checkTargetQuota(targets.length, issues);
+  for (const { targets } of targetGroups) checkQuota('targets behind one port', targets.length, limits.targetsPerTargetGroup, issues);
   if (targetGroups.some(({ targets }) => targets.length === 0)) {
     issues.warn(reason('AwsNoTargets', { of: targetType === 'instance' ? 'node' : 'pod' }));
   }
@@ -196,6 +196,7 @@ export function nlbPart(
       service: key,
     };
   });
+  checkTagQuota([shell, ...listeners, ...targetGroups], issues);
   const sources = clientSources(service, values, shell.ipAddressType === 'dualstack', issues);
   const open = ports.flatMap(({ protocol, servicePort: { port } }) => transports(protocol).map((protocol) => ({ protocol, port })));
   return {
@@ -208,11 +209,6 @@ export function nlbPart(
 
 function isNlbIp({ type }: AnnotationValues): boolean {
   return type === 'nlb-ip';
-}
-
-function checkTargetQuota(wanted: number, issues: Issues): void {
-  const quota = limits.targetsPerTargetGroup;
-  if (wanted > quota) issues.error(reason('AwsTooMany', { what: 'targets behind one port', wanted, quota }));
 }
 
 function transports(protocol: NlbProtocol): ('tcp' | 'udp')[] {
@@ -240,12 +236,10 @@ export function assembleNlb(
   const rules = parts.flatMap((part) => part.rules);
   const certificates = new Set(listeners.flatMap((listener) => listener.certificates));
   const targets = targetGroups.reduce((sum, group) => sum + group.targets.length, 0);
-  const tooMany = (what: string, wanted: number, quota: number): void => {
-    if (wanted > quota) issues.error(reason('AwsTooMany', { what, wanted, quota }));
-  };
-  tooMany('listeners', listeners.length, limits.listenersPerNlb);
-  tooMany('certificates', certificates.size, limits.certificatesPerNlb);
-  tooMany('targets', targets, limits.targetsPerNlb);
+  const quota = limits.listenersPerNlb;
+  if (listeners.length > quota) issues.error(reason('AwsTooMany', { what: 'listeners', wanted: listeners.length, quota }));
+  checkQuota('certificates', certificates.size, limits.certificatesPerNlb, issues);
+  checkQuota('targets', targets, limits.targetsPerNlb, issues);
   if (groups.kind === 'managed') checkRuleQuota(rules, issues);
   const ports = new Map(parts.flatMap((part) => part.targetPorts).map((port) => [`${port.protocol} ${port.port}`, port]));
   return {

@@ -5,7 +5,7 @@ import type { AnnotationValues } from '../annotations/table.ts';
 import { limits } from '../limits.ts';
 import type { IngressRule, RuleSource } from '../plan/desired.ts';
 import type { Facts } from './facts.ts';
-import type { Issues } from './issues.ts';
+import { checkQuota, type Issues } from './issues.ts';
 
 /** Who may connect to a Service: its own field, the annotation, everybody. */
 export function clientSources(service: Service, values: AnnotationValues, dualstack: boolean, issues: Issues): RuleSource[] {
@@ -62,6 +62,5 @@ export function namedGroups(names: readonly string[], { securityGroups }: Facts,
 }
 
 export function checkRuleQuota(rules: readonly IngressRule[], issues: Issues): void {
-  const quota = limits.rulesPerSecurityGroup;
-  if (rules.length > quota) issues.error(reason('AwsTooMany', { what: 'rules in its security group', wanted: rules.length, quota }));
+  checkQuota('rules in its security group', rules.length, limits.rulesPerSecurityGroup, issues);
 }

@@ -59,8 +59,13 @@ export interface StackOutcome {
   readonly warnings: ReadonlyMap<ServiceKey, readonly Reason[]>;
 }
 
-/** What the members of a stack, of which there is at least one, make of it. Pure. */
-export function desireStack(stack: StackIdentity, members: readonly Member[], circumstances: Circumstances): StackOutcome {
+/** What the members of a stack, of which there is at least one, make of it; what is there of `absent` Services stays. Pure. */
+export function desireStack(
+  stack: StackIdentity,
+  members: readonly Member[],
+  circumstances: Circumstances,
+  absent: readonly ServiceKey[] = [],
+): StackOutcome {
   const errors = new Map<ServiceKey, readonly Reason[]>();
   const warnings = new Map<ServiceKey, readonly Reason[]>();
   const note = ({ service }: Member, issues: Issues): void => {
@@ -87,7 +92,7 @@ export function desireStack(stack: StackIdentity, members: readonly Member[], ci
     return { errors, warnings };
   }
   const parts: NlbPart[] = [firstPart];
-  const untouched: ServiceKey[] = [];
+  const untouched: ServiceKey[] = [...absent];
   const taken = new Map<number, ServiceKey>();
   takePorts(first.service, taken);
   for (const other of others) {

@@ -17,13 +17,29 @@ export function instanceOf(node: Node): string | undefined {
 }
 
 /**
- * The instances that take traffic, sorted. Nodes that are not ready are left out, unless none is: then the health checks of AWS
- * shall decide, a load balancer without targets helps nobody.
+ * The instances that take traffic behind an NLB, sorted. Nodes that are not ready are left out, as the AWS Load Balancer Controller has it, unless none is:
+ * then the health checks of AWS shall decide, a load balancer without targets helps nobody.
  */
-export function instanceTargets(nodes: Iterable<Node>, { targetNodeLabels }: AnnotationValues): string[] {
-  const eligible = [...nodes].filter((node) => isEligible(node) && hasLabels(node, targetNodeLabels ?? {}));
+export function instanceTargets(nodes: Iterable<Node>, values: Pick<AnnotationValues, 'targetNodeLabels'>): string[] {
+  const eligible = eligibleNodes(nodes, values);
   const ready = eligible.filter((node) => node.ready);
-  return [...new Set((ready.length > 0 ? ready : eligible).flatMap((node) => instanceOf(node) ?? []))].toSorted();
+  return instancesOf(ready.length > 0 ? ready : eligible);
+}
+
+/**
+ * Those behind a Classic ELB, sorted. Whether a node is ready does not count, as in the cloud provider AWS (KEP-3458): its pods may go on serving when it
+ * has lost the API server, which the health checks of AWS see.
+ */
+export function classicInstances(nodes: Iterable<Node>, values: Pick<AnnotationValues, 'targetNodeLabels'>): string[] {
+  return instancesOf(eligibleNodes(nodes, values));
+}
+
+function eligibleNodes(nodes: Iterable<Node>, { targetNodeLabels }: Pick<AnnotationValues, 'targetNodeLabels'>): Node[] {
+  return [...nodes].filter((node) => isEligible(node) && hasLabels(node, targetNodeLabels ?? {}));
+}
+
+function instancesOf(nodes: readonly Node[]): string[] {
+  return [...new Set(nodes.flatMap((node) => instanceOf(node) ?? []))].toSorted();
 }
 
 /** Instances that are about to go: their nodes are being removed. */
@@ -38,10 +54,15 @@ export function departingPods(slices: readonly EndpointSlice[]): string[] {
   return slices.flatMap(({ endpoints }) => endpoints.filter(({ terminating }) => terminating).map(({ address }) => formatAddress(address)));
 }
 
+const computeType = 'eks.amazonaws.com/compute-type';
+
+/** Labels by which nodes are left out, whatever Services ask for. */
+export const decidingLabels: readonly string[] = [...excluding, computeType];
+
 function isEligible({ metadata, toBeDeleted, disrupted }: Node): boolean {
   const { labels, deleting } = metadata;
   if (deleting || toBeDeleted || disrupted === true) return false;
-  if (labels['eks.amazonaws.com/compute-type'] === 'fargate') return false;
+  if (labels[computeType] === 'fargate') return false;
   return excluding.every((key) => labels[key] === undefined || ['false', 'False', 'FALSE', 'f', 'F', '0'].includes(labels[key]));
 }
 

@@ -3,7 +3,7 @@ import type { ObservedClassic } from '../plan/observed.ts';
 import { isOurs, tagKeys, tagMap } from '../tags.ts';
 import { isClassicName } from './known.ts';
 import type { ObserveInput } from './input.ts';
-import { allOrEach, unlessMissing } from './missing.ts';
+import { allButMissing, unlessMissing } from './missing.ts';
 
 /** Classic ELBs of the stack, and what has the name that one of them would have. */
 export async function observeClassic(
@@ -12,7 +12,7 @@ export async function observeClassic(
 ): Promise<ObservedClassic[]> {
   const ask = async (LoadBalancerNames: readonly string[]): Promise<readonly ObservedClassic['loadBalancer'][]> =>
     (await cloud.call('elb:DescribeLoadBalancers', { LoadBalancerNames })).LoadBalancerDescriptions;
-  const found = await allOrEach(known.ids.filter(isClassicName), ask);
+  const found = await allButMissing(known.ids.filter(isClassicName), ask);
   for (const name of wantedClassic) {
     if (!found.some((one) => one.LoadBalancerName === name)) found.push(...(await unlessMissing(() => ask([name]))));
   }

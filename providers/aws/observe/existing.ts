@@ -18,6 +18,7 @@ export function existingStack(observed: Observed, cluster: string, stack: string
       ? {}
       : {
           classic: {
+            name: classic.loadBalancer.LoadBalancerName,
             scheme: classic.loadBalancer.Scheme,
             subnets: classic.loadBalancer.Subnets.map((SubnetId) => ({ SubnetId })),
             ipAddressType: 'ipv4',
@@ -26,7 +27,7 @@ export function existingStack(observed: Observed, cluster: string, stack: string
         }),
     ...(adopted === undefined || adopt === undefined
       ? {}
-      : { adopted: { ...existing(adopted), arn: adopted.loadBalancer.LoadBalancerArn, name: adopted.loadBalancer.LoadBalancerName } }),
+      : { adopted: { ...existing(adopted), arn: adopted.loadBalancer.LoadBalancerArn } }),
   };
 }
 
@@ -36,6 +37,7 @@ function retired({ tags }: { readonly tags: Readonly<Record<string, string>> }):
 
 function existing({ loadBalancer }: ObservedLoadBalancer): Existing {
   return {
+    name: loadBalancer.LoadBalancerName,
     scheme: loadBalancer.Scheme,
     subnets: loadBalancer.AvailabilityZones.map(({ SubnetId }) => ({ SubnetId })),
     ipAddressType: loadBalancer.IpAddressType === 'ipv4' ? 'ipv4' : 'dualstack',

@@ -1,12 +1,13 @@
 import type { ReadOnlyCloud } from '../cloud.ts';
 import type { Certificate } from '../cloud/acm.ts';
+import { AwsError } from '../cloud/error.ts';
 import type { RouteTable, Subnet } from '../cloud/ec2.ts';
 import type { Facts, SubnetFact } from '../desire/facts.ts';
 import type { AwsSettings } from '../settings.ts';
 import { tagMap } from '../tags.ts';
 
-/** Reads what is the same for all Services. */
-export async function observeFacts(cloud: ReadOnlyCloud, { vpcId, certificateDiscovery }: AwsSettings): Promise<Facts> {
+/** Reads what is the same for all Services, but for certificates. */
+export async function observeFacts(cloud: ReadOnlyCloud, { vpcId }: AwsSettings): Promise<Omit<Facts, 'certificates'>> {
   const Filters = [{ Name: 'vpc-id', Values: [vpcId] }];
   const { Vpcs } = await cloud.call('ec2:DescribeVpcs', { VpcIds: [vpcId] });
   const { Subnets } = await cloud.call('ec2:DescribeSubnets', { Filters });
@@ -19,7 +20,6 @@ export async function observeFacts(cloud: ReadOnlyCloud, { vpcId, certificateDis
     ]),
     subnets: Subnets.map((subnet) => subnetFact(subnet, RouteTables)).toSorted((a, b) => (a.id < b.id ? -1 : 1)),
     securityGroups: SecurityGroups.map(({ GroupId, Tags }) => ({ id: GroupId, tags: tagMap(Tags) })),
-    certificates: certificateDiscovery ? await issuedCertificates(cloud) : [],
   };
 }
 
@@ -38,11 +38,25 @@ export function subnetFact(subnet: Subnet, routeTables: readonly RouteTable[]): 
   };
 }
 
-async function issuedCertificates(cloud: ReadOnlyCloud): Promise<Certificate[]> {
+/** Issued certificates. What each is for does not change: `described` keeps it, by ARN. */
+export async function observeCertificates(cloud: ReadOnlyCloud, described = new Map<string, Certificate>()): Promise<Certificate[]> {
   const { CertificateSummaryList } = await cloud.call('acm:ListCertificates', {});
-  const certificates: Certificate[] = [];
-  for (const { CertificateArn } of CertificateSummaryList) {
-    certificates.push((await cloud.call('acm:DescribeCertificate', { CertificateArn })).Certificate);
+  const arns = new Set(CertificateSummaryList.map(({ CertificateArn }) => CertificateArn));
+  for (const arn of described.keys()) if (!arns.has(arn)) described.delete(arn);
+  for (const CertificateArn of arns) {
+    if (described.has(CertificateArn)) continue;
+    const certificate = await certificateOf(cloud, CertificateArn);
+    if (certificate !== undefined) described.set(CertificateArn, certificate);
   }
-  return certificates;
+  return [...described.values()];
+}
+
+/** Undefined: deleted since it was listed. */
+async function certificateOf(cloud: ReadOnlyCloud, CertificateArn: string): Promise<Certificate | undefined> {
+  try {
+    return (await cloud.call('acm:DescribeCertificate', { CertificateArn })).Certificate;
+  } catch (error) {
+    if (error instanceof AwsError && error.code === 'notFound') return undefined;
+    throw error;
+  }
 }

@@ -6,7 +6,7 @@ import type { Observed, ObservedListener, ObservedLoadBalancer, ObservedTargetGr
 import { observeClassic } from './classic.ts';
 import type { ObserveInput } from './input.ts';
 import { isLoadBalancerArn, isTargetGroupArn } from './known.ts';
-import { allOrEach, unlessMissing } from './missing.ts';
+import { allButMissing, unlessMissing } from './missing.ts';
 
 export interface Observation {
   readonly observed: Observed;
@@ -14,8 +14,16 @@ export interface Observation {
   readonly unsettled?: string;
 }
 
-/** Reads what belongs to one stack. Asks by ARN and by name, never for the whole account. */
+/**
+ * Reads what belongs to one stack. Asks by ARN and by name, never for the whole account. What goes while it is looked at is no error: then
+ * all is looked at once more.
+ */
 export async function observeStack(cloud: ReadOnlyCloud, input: ObserveInput): Promise<Observation> {
+  const [observation] = await unlessMissing(async () => [await observeOnce(cloud, input)]);
+  return observation ?? observeOnce(cloud, input);
+}
+
+async function observeOnce(cloud: ReadOnlyCloud, input: ObserveInput): Promise<Observation> {
   const { known, wanted, cluster, stack, vpcId, now } = input;
   const found = await describeLoadBalancers(cloud, known.ids.filter(isLoadBalancerArn), wanted.concat([...known.doubtful]));
   const groups = await describeTargetGroups(cloud, known.ids.filter(isTargetGroupArn), [...known.doubtful], found);
@@ -40,6 +48,7 @@ export async function observeStack(cloud: ReadOnlyCloud, input: ObserveInput): P
     known.found(targetGroup.TargetGroupArn);
     targetGroups.push(await observeTargetGroup(cloud, targetGroup, tagsOf(targetGroup.TargetGroupArn)));
   }
+  const strayListeners = await observeStrays(cloud, targetGroups, isMine);
   const classic = await observeClassic(cloud, input);
   const byTags = (tags: Readonly<Record<string, string>>): Promise<readonly SecurityGroup[]> =>
     describeSecurityGroups(cloud, vpcId, { [tagKeys.cluster]: cluster, ...tags });
@@ -60,7 +69,14 @@ export async function observeStack(cloud: ReadOnlyCloud, input: ObserveInput): P
   const fresh = missing.find((id) => known.isFresh(id, now));
   for (const id of missing) if (!known.isFresh(id, now)) known.forget(id);
   return {
-    observed: { loadBalancers, targetGroups, classic, securityGroups, ...(backend === undefined ? {} : { backendSecurityGroup: backend }) },
+    observed: {
+      loadBalancers,
+      targetGroups,
+      ...(strayListeners.length === 0 ? {} : { strayListeners }),
+      classic,
+      securityGroups,
+      ...(backend === undefined ? {} : { backendSecurityGroup: backend }),
+    },
     ...(fresh === undefined ? {} : { unsettled: fresh }),
   };
 }
@@ -68,7 +84,7 @@ export async function observeStack(cloud: ReadOnlyCloud, input: ObserveInput): P
 async function describeLoadBalancers(cloud: ReadOnlyCloud, arns: readonly string[], wanted: readonly string[]): Promise<LoadBalancer[]> {
   const ask = async (input: { LoadBalancerArns?: readonly string[]; Names?: readonly string[] }): Promise<readonly LoadBalancer[]> =>
     (await cloud.call('elbv2:DescribeLoadBalancers', input)).LoadBalancers;
-  const found = await allOrEach(arns, (LoadBalancerArns) => ask({ LoadBalancerArns }));
+  const found = await allButMissing(arns, (LoadBalancerArns) => ask({ LoadBalancerArns }));
   for (const name of new Set(wanted)) {
     if (found.some((one) => one.LoadBalancerName === name || one.LoadBalancerArn === name)) continue;
     found.push(...(await unlessMissing(() => ask(isLoadBalancerArn(name) ? { LoadBalancerArns: [name] } : { Names: [name] }))));
@@ -89,7 +105,7 @@ async function describeTargetGroups(
   }): Promise<readonly TargetGroup[]> => (await cloud.call('elbv2:DescribeTargetGroups', input)).TargetGroups;
   const found = new Map<string, TargetGroup>();
   const add = (groups: readonly TargetGroup[]): void => groups.forEach((group) => found.set(group.TargetGroupArn, group));
-  add(await allOrEach(arns, (TargetGroupArns) => ask({ TargetGroupArns })));
+  add(await allButMissing(arns, (TargetGroupArns) => ask({ TargetGroupArns })));
   for (const name of names) add(await unlessMissing(() => ask({ Names: [name] })));
   // What an earlier process has attached is found here, should nothing else have told.
   for (const { LoadBalancerArn } of arns.length > 0 ? [] : loadBalancers) add(await unlessMissing(() => ask({ LoadBalancerArn })));
@@ -124,6 +140,29 @@ async function observeLoadBalancer(cloud: ReadOnlyCloud, loadBalancer: LoadBalan
     });
   }
   return { loadBalancer, tags, attributes, listeners };
+}
+
+/** What an NLB still has of ours after its owner has taken our tags off it: only our groups know where it is. */
+async function observeStrays(
+  cloud: ReadOnlyCloud,
+  groups: readonly ObservedTargetGroup[],
+  isMine: (arn: string) => boolean,
+): Promise<Pick<ObservedListener, 'listener' | 'tags'>[]> {
+  const strays: Pick<ObservedListener, 'listener' | 'tags'>[] = [];
+  const unknown = new Set(groups.flatMap(({ targetGroup }) => targetGroup.LoadBalancerArns).filter((arn) => !isMine(arn)));
+  for (const LoadBalancerArn of unknown) {
+    const listeners = await unlessMissing(async () => (await cloud.call('elbv2:DescribeListeners', { LoadBalancerArn })).Listeners);
+    const tags = await describeTags(
+      cloud,
+      listeners.map(({ ListenerArn }) => ListenerArn),
+    );
+    const ours = new Set(groups.map(({ targetGroup }) => targetGroup.TargetGroupArn));
+    for (const listener of listeners) {
+      const isForOurs = listener.DefaultActions.some(({ TargetGroupArn }) => ours.has(TargetGroupArn));
+      if (isForOurs) strays.push({ listener, tags: tags.get(listener.ListenerArn) ?? {} });
+    }
+  }
+  return strays;
 }
 
 async function observeTargetGroup(cloud: ReadOnlyCloud, targetGroup: TargetGroup, tags: Tags): Promise<ObservedTargetGroup> {

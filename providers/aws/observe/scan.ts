@@ -1,7 +1,9 @@
 import type { ReadOnlyCloud } from '../cloud.ts';
+import { limits } from '../limits.ts';
 import { isOurs, resources, tagKeys, tagMap } from '../tags.ts';
 import type { AwsSettings } from '../settings.ts';
 import type { Tags } from '../plan/observed.ts';
+import { allButMissing } from './missing.ts';
 
 /** Something of ours, wherever it belongs. */
 export interface Owned {
@@ -31,8 +33,15 @@ export async function scanOwned(
     ...TargetGroups.filter((one) => one.VpcId === vpcId).map((one) => one.TargetGroupArn),
   ];
   const LoadBalancerNames = LoadBalancerDescriptions.filter((one) => one.VPCId === vpcId).map((one) => one.LoadBalancerName);
-  const v2 = ResourceArns.length === 0 ? [] : (await cloud.call('elbv2:DescribeTags', { ResourceArns })).TagDescriptions;
-  const v1 = LoadBalancerNames.length === 0 ? [] : (await cloud.call('elb:DescribeTags', { LoadBalancerNames })).TagDescriptions;
+  // Between a list and a look at its tags others delete what is theirs, and AWS refuses to say anything about a list with one that is gone.
+  const v2 = await inBatches(
+    ResourceArns,
+    async (ResourceArns) => (await cloud.call('elbv2:DescribeTags', { ResourceArns })).TagDescriptions,
+  );
+  const v1 = await inBatches(
+    LoadBalancerNames,
+    async (LoadBalancerNames) => (await cloud.call('elb:DescribeTags', { LoadBalancerNames })).TagDescriptions,
+  );
   const all: Owned[] = [
     ...v2.map(({ ResourceArn, Tags }) => ({ id: ResourceArn, tags: tagMap(Tags) })),
     ...v1.map(({ LoadBalancerName, Tags }) => ({ id: LoadBalancerName, tags: tagMap(Tags) })),
@@ -43,4 +52,11 @@ export async function scanOwned(
       isOurs(tags, clusterName) && tags[tagKeys.stack] !== undefined && tags[tagKeys.resource] !== resources.backendSecurityGroup,
   );
   return Map.groupBy(owned, ({ tags }) => tags[tagKeys.stack] ?? '');
+}
+
+/** As many as AWS answers for at once: where one is missing, no more than those are asked for again. */
+async function inBatches<T>(ids: readonly string[], ask: (ids: readonly string[]) => Promise<readonly T[]>): Promise<T[]> {
+  const all: T[] = [];
+  for (let at = 0; at < ids.length; at += limits.tagBatch) all.push(...(await allButMissing(ids.slice(at, at + limits.tagBatch), ask)));
+  return all;
 }

@@ -17,9 +17,13 @@ export interface ActionOf<O extends WriteOperation> {
   readonly needs: readonly string[];
   /** What the created ARN or id stands for in later actions: "lb", "tg 80/TCP". */
   readonly creates?: string;
+  /** Made at once where this one fails, in order: puts back what an earlier action has taken away for it. */
+  readonly otherwise?: readonly Remedy[];
   /** What it is about may still be referenced for a while: that AWS says so is no failure, the next pass tries again. */
   readonly mayBeInUse?: true;
 }
+
+export type Remedy = { readonly [O in WriteOperation]: { readonly operation: O; readonly input: Input<O> } }[WriteOperation];
 
 /** Something that has to happen by itself before more can be done. */
 export interface Wait {

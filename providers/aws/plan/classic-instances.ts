@@ -12,10 +12,11 @@ const states: Readonly<Record<string, 'healthy' | 'initial' | 'unhealthy'>> = {
 
 export function planClassicInstances(
   steps: Steps,
-  { instances, departing }: DesiredClassic,
+  { instances, departing }: Pick<DesiredClassic, 'instances' | 'departing'>,
   current: ObservedClassic | undefined,
   LoadBalancerName: string,
   needs: string | undefined,
+  what = 'instances',
 ): void {
   const leaving = new Set(departing);
   const { register, deregister, deregisterFirst, waiting } = planRegistration<string>({
@@ -31,7 +32,7 @@ export function planClassicInstances(
   const list = (ids: readonly string[]): { InstanceId: string }[] => ids.map((InstanceId) => ({ InstanceId }));
   const registering = (after: readonly string[]): string[] =>
     inBatches(register).map((batch, index) =>
-      steps.add(`instances: register ${index + 1}`, 'elb:RegisterInstancesWithLoadBalancer', {
+      steps.add(`${what}: register ${index + 1}`, 'elb:RegisterInstancesWithLoadBalancer', {
         input: { LoadBalancerName, Instances: list(batch) },
         reason: `${batch.length} instances are not registered`,
         needs: [needs, ...after],
@@ -39,7 +40,7 @@ export function planClassicInstances(
     );
   const deregistering = (after: readonly string[], why: string): string[] =>
     inBatches(deregister).map((batch, index) =>
-      steps.add(`instances: deregister ${index + 1}`, 'elb:DeregisterInstancesFromLoadBalancer', {
+      steps.add(`${what}: deregister ${index + 1}`, 'elb:DeregisterInstancesFromLoadBalancer', {
         input: { LoadBalancerName, Instances: list(batch) },
         reason: `${batch.length} instances ${why}`,
         needs: after,

@@ -1,14 +1,16 @@
-import type { ClassicListener, PolicyDescription } from '../cloud/elb.ts';
+import { reason } from '../../../src/model/reasons.ts';
+import type { PolicyDescription } from '../cloud/elb.ts';
 import { isOurs, tagKeys, tagList } from '../tags.ts';
 import { planClassicInstances } from './classic-instances.ts';
+import { planClassicListeners } from './classic-listeners.ts';
 import type { DesiredClassic } from './desired.ts';
 import { belongsToSomebodyElse } from './foreign.ts';
 import type { PlanInput } from './input.ts';
-import { sameSet } from './load-balancer.ts';
+import { nextGroups, sameSet } from './load-balancer.ts';
 import type { ObservedClassic } from './observed.ts';
 import { planRetirement } from './retirement.ts';
 import { planSecurityGroups, type UsableSecurityGroups } from './security-groups.ts';
-import { tagDifference, type Steps } from './steps.ts';
+import { planTagDifference, type Steps } from './steps.ts';
 
 const sslPolicyPrefix = 'herald-ssl-';
 const proxyPolicy = 'herald-proxy-protocol';
@@ -22,6 +24,11 @@ export function currentClassic({ desired, observed, cluster }: PlanInput<Desired
   return candidates.toSorted((a, b) => (a.loadBalancer.LoadBalancerName < b.loadBalancer.LoadBalancerName ? -1 : 1))[0];
 }
 
+/** One of its instances is in service, if it has any. */
+export function classicServes({ instances }: DesiredClassic, { health }: ObservedClassic): boolean {
+  return instances.length === 0 || instances.some((id) => health.get(id) === 'InService');
+}
+
 /** A Classic ELB is known by its name, so nothing has to be waited for to refer to it. */
 export function planClassic(steps: Steps, input: PlanInput<DesiredClassic>): void {
   if (belongsToSomebodyElse(steps, input)) return;
@@ -30,13 +37,14 @@ export function planClassic(steps: Steps, input: PlanInput<DesiredClassic>): voi
   const groups = planSecurityGroups(steps, input);
   const LoadBalancerName = current?.loadBalancer.LoadBalancerName ?? desired.name;
   const created = current === undefined ? create(steps, desired, groups) : undefined;
+  const listeners = current === undefined ? new Map<number, string>() : planClassicListeners(steps, desired, current);
   if (current !== undefined) {
     planTags(steps, desired, current);
-    planListeners(steps, desired, current);
     planSubnets(steps, input, current);
-    if (groups.ids.length > 0 && !sameSet(groups.ids, current.loadBalancer.SecurityGroups)) {
+    const next = nextGroups(steps, current.loadBalancer.SecurityGroups, groups.ids);
+    if (!sameSet(next, current.loadBalancer.SecurityGroups)) {
       steps.add('load balancer: security groups', 'elb:ApplySecurityGroupsToLoadBalancer', {
-        input: { LoadBalancerName, SecurityGroups: groups.ids },
+        input: { LoadBalancerName, SecurityGroups: next },
         reason: 'its security groups differ',
         needs: groups.needs,
       });
@@ -56,12 +64,10 @@ export function planClassic(steps: Steps, input: PlanInput<DesiredClassic>): voi
       needs: [created],
     });
   }
-  planSslPolicies(steps, desired, current, LoadBalancerName, created);
-  planProxyPolicies(steps, desired, current, LoadBalancerName, created);
+  planSslPolicies(steps, desired, current, LoadBalancerName, created, listeners);
+  planProxyPolicies(steps, desired, current, LoadBalancerName, created, listeners);
   planClassicInstances(steps, desired, current, LoadBalancerName, created);
-  const serves =
-    current !== undefined && (desired.instances.length === 0 || desired.instances.some((id) => current.health.get(id) === 'InService'));
-  planRetirement(steps, input, { classic: current, serves });
+  planRetirement(steps, input, { classic: current, serves: current !== undefined && classicServes(desired, current) });
   for (const { targetGroup } of input.observed.targetGroups.filter((one) => one.targetGroup.LoadBalancerArns.length === 0)) {
     const { TargetGroupArn, TargetGroupName } = targetGroup;
     steps.add(`target group ${TargetGroupName}: delete`, 'elbv2:DeleteTargetGroup', {
@@ -89,58 +95,15 @@ function create(steps: Steps, desired: DesiredClassic, groups: UsableSecurityGro
 }
 
 function planTags(steps: Steps, desired: DesiredClassic, { loadBalancer, tags }: ObservedClassic): void {
-  const difference = tagDifference(tags, desired.tags);
-  if (difference === undefined) return;
   const LoadBalancerNames = [loadBalancer.LoadBalancerName];
-  const { add, remove } = difference;
-  if (add.length > 0)
-    steps.add('load balancer: tag', 'elb:AddTags', { input: { LoadBalancerNames, Tags: add }, reason: 'tags are missing or differ' });
-  if (remove.length > 0) {
-    const Tags = remove.map((Key) => ({ Key }));
-    steps.add('load balancer: untag', 'elb:RemoveTags', { input: { LoadBalancerNames, Tags }, reason: 'tags no longer hold' });
-  }
-}
-
-/** Another certificate is set without an outage; a listener that differs otherwise can only be made anew. */
-function planListeners(steps: Steps, desired: DesiredClassic, { loadBalancer }: ObservedClassic): void {
-  const { LoadBalancerName } = loadBalancer;
-  const existing = new Map(loadBalancer.ListenerDescriptions.map(({ Listener }) => [Listener.LoadBalancerPort, Listener]));
-  const wanted = new Set(desired.listeners.map(({ LoadBalancerPort }) => LoadBalancerPort));
-  const surplus = [...existing.keys()].filter((port) => !wanted.has(port));
-  const isNew = (listener: ClassicListener): boolean => {
-    const other = existing.get(listener.LoadBalancerPort);
-    return other === undefined || !sameListener(other, listener);
-  };
-  const fresh = desired.listeners.filter(isNew);
-  const replaced = fresh.map(({ LoadBalancerPort }) => LoadBalancerPort).filter((port) => existing.has(port));
-  const gone = [...surplus, ...replaced];
-  const deleted =
-    gone.length === 0
-      ? undefined
-      : steps.add('listeners: delete', 'elb:DeleteLoadBalancerListeners', {
-          input: { LoadBalancerName, LoadBalancerPorts: gone },
-          reason: `ports ${gone.join(', ')} are not wanted, or differ in what cannot be changed`,
-        });
-  if (fresh.length > 0) {
-    steps.add('listeners: create', 'elb:CreateLoadBalancerListeners', {
-      input: { LoadBalancerName, Listeners: fresh },
-      reason: `nothing listens as wanted on ports ${fresh.map(({ LoadBalancerPort }) => LoadBalancerPort).join(', ')}`,
-      needs: [deleted],
-    });
-  }
-  for (const listener of desired.listeners) {
-    const { LoadBalancerPort, SSLCertificateId } = listener;
-    const other = existing.get(LoadBalancerPort);
-    if (other === undefined || SSLCertificateId === undefined || isNew(listener) || other.SSLCertificateId === SSLCertificateId) continue;
-    steps.add(`listener ${LoadBalancerPort}: certificate`, 'elb:SetLoadBalancerListenerSSLCertificate', {
-      input: { LoadBalancerName, LoadBalancerPort, SSLCertificateId },
-      reason: `its certificate is ${other.SSLCertificateId ?? 'none'}`,
-    });
-  }
-}
-
-function sameListener(a: ClassicListener, b: ClassicListener): boolean {
-  return a.Protocol === b.Protocol && a.InstanceProtocol === b.InstanceProtocol && a.InstancePort === b.InstancePort;
+  planTagDifference(tags, desired.tags, {
+    remove: (keys, reason) => {
+      const Tags = keys.map((Key) => ({ Key }));
+      return steps.add('load balancer: untag', 'elb:RemoveTags', { input: { LoadBalancerNames, Tags }, reason });
+    },
+    add: (Tags, reason, needs) =>
+      steps.add('load balancer: tag', 'elb:AddTags', { input: { LoadBalancerNames, Tags }, reason, needs: [needs] }),
+  });
 }
 
 /** Of two subnets in one zone only one can be attached; the last one cannot be detached. */
@@ -159,7 +122,8 @@ function planSubnets(steps: Steps, { desired, zones }: PlanInput<DesiredClassic>
         });
   const leaves = surplus.length < actual.length || now.length > 0 ? surplus : [];
   if (leaves.length === 0) {
-    if (surplus.length > 0) steps.wait('a subnet in another zone, without which the present one cannot be exchanged');
+    const why = 'would replace another one of its zone, which AWS does only where the load balancer has a further zone';
+    for (const subnet of missing) steps.problem(reason('AwsSubnetUnusable', { subnet, why }));
     return;
   }
   const detached = steps.add('load balancer: detach subnets', 'elb:DetachLoadBalancerFromSubnets', {
@@ -184,15 +148,13 @@ function planSslPolicies(
   current: ObservedClassic | undefined,
   LoadBalancerName: string,
   needs: string | undefined,
+  made: ReadonlyMap<number, string>,
 ): void {
   const attached = new Map(
     (current?.loadBalancer.ListenerDescriptions ?? []).map(({ Listener, PolicyNames }) => [Listener.LoadBalancerPort, PolicyNames]),
   );
   const types = new Map((current?.policies ?? []).map(({ PolicyName, PolicyTypeName }) => [PolicyName, PolicyTypeName]));
-  const recreated = steps.actions.some(({ operation }) => operation === 'elb:CreateLoadBalancerListeners')
-    ? 'listeners: create'
-    : undefined;
-  let made: string | undefined;
+  let policy: string | undefined;
   for (const { LoadBalancerPort, Protocol } of desired.listeners) {
     if (Protocol !== 'SSL' && Protocol !== 'HTTPS') continue;
     const present = attached.get(LoadBalancerPort) ?? [];
@@ -202,16 +164,13 @@ function planSslPolicies(
     const name = `${sslPolicyPrefix}${reference}`;
     const others = present.filter((policy) => types.get(policy) !== 'SSLNegotiationPolicyType');
     const isSet = present.includes(name) && present.length === others.length + 1;
-    const isFresh = steps.actions.some(
-      ({ operation, input }) =>
-        operation === 'elb:CreateLoadBalancerListeners' && input.Listeners.some((one) => one.LoadBalancerPort === LoadBalancerPort),
-    );
+    const isFresh = made.has(LoadBalancerPort);
     if (isSet && !isFresh) continue;
-    if (made === undefined && !types.has(name)) made = createSslPolicy(steps, LoadBalancerName, name, reference, needs);
+    if (policy === undefined && !types.has(name)) policy = createSslPolicy(steps, LoadBalancerName, name, reference, needs);
     steps.add(`listener ${LoadBalancerPort}: SSL policy`, 'elb:SetLoadBalancerPoliciesOfListener', {
       input: { LoadBalancerName, LoadBalancerPort, PolicyNames: [...(isFresh ? [] : others), name] },
       reason: `the policy is to be ${reference}`,
-      needs: [needs, made, recreated],
+      needs: [needs, policy, made.get(LoadBalancerPort)],
     });
   }
 }
@@ -235,12 +194,12 @@ function planProxyPolicies(
   current: ObservedClassic | undefined,
   LoadBalancerName: string,
   needs: string | undefined,
+  listeners: ReadonlyMap<number, string>,
 ): void {
   const backends = new Map(
     (current?.loadBalancer.BackendServerDescriptions ?? []).map(({ InstancePort, PolicyNames }) => [InstancePort, PolicyNames]),
   );
   const isKnown = (current?.policies ?? []).some(({ PolicyName }: PolicyDescription) => PolicyName === proxyPolicy);
-  const created = steps.actions.some(({ operation }) => operation === 'elb:CreateLoadBalancerListeners') ? 'listeners: create' : undefined;
   let made: string | undefined;
   const wanted = new Set(desired.proxyProtocolPorts);
   for (const InstancePort of new Set([...wanted, ...backends.keys()])) {
@@ -263,13 +222,18 @@ function planProxyPolicies(
     steps.add(`instance port ${InstancePort}: PROXY protocol`, 'elb:SetLoadBalancerPoliciesForBackendServer', {
       input: { LoadBalancerName, InstancePort, PolicyNames: has ? others : [...others, proxyPolicy] },
       reason: has ? 'it is not asked for any more' : 'it is asked for',
-      needs: [needs, made, created],
+      needs: [
+        needs,
+        made,
+        ...desired.listeners.filter((one) => one.InstancePort === InstancePort).map((one) => listeners.get(one.LoadBalancerPort)),
+      ],
     });
   }
 }
 
-/** Whether everything that is desired is so; AWS may answer more than was asked for. */
+/** Whether everything that is desired is so; AWS may answer more than was asked for, and nothing for a text that is empty. */
 function includes(actual: unknown, desired: unknown): boolean {
+  if (desired === '') return (actual ?? '') === '';
   if (typeof desired !== 'object' || desired === null) return actual === desired;
   if (typeof actual !== 'object' || actual === null) return false;
   return Object.entries(desired).every(([key, value]) => includes((actual as Record<string, unknown>)[key], value));

@@ -7,7 +7,7 @@ import type { Steps } from './steps.ts';
 
 /**
  * A load balancer that has the name that ours would get, or that was named for adoption, may be somebody's: then nothing at all is done.
- * An adopted one may have no owner, but must not have another.
+ * One is adopted only where its owner has said in AWS that this cluster may have it: whoever may edit a Service has no say in that.
  */
 export function belongsToSomebodyElse(steps: Steps, { desired, observed, cluster }: PlanInput<Desired>): boolean {
   const adopted = desired.kind === 'nlb' ? desired.adopted : undefined;
@@ -24,11 +24,12 @@ export function belongsToSomebodyElse(steps: Steps, { desired, observed, cluster
     const ours = isOurs(tags, cluster) && other === desired.stack;
     const isAdopted = adopted !== undefined && arn === adopted;
     const why = foreignOwner(tags, cluster) ?? (other !== undefined && other !== desired.stack ? `it belongs to ${other}` : undefined);
-    const unowned = isAdopted ? undefined : 'it has no tag of ours';
-    if (ours || (why ?? unowned) === undefined) continue;
+    const isGiven = isAdopted && isOurs(tags, cluster);
+    const unowned = isAdopted ? `its owner has not tagged it ${tagKeys.cluster}: ${cluster}` : 'it has no tag of ours';
+    if (ours || (isGiven && why === undefined)) continue;
     // One that is neither wanted nor in the way is nobody's business here.
     if (!isAdopted && name !== desired.name) continue;
-    steps.problem(reason('AwsForeignLoadBalancer', { name, why: why ?? unowned ?? '' }));
+    steps.problem(reason('AwsForeignLoadBalancer', { name, why: why ?? unowned }));
     return true;
   }
   return false;

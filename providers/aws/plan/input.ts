@@ -13,6 +13,8 @@ export interface PlanInput<D extends Desired | undefined = Desired | undefined> 
   /** Of subnets: their zones. */
   readonly zones: ReadonlyMap<string, string>;
   readonly retireSeconds: number;
+  /** Names by which clients are told to reach its Services, in their status. */
+  readonly published: readonly string[];
   /** Milliseconds since the epoch. */
   readonly now: number;
 }

@@ -5,46 +5,80 @@ import { placeholder } from './action.ts';
 import type { DesiredListener, DesiredNlb } from './desired.ts';
 import type { PlanInput } from './input.ts';
 import type { ObservedListener, ObservedLoadBalancer } from './observed.ts';
-import { attributeDifference, planTags, type Steps } from './steps.ts';
+import { listenerDefaults } from './attribute-defaults.ts';
+import { planAttributes, rememberedAtCreation } from './attributes.ts';
+import { planTags, type Steps } from './steps.ts';
 import type { UsableTargetGroup } from './target-groups.ts';
+import { freePort, isToWarmUp, planWarmUp, warmUpsAmong } from './warm-up.ts';
 
-/** Ids of the actions after which an old target group is in no listener any more. */
-export type Detached = readonly string[];
+export interface PlannedListeners {
+  /** Ids of the actions after which an old target group is in no listener any more. */
+  readonly detached: readonly string[];
+  /** ARNs of target groups that go on serving until their successors can. */
+  readonly serving: ReadonlySet<string>;
+}
 
 /**
  * Listeners by their ports. One that is not wanted goes first, as AWS allows only so many; a port whose protocol or target group
- * changes is changed in place, so that it never stops listening.
+ * changes is changed in place, so that it never stops listening, and not before the new targets are checked.
  */
 export function planListeners(
   steps: Steps,
-  { desired, cluster }: PlanInput<DesiredNlb>,
+  { desired, observed, cluster }: PlanInput<DesiredNlb>,
   loadBalancer: { readonly arn: string; readonly needs?: string; readonly observed?: ObservedLoadBalancer },
   groups: ReadonlyMap<string, UsableTargetGroup>,
-): Detached {
+): PlannedListeners {
   const existing = new Map((loadBalancer.observed?.listeners ?? []).map((one) => [one.listener.Port, one]));
   const wanted = new Set(desired.listeners.map(({ port }) => port));
   const detached: string[] = [];
-  for (const [port, { listener, tags }] of existing) {
+  const serving = new Set<string>();
+  const surplus = [...existing.values()].filter(({ listener, tags }) => {
     const isUntouched = desired.untouched.includes(tags[tagKeys.service] as ServiceKey);
-    if (wanted.has(port) || !isOurs(tags, cluster) || isUntouched) continue;
-    detached.push(
-      steps.add(`listener ${port}: delete`, 'elbv2:DeleteListener', {
-        input: { ListenerArn: listener.ListenerArn },
-        reason: `no Service has port ${port} any more`,
-      }),
-    );
-  }
+    return !wanted.has(listener.Port) && isOurs(tags, cluster) && !isUntouched;
+  });
+  const warmUps = warmUpsAmong(surplus, groups.values());
+  const remove = ({ listener: { Port, ListenerArn } }: ObservedListener, reason: string, needs: readonly string[] = []): string =>
+    steps.add(`listener ${Port}: delete`, 'elbv2:DeleteListener', { input: { ListenerArn }, reason, needs });
+  for (const one of surplus.filter((one) => !warmUps.includes(one)))
+    detached.push(remove(one, `no Service has port ${one.listener.Port} any more`));
+  const taken = new Set([...wanted, ...existing.keys()]);
+  const warming = new Set<string>();
+  const switched = new Map<string, readonly string[]>();
   for (const listener of desired.listeners) {
     const group = groups.get(listener.targetGroup);
-    const observed = existing.get(listener.port);
+    const there = existing.get(listener.port);
     if (group === undefined) continue;
     // A load balancer of ours has no listeners of others that could stand in the way: they are drift. An adopted one may have.
-    if (observed !== undefined && desired.adopted !== undefined && !isOurs(observed.tags, cluster)) {
+    if (there !== undefined && desired.adopted !== undefined && !isOurs(there.tags, cluster)) {
       steps.problem(reason('AwsListenerForeign', { port: listener.port }));
-    } else if (observed === undefined) create(steps, listener, loadBalancer, group);
-    else detached.push(...update(steps, listener, observed, group));
+      continue;
+    }
+    if (there === undefined) {
+      create(steps, listener, loadBalancer, group);
+      continue;
+    }
+    const present = observed.targetGroups.find(({ targetGroup }) => targetGroup.TargetGroupArn === forwardsTo(there));
+    const wantedGroup = desired.targetGroups.find(({ key }) => key === listener.targetGroup);
+    const spare = warmUps.find((one) => forwardsTo(one) === group.arn)?.listener.Port ?? freePort(taken);
+    const isLater = spare !== undefined && forwardsTo(there) !== group.arn && isToWarmUp(wantedGroup, loadBalancer.arn, group, present);
+    if (isLater) {
+      taken.add(spare);
+      warming.add(group.arn);
+      serving.add(forwardsTo(there));
+      if (!existing.has(spare)) planWarmUp(steps, loadBalancer.arn, spare, listener, group);
+      steps.wait(`the new targets of port ${listener.port} to be checked, before it is pointed to them`);
+    }
+    const modified = update(steps, listener, there, isLater ? { arn: forwardsTo(there) } : group, isLater);
+    switched.set(group.arn, modified);
+    detached.push(...modified);
   }
-  return detached;
+  for (const one of warmUps.filter((one) => !warming.has(forwardsTo(one))))
+    detached.push(remove(one, 'the targets that it was for are checked', switched.get(forwardsTo(one))));
+  return { detached, serving };
+}
+
+function forwardsTo({ listener }: ObservedListener): string {
+  return listener.DefaultActions[0]?.TargetGroupArn ?? '';
 }
 
 function create(
@@ -55,6 +89,7 @@ function create(
 ): void {
   const [defaultCertificate, ...extra] = listener.certificates;
   const created = `listener ${listener.port}`;
+  const remembered = rememberedAtCreation(listener.attributes, listenerDefaults);
   const id = steps.add(`${created}: create`, 'elbv2:CreateListener', {
     input: {
       LoadBalancerArn: arn,
@@ -64,14 +99,14 @@ function create(
       ...(defaultCertificate === undefined ? {} : { Certificates: [{ CertificateArn: defaultCertificate }] }),
       ...(listener.sslPolicy === undefined ? {} : { SslPolicy: listener.sslPolicy }),
       ...(listener.alpnPolicy === undefined ? {} : { AlpnPolicy: [listener.alpnPolicy] }),
-      Tags: tagList(listener.tags),
+      Tags: tagList({ ...listener.tags, ...remembered }),
     },
     reason: `nothing listens on port ${listener.port}`,
     needs: [needs, group.needs],
     creates: created,
   });
   addCertificates(steps, listener.port, placeholder(created), extra, id);
-  planAttributes(steps, listener, placeholder(created), [], id);
+  setAttributes(steps, listener, placeholder(created), [], remembered, id);
 }
 
 function update(
@@ -79,8 +114,11 @@ function update(
   desired: DesiredListener,
   { listener, tags, attributes, extraCertificates }: ObservedListener,
   group: UsableTargetGroup,
+  isLater: boolean,
 ): string[] {
   const { port, protocol, certificates, sslPolicy, alpnPolicy } = desired;
+  // Which protocol it has and which group go together: neither changes without the other.
+  if (isLater && listener.Protocol !== protocol) return [];
   const [defaultCertificate, ...extra] = certificates;
   const arn = listener.ListenerArn;
   const changes = {
@@ -116,7 +154,8 @@ function update(
       });
     }
   }
-  planAttributes(steps, desired, arn, attributes, modified);
+  // With another protocol a listener has other attributes, and for TLS none.
+  setAttributes(steps, desired, arn, changes.Protocol === undefined && protocol !== 'TLS' ? attributes : [], tags, modified);
   planTags(steps, `listener ${port}`, arn, tags, desired.tags);
   return modified === undefined ? [] : [modified];
 }
@@ -131,18 +170,24 @@ function addCertificates(steps: Steps, port: number, arn: string, certificates: 
   }
 }
 
-function planAttributes(
+function setAttributes(
   steps: Steps,
-  { port, attributes }: DesiredListener,
-  arn: string,
-  actual: Parameters<typeof attributeDifference>[0],
+  { port, attributes: desired }: DesiredListener,
+  ListenerArn: string,
+  actual: ObservedListener['attributes'],
+  tags: ObservedListener['tags'],
   needs: string | undefined,
 ): void {
-  const Attributes = attributeDifference(actual, attributes);
-  if (Attributes.length === 0) return;
-  steps.add(`listener ${port}: attributes`, 'elbv2:ModifyListenerAttributes', {
-    input: { ListenerArn: arn, Attributes },
-    reason: `${Attributes.map(({ Key }) => Key).join(', ')} of port ${port} differ`,
-    needs: [needs],
+  planAttributes(steps, {
+    what: `listener ${port}`,
+    arn: ListenerArn,
+    needs,
+    actual,
+    tags,
+    desired,
+    defaults: listenerDefaults,
+    write: (id, attributes, reason, needs) => [
+      steps.add(id, 'elbv2:ModifyListenerAttributes', { input: { ListenerArn, Attributes: tagList(attributes) }, reason, needs }),
+    ],
   });
 }

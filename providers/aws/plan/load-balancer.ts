@@ -1,12 +1,15 @@
 import { reason } from '../../../src/model/reasons.ts';
-import type { SubnetMapping } from '../cloud/elbv2.ts';
+import { limits } from '../limits.ts';
 import { tagList } from '../tags.ts';
 import { placeholder } from './action.ts';
+import { loadBalancerDefaults } from './attribute-defaults.ts';
+import { planAttributes, rememberedAtCreation } from './attributes.ts';
 import type { DesiredNlb } from './desired.ts';
 import type { PlanInput } from './input.ts';
-import type { ObservedLoadBalancer } from './observed.ts';
+import type { ObservedLoadBalancer, Tags } from './observed.ts';
 import type { UsableSecurityGroups } from './security-groups.ts';
-import { attributeDifference, planTags, type Steps } from './steps.ts';
+import { planTags, type Steps } from './steps.ts';
+import { planSubnets } from './subnets.ts';
 
 export interface UsableLoadBalancer {
   /** Or a placeholder. */
@@ -22,13 +25,21 @@ export function planLoadBalancer(
   groups: UsableSecurityGroups,
 ): UsableLoadBalancer {
   if (current === undefined) return create(steps, input.desired, groups);
-  update(steps, input, current, groups);
-  return { arn: current.loadBalancer.LoadBalancerArn, observed: current };
+  const tagged = update(steps, input, current, groups);
+  const given = { arn: current.loadBalancer.LoadBalancerArn, observed: current };
+  // What was given to us gets nothing of ours before our tags: by them it is found again.
+  return input.desired.adopted === undefined || tagged === undefined ? given : { ...given, needs: tagged };
 }
+
+/** Not an attribute by AWS' names, but one in that it goes back to what it was. */
+const privateLink = 'inbound_rules_on_private_link_traffic';
+const defaults: Tags = { ...loadBalancerDefaults, [privateLink]: 'on' };
 
 function create(steps: Steps, desired: DesiredNlb, groups: UsableSecurityGroups): UsableLoadBalancer {
   const created = 'load balancer';
   const arn = placeholder(created);
+  const wanted = wantedAttributes(desired, groups.ids);
+  const remembered = rememberedAtCreation(wanted, defaults);
   const needs = steps.add(`${created}: create`, 'elbv2:CreateLoadBalancer', {
     input: {
       Name: desired.name,
@@ -38,22 +49,14 @@ function create(steps: Steps, desired: DesiredNlb, groups: UsableSecurityGroups)
       SubnetMappings: desired.subnets,
       ...(groups.ids.length === 0 ? {} : { SecurityGroups: groups.ids }),
       ...(desired.enablePrefixForIpv6SourceNat === undefined ? {} : { EnablePrefixForIpv6SourceNat: desired.enablePrefixForIpv6SourceNat }),
-      Tags: tagList(desired.tags),
+      Tags: tagList({ ...desired.tags, ...remembered }),
     },
     reason: `there is no ${desired.scheme} NLB for ${desired.stack}`,
     needs: groups.needs,
     creates: created,
   });
-  const Attributes = tagList(desired.attributes);
-  if (Attributes.length > 0) {
-    steps.add(`${created}: attributes`, 'elbv2:ModifyLoadBalancerAttributes', {
-      input: { LoadBalancerArn: arn, Attributes },
-      reason: 'attributes are asked for',
-      needs: [needs],
-    });
-  }
-  if (desired.enforcePrivateLink === 'off' && groups.ids.length > 0)
-    setGroups(steps, desired, arn, groups, [needs], 'rules for PrivateLink differ');
+  const made = Object.entries(defaults).map(([Key, Value]) => ({ Key, Value }));
+  setAttributes(steps, arn, groups, { actual: made, tags: remembered, desired: wanted, needs });
   steps.awaiting('the load balancer to become active');
   return { arn, needs };
 }
@@ -63,95 +66,79 @@ function update(
   { desired, zones }: PlanInput<DesiredNlb>,
   { loadBalancer, tags, attributes }: ObservedLoadBalancer,
   groups: UsableSecurityGroups,
-): void {
+): string | undefined {
   const arn = loadBalancer.LoadBalancerArn;
-  planTags(steps, 'load balancer', arn, tags, desired.tags);
-  const Attributes = attributeDifference(attributes, desired.attributes);
-  if (Attributes.length > 0) {
-    steps.add('load balancer: attributes', 'elbv2:ModifyLoadBalancerAttributes', {
-      input: { LoadBalancerArn: arn, Attributes },
-      reason: `${Attributes.map(({ Key }) => Key).join(', ')} differ`,
+  const tagged = planTags(steps, 'load balancer', arn, tags, desired.tags);
+  const actual = loadBalancer.SecurityGroups ?? [];
+  // AWS attaches none to a load balancer that was made without, and takes the last one from none.
+  const usable = actual.length > 0 ? groups.ids : [];
+  const next = nextGroups(steps, actual, usable);
+  const enforced = { Key: privateLink, Value: loadBalancer.EnforceSecurityGroupInboundRulesOnPrivateLinkTraffic ?? 'on' };
+  const desiredAttributes = wantedAttributes(desired, usable);
+  const subject = { actual: [...attributes, enforced], tags, desired: desiredAttributes, needs: undefined };
+  setAttributes(steps, arn, { ...groups, ids: next }, subject);
+  if (!sameSet(actual, next)) {
+    steps.add('load balancer: security groups', 'elbv2:SetSecurityGroups', {
+      input: { LoadBalancerArn: arn, SecurityGroups: next },
+      reason: 'its security groups differ',
+      needs: groups.needs,
     });
   }
-  const actual = loadBalancer.SecurityGroups ?? [];
-  const enforced = loadBalancer.EnforceSecurityGroupInboundRulesOnPrivateLinkTraffic ?? 'on';
-  // AWS attaches none to a load balancer that was made without, and takes the last one from none.
-  if (actual.length > 0 && groups.ids.length > 0) {
-    if (!sameSet(actual, groups.ids)) setGroups(steps, desired, arn, groups, groups.needs, 'its security groups differ');
-    else if (desired.enforcePrivateLink !== undefined && desired.enforcePrivateLink !== enforced) {
-      setGroups(steps, desired, arn, groups, [], 'rules for PrivateLink differ');
-    }
-  }
-  if (desired.adopted === undefined) {
-    planSubnets(steps, desired, loadBalancer.AvailabilityZones, arn, zones);
-    if (loadBalancer.IpAddressType !== desired.ipAddressType) {
-      steps.add('load balancer: address type', 'elbv2:SetIpAddressType', {
-        input: { LoadBalancerArn: arn, IpAddressType: desired.ipAddressType },
-        reason: `it is ${loadBalancer.IpAddressType}`,
-      });
-    }
-  }
+  if (desired.adopted === undefined) planSubnets(steps, desired, loadBalancer, zones);
   const { Code, Reason = 'AWS does not say why' } = loadBalancer.State;
   if (Code === 'provisioning') steps.awaiting('the load balancer to become active');
   if (Code === 'failed') steps.problem(reason('AwsLoadBalancerFailed', { name: loadBalancer.LoadBalancerName, why: Reason }));
+  return tagged;
 }
 
-function setGroups(
+/** With what is none by name; where there are no security groups there is nothing to be enforced. */
+function wantedAttributes({ attributes, enforcePrivateLink: enforce }: DesiredNlb, groups: readonly string[]): Tags {
+  return enforce === undefined || groups.length === 0 ? attributes : { ...attributes, [privateLink]: enforce };
+}
+
+function setAttributes(
   steps: Steps,
-  desired: DesiredNlb,
   arn: string,
   groups: UsableSecurityGroups,
-  needs: readonly string[],
-  why: string,
+  subject: Pick<Parameters<typeof planAttributes>[1], 'actual' | 'tags' | 'desired' | 'needs'>,
 ): void {
-  const { enforcePrivateLink: enforce } = desired;
-  steps.add('load balancer: security groups', 'elbv2:SetSecurityGroups', {
-    input: {
+  const write = (id: string, all: Tags, reason: string, needs: readonly (string | undefined)[]): string[] => {
+    const { [privateLink]: enforce, ...attributes } = all;
+    const ids: string[] = [];
+    if (Object.keys(attributes).length > 0) {
+      const input = { LoadBalancerArn: arn, Attributes: tagList(attributes) };
+      ids.push(steps.add(id, 'elbv2:ModifyLoadBalancerAttributes', { input, reason, needs }));
+    }
+    if (enforce === undefined || groups.ids.length === 0) return ids;
+    const input = {
       LoadBalancerArn: arn,
       SecurityGroups: groups.ids,
-      ...(enforce === undefined ? {} : { EnforceSecurityGroupInboundRulesOnPrivateLinkTraffic: enforce }),
-    },
-    reason: why,
-    needs,
-  });
+      EnforceSecurityGroupInboundRulesOnPrivateLinkTraffic: enforce === 'off' ? ('off' as const) : ('on' as const),
+    };
+    const why = 'rules for PrivateLink differ';
+    ids.push(
+      steps.add('load balancer: rules for PrivateLink', 'elbv2:SetSecurityGroups', {
+        input,
+        reason: why,
+        needs: [...needs, ...groups.needs],
+      }),
+    );
+    return ids;
+  };
+  planAttributes(steps, { what: 'load balancer', arn, defaults, write, ...subject });
 }
 
-/** AWS does not exchange a subnet for another of the same zone in one call: the zone goes first, and comes back in the next pass. */
-function planSubnets(
-  steps: Steps,
-  { subnets }: DesiredNlb,
-  actual: readonly { readonly ZoneName: string; readonly SubnetId: string }[],
-  arn: string,
-  zones: ReadonlyMap<string, string>,
-): void {
-  if (
-    sameSet(
-      actual.map(({ SubnetId }) => SubnetId),
-      subnets.map(({ SubnetId }) => SubnetId),
-    )
-  )
-    return;
-  const occupied = new Map(actual.map(({ ZoneName, SubnetId }) => [ZoneName, SubnetId]));
-  const exchanges = ({ SubnetId }: SubnetMapping): boolean => {
-    const other = occupied.get(zones.get(SubnetId) ?? '');
-    return other !== undefined && other !== SubnetId;
-  };
-  const now = subnets.filter((subnet) => !exchanges(subnet));
-  const later = subnets.filter(exchanges);
-  const [blocked] = later;
-  if (now.length === 0 && blocked !== undefined) {
-    const why = 'would replace another one of its zone, which AWS does only where the load balancer has a further zone';
-    steps.problem(reason('AwsSubnetUnusable', { subnet: blocked.SubnetId, why }));
-    return;
-  }
-  steps.add('load balancer: subnets', 'elbv2:SetSubnets', {
-    input: { LoadBalancerArn: arn, SubnetMappings: now },
-    reason:
-      later.length === 0
-        ? 'its subnets differ'
-        : `${later.map(({ SubnetId }) => SubnetId).join(', ')} can come only after others of their zones have gone`,
-  });
-  if (later.length > 0) steps.wait('zones to be left before their new subnets are taken');
+/**
+ * Those that come stand beside those that go until the next pass: nodes know the load balancer by its groups, and have to be told of the new ones first.
+ * Where there is no room for all, they are exchanged at once.
+ */
+export function nextGroups(steps: Steps, actual: readonly string[], wanted: readonly string[]): readonly string[] {
+  if (wanted.length === 0) return actual;
+  const surplus = actual.filter((id) => !wanted.includes(id));
+  const isTold = wanted.every((id) => actual.includes(id));
+  if (isTold || surplus.length === 0 || wanted.length + surplus.length > limits.securityGroupsPerLoadBalancer) return wanted;
+  steps.wait('nodes to let in the new security groups of the load balancer');
+  return [...wanted, ...surplus];
 }
 
 export function sameSet(a: readonly string[], b: readonly string[]): boolean {

@@ -36,9 +36,9 @@ export function planNlb(steps: Steps, input: PlanInput<DesiredNlb>): void {
   const securityGroups = planSecurityGroups(steps, input);
   const groups = planTargetGroups(steps, input, current?.loadBalancer.LoadBalancerArn);
   const loadBalancer = planLoadBalancer(steps, input, current, securityGroups);
-  const detached = planListeners(steps, input, loadBalancer, groups);
+  const { detached, serving } = planListeners(steps, input, loadBalancer, groups);
   const arn = current?.loadBalancer.LoadBalancerArn;
-  const used = new Set([...groups.values()].map((group) => group.arn));
+  const used = new Set([...[...groups.values()].map((group) => group.arn), ...serving]);
   for (const { targetGroup, tags } of observed.targetGroups) {
     const elsewhere = targetGroup.LoadBalancerArns.some((server) => server !== arn);
     if (used.has(targetGroup.TargetGroupArn) || elsewhere || desired.untouched.includes(tags[tagKeys.service] as ServiceKey)) continue;
@@ -54,7 +54,7 @@ export function planNlb(steps: Steps, input: PlanInput<DesiredNlb>): void {
 }
 
 /** Active, and behind each listener that has targets one of them is healthy: what it replaces may go. */
-function servesAlready({ desired, observed }: PlanInput<DesiredNlb>, current: ObservedLoadBalancer | undefined): boolean {
+export function servesAlready({ desired, observed }: PlanInput<DesiredNlb>, current: ObservedLoadBalancer | undefined): boolean {
   if (current?.loadBalancer.State.Code !== 'active') return false;
   return desired.listeners.every(({ port, targetGroup }) => {
     const listener = current.listeners.find((one) => one.listener.Port === port)?.listener;

@@ -16,7 +16,7 @@ export interface Reach {
 export interface NodeRulesInput {
   readonly cluster: string;
   /** The security group by which the load balancers of the cluster are recognised; undefined: there is none, and so no rule. */
-  readonly backend: SecurityGroup | undefined;
+  readonly backend: string | undefined;
   /** Of every stack that is known. */
   readonly reaches: readonly Reach[];
   /** Groups of targets, and all others that have a rule for `backend`. */
@@ -38,8 +38,8 @@ export function planNodeRules({ cluster, backend, reaches, groups, complete }: N
   const description = ruleDescription(cluster);
   const revoked: string[] = [];
   for (const group of groups.toSorted((a, b) => (a.GroupId < b.GroupId ? -1 : 1))) {
-    const actual = ourRules(group, backend.GroupId, description);
-    const needed = (['tcp', 'udp'] as const).flatMap((protocol) => rangeOf(reaches, group.GroupId, protocol, backend.GroupId));
+    const actual = ourRules(group, backend, description);
+    const needed = (['tcp', 'udp'] as const).flatMap((protocol) => rangeOf(reaches, group.GroupId, protocol, backend));
     // As long as others may need more, what is open already is enough where it covers what is needed.
     const desired = complete ? needed : needed.filter((rule) => !actual.some((one) => covers(one, rule)));
     const missing = missingRules(desired, actual);
@@ -65,8 +65,8 @@ export function planNodeRules({ cluster, backend, reaches, groups, complete }: N
     );
   }
   if (complete && reaches.length === 0) {
-    steps.add(`${backend.GroupId}: delete`, 'ec2:DeleteSecurityGroup', {
-      input: { GroupId: backend.GroupId },
+    steps.add(`${backend}: delete`, 'ec2:DeleteSecurityGroup', {
+      input: { GroupId: backend },
       reason: 'the cluster has no load balancer',
       needs: revoked,
       mayBeInUse: true,

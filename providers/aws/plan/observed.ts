@@ -9,6 +9,8 @@ export interface Observed {
   /** NLBs with our tags for this stack, the adopted one, and one that merely has the name that we would give. */
   readonly loadBalancers: readonly ObservedLoadBalancer[];
   readonly targetGroups: readonly ObservedTargetGroup[];
+  /** Our listeners of this stack on NLBs that do not carry our tags any more, and so are none of the above. */
+  readonly strayListeners?: readonly Pick<ObservedListener, 'listener' | 'tags'>[];
   readonly classic: readonly ObservedClassic[];
   /** Front-end security groups of this stack. */
   readonly securityGroups: readonly SecurityGroup[];

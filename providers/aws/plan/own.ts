@@ -9,6 +9,7 @@ export function ownObserved(observed: Observed, cluster: string, stack: string):
     ...observed,
     loadBalancers: observed.loadBalancers.filter(mine),
     targetGroups: observed.targetGroups.filter(mine),
+    ...(observed.strayListeners === undefined ? {} : { strayListeners: observed.strayListeners.filter(mine) }),
     classic: observed.classic.filter(mine),
   };
 }

@@ -1,10 +1,9 @@
 import type { Reason } from '../../../src/model/reasons.ts';
 import { isOurKey } from '../tags.ts';
 import type { Plan } from './action.ts';
-import { currentClassic, planClassic } from './classic.ts';
-import type { Desired, DesiredClassic, DesiredNlb } from './desired.ts';
+import { planClassic } from './classic.ts';
 import type { PlanInput } from './input.ts';
-import { currentNlb, planNlb } from './nlb.ts';
+import { planNlb } from './nlb.ts';
 import { planRemovalOfClassic, planRemovalOfNlb } from './retirement.ts';
 import { Steps } from './steps.ts';
 import { ownObserved } from './own.ts';
@@ -39,6 +38,12 @@ function planDeletion(steps: Steps, input: PlanInput): void {
   const gone = [
     ...observed.loadBalancers.flatMap((one) => planRemovalOfNlb(steps, input, one)),
     ...observed.classic.flatMap((one) => planRemovalOfClassic(steps, one)),
+    ...(observed.strayListeners ?? []).map(({ listener: { ListenerArn } }) =>
+      steps.add(`${ListenerArn}: delete`, 'elbv2:DeleteListener', {
+        input: { ListenerArn },
+        reason: 'it was left on a load balancer that is not ours any more',
+      }),
+    ),
   ];
   const kept = steps.problems.length > 0;
   const planned = new Set(steps.actions.map(({ id }) => id));
@@ -87,30 +92,4 @@ export function planDisown({ observed, cluster, stack }: PlanInput): StackPlan {
     if (ours.length > 0) steps.add(`${GroupId}: let go`, 'ec2:DeleteTags', { input: { Resources: [GroupId], Tags: ours }, ...why });
   }
   return { actions: steps.actions, waits: steps.waits, problems: [] };
-}
-
-/** The name by which clients reach the stack now: that of the wanted load balancer once it is active, until then that of the one before. */
-export function hostnameOf(input: PlanInput<Desired>): string | undefined {
-  const { observed, desired } = input;
-  const own = ownObserved(observed, input.cluster, input.stack);
-  if (desired.kind === 'nlb') {
-    const current = currentNlb(input as PlanInput<DesiredNlb>);
-    const usable =
-      current !== undefined &&
-      isActive(current.loadBalancer.State.Code) &&
-      desired.listeners.every(({ port }) => current.listeners.some(({ listener }) => listener.Port === port));
-    if (usable) return current.loadBalancer.DNSName.toLowerCase();
-  } else {
-    const current = currentClassic(input as PlanInput<DesiredClassic>);
-    if (current !== undefined) return current.loadBalancer.DNSName.toLowerCase();
-  }
-  const before = [
-    ...own.loadBalancers.filter(({ loadBalancer }) => isActive(loadBalancer.State.Code)).map(({ loadBalancer }) => loadBalancer.DNSName),
-    ...own.classic.map(({ loadBalancer }) => loadBalancer.DNSName),
-  ];
-  return before[0]?.toLowerCase();
-}
-
-function isActive(code: string): boolean {
-  return code === 'active' || code === 'active_impaired';
 }

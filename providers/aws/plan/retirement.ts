@@ -1,5 +1,6 @@
 import { reason } from '../../../src/model/reasons.ts';
-import { isOurKey, isOurs, tagKeys } from '../tags.ts';
+import { askedKeys, isOurKey, isOurs, tagKeys, tagList } from '../tags.ts';
+import { attributeChange } from './attributes.ts';
 import { formatTime, parseTime } from '../../../src/model/time.ts';
 import type { PlanInput } from './input.ts';
 import type { ObservedClassic, ObservedLoadBalancer } from './observed.ts';
@@ -17,11 +18,16 @@ export interface Successor {
  * successor does, and a while after: names are cached, and connections last. The time is kept in a tag.
  */
 export function planRetirement(steps: Steps, input: PlanInput, { nlb, classic, serves }: Successor): void {
-  const { observed, now, retireSeconds } = input;
+  const { observed, now, retireSeconds, published } = input;
   const mine = (tags: Readonly<Record<string, string>>): boolean => isOurs(tags, input.cluster) && tags[tagKeys.stack] === input.stack;
-  const isDue = (what: string, tags: Readonly<Record<string, string>>, mark: (at: string) => void): boolean => {
+  const isDue = (what: string, dns: string, tags: Readonly<Record<string, string>>, mark: (at: string) => void): boolean => {
     if (!serves) {
       steps.wait(`the successor of ${what} to serve`);
+      return false;
+    }
+    // Clients know of nothing else before it is written: the controller may be gone, or the API server, between one and the other.
+    if (published.includes(dns.toLowerCase())) {
+      steps.wait(`the status to name the successor of ${what}`);
       return false;
     }
     const since = parseTime(tags[tagKeys.retired]);
@@ -40,7 +46,7 @@ export function planRetirement(steps: Steps, input: PlanInput, { nlb, classic, s
       const Tags = [{ Key: tagKeys.retired, Value: at }];
       steps.add(`${name}: retire`, 'elbv2:AddTags', { input: { ResourceArns: [arn], Tags }, reason: 'its successor serves' });
     };
-    if (isDue(name, old.tags, mark)) planRemovalOfNlb(steps, input, old);
+    if (isDue(name, old.loadBalancer.DNSName, old.tags, mark)) planRemovalOfNlb(steps, input, old);
   }
   for (const old of observed.classic.filter((one) => one !== classic && mine(one.tags))) {
     const { LoadBalancerName: name } = old.loadBalancer;
@@ -48,7 +54,7 @@ export function planRetirement(steps: Steps, input: PlanInput, { nlb, classic, s
       const Tags = [{ Key: tagKeys.retired, Value: at }];
       steps.add(`${name}: retire`, 'elb:AddTags', { input: { LoadBalancerNames: [name], Tags }, reason: 'its successor serves' });
     };
-    if (isDue(name, old.tags, mark)) planRemovalOfClassic(steps, old);
+    if (isDue(name, old.loadBalancer.DNSName, old.tags, mark)) planRemovalOfClassic(steps, old);
   }
 }
 
@@ -90,10 +96,26 @@ export function planRemovalOfNlb(
     });
   }
   if (adopted) {
+    // Its attributes go back to what they were before an annotation named them.
+    const back = tagList(attributeChange(attributes, tags, {}, {}).write);
+    const input = { LoadBalancerArn: arn, Attributes: back };
+    const reset =
+      back.length === 0
+        ? []
+        : [
+            steps.add(`${name}: attributes`, 'elbv2:ModifyLoadBalancerAttributes', {
+              input,
+              reason: 'they were not so when it was given to us',
+            }),
+          ];
+    // That the cluster may have it is its owner's word, and stays.
     steps.add(`${name}: let go`, 'elbv2:RemoveTags', {
-      input: { ResourceArns: [arn], TagKeys: Object.keys(tags).filter(isOurKey) },
+      input: {
+        ResourceArns: [arn],
+        TagKeys: [...askedKeys(tags), ...Object.keys(tags).filter((key) => isOurKey(key) && key !== tagKeys.cluster)],
+      },
       reason: 'it was given to us, and is not used any more',
-      needs: gone,
+      needs: [...gone, ...reset],
     });
   }
   return gone;

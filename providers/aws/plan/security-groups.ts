@@ -7,7 +7,7 @@ import type { Desired, IngressRule } from './desired.ts';
 import type { PlanInput } from './input.ts';
 import { missingRules, permission, rulesOf } from './rules.ts';
 import type { Observed } from './observed.ts';
-import { tagDifference, type Steps } from './steps.ts';
+import { planTagDifference, type Steps } from './steps.ts';
 
 /** The security groups of the load balancer, some of which may be placeholders. */
 export interface UsableSecurityGroups {
@@ -72,8 +72,10 @@ function planFrontGroup(
   const missing = missingRules(rules, actual);
   // Where a Service cannot be understood, what it admitted is not known either.
   const surplus = desired.kind === 'nlb' && desired.untouched.length > 0 ? [] : missingRules(actual, rules);
+  // Where AWS may refuse the new ones by themselves, the old ones stay until it does not: nobody could connect otherwise.
+  const fits = rules.length <= limits.rulesPerSecurityGroup;
   const first =
-    actual.length + missing.length > limits.rulesPerSecurityGroup
+    fits && actual.length + missing.length > limits.rulesPerSecurityGroup
       ? revoke(steps, group.GroupId, surplus, [], 'there is no room for the new rules beside them')
       : [];
   const opened = authorize(steps, group.GroupId, missing, first);
@@ -89,16 +91,15 @@ function withoutResource(tags: Desired['tags']): Record<string, string> {
 }
 
 function planTags(steps: Steps, group: SecurityGroup, desired: Readonly<Record<string, string>>): void {
-  const changes = tagDifference(tagMap(group.Tags), desired);
-  if (changes === undefined) return;
-  const { add, remove } = changes;
   const Resources = [group.GroupId];
-  if (add.length > 0)
-    steps.add('security group: tag', 'ec2:CreateTags', { input: { Resources, Tags: add }, reason: 'tags are missing or differ' });
-  if (remove.length > 0) {
-    const Tags = remove.map((Key) => ({ Key }));
-    steps.add('security group: untag', 'ec2:DeleteTags', { input: { Resources, Tags }, reason: 'tags no longer hold' });
-  }
+  planTagDifference(tagMap(group.Tags), desired, {
+    remove: (keys, reason) => {
+      const Tags = keys.map((Key) => ({ Key }));
+      return steps.add('security group: untag', 'ec2:DeleteTags', { input: { Resources, Tags }, reason });
+    },
+    add: (Tags, reason, needs) =>
+      steps.add('security group: tag', 'ec2:CreateTags', { input: { Resources, Tags }, reason, needs: [needs] }),
+  });
 }
 
 /** Groups of ours that the load balancer does not take any more; as long as one is attached, it is too early. */
@@ -118,10 +119,13 @@ function planSurplusGroups(steps: Steps, { securityGroups, loadBalancers, classi
   }
 }
 
+/** What stands for it in a plan, before it is made. */
+export const backendGroup = 'backend security group';
+
 /** One group for all load balancers of the cluster: nodes admit it, and so need not know the load balancers. It has no rules itself. */
 function planBackendGroup(steps: Steps, { observed, cluster, vpcId }: PlanInput<Desired>): { ids: string[]; needs: string[] } {
   if (observed.backendSecurityGroup !== undefined) return { ids: [observed.backendSecurityGroup.GroupId], needs: [] };
-  const created = 'backend security group';
+  const created = backendGroup;
   const needs = steps.add(`${created}: create`, 'ec2:CreateSecurityGroup', {
     input: {
       GroupName: backendGroupName(cluster),

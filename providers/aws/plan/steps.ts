@@ -1,7 +1,7 @@
 import type { WriteOperation } from '../cloud/operations.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 import { limits } from '../limits.ts';
-import { isOurKey, tagList } from '../tags.ts';
+import { askedKeys, isBeforeKey, isOurKey, tagList } from '../tags.ts';
 import type { Action, ActionOf, Wait } from './action.ts';
 import type { Tags } from './observed.ts';
 
@@ -41,41 +41,41 @@ export interface TagDifference {
   readonly remove: readonly string[];
 }
 
-/** Tags that are missing or differ, and those of ours that do not belong there; what others have set stays. Undefined: none. */
+/**
+ * Tags that are missing or differ, and those that do not belong there: of ours, and of those that were asked for. What others have set stays.
+ * Undefined: none. What attributes were before is not looked at here.
+ */
 export function tagDifference(actual: Tags, desired: Tags): TagDifference | undefined {
   const add = tagList(Object.fromEntries(Object.entries(desired).filter(([key, value]) => actual[key] !== value)));
-  const remove = Object.keys(actual).filter((key) => isOurKey(key) && desired[key] === undefined);
+  const ours = Object.keys(actual).filter((key) => isOurKey(key) && !isBeforeKey(key));
+  const remove = [...askedKeys(actual), ...ours].filter((key) => desired[key] === undefined);
   return add.length === 0 && remove.length === 0 ? undefined : { add, remove };
 }
 
-/** Tags of load balancers, listeners and target groups of version 2. */
-export function planTags(steps: Steps, what: string, arn: string, actual: Tags, desired: Tags): void {
-  const difference = tagDifference(actual, desired);
-  if (difference === undefined) return;
-  const { add, remove } = difference;
-  if (add.length > 0) {
-    steps.add(`${what}: tag`, 'elbv2:AddTags', {
-      input: { ResourceArns: [arn], Tags: add },
-      reason: `tags ${keys(add.map(({ Key }) => Key))} are missing or differ`,
-    });
-  }
-  if (remove.length > 0) {
-    steps.add(`${what}: untag`, 'elbv2:RemoveTags', {
-      input: { ResourceArns: [arn], TagKeys: remove },
-      reason: `tags ${keys(remove)} no longer hold`,
-    });
-  }
-}
-
-function keys(names: readonly string[]): string {
-  return names.join(', ');
-}
-
-/** Attributes whose value differs; those that are not desired are not ours to change. */
-export function attributeDifference(
-  actual: readonly { readonly Key: string; readonly Value: string }[],
+/**
+ * What goes before what comes: among what comes is the note of the tags that are asked for, without which nobody would know that they may
+ * go. Returns the id of the last action, after which the tags are as desired; undefined: they are.
+ */
+export function planTagDifference(
+  actual: Tags,
   desired: Tags,
-): ReturnType<typeof tagList> {
-  const values = new Map(actual.map(({ Key, Value }) => [Key, Value]));
-  return tagList(Object.fromEntries(Object.entries(desired).filter(([key, value]) => values.get(key) !== value)));
+  make: {
+    readonly remove: (keys: readonly string[], reason: string) => string;
+    readonly add: (tags: TagDifference['add'], reason: string, needs: string | undefined) => string;
+  },
+): string | undefined {
+  const difference = tagDifference(actual, desired);
+  if (difference === undefined) return undefined;
+  const { add, remove } = difference;
+  const removed = remove.length === 0 ? undefined : make.remove(remove, `tags ${remove.join(', ')} no longer hold`);
+  return add.length === 0 ? removed : make.add(add, `tags ${add.map(({ Key }) => Key).join(', ')} are missing or differ`, removed);
+}
+
+/** Tags of load balancers, listeners and target groups of version 2. Returns what whoever depends on them needs. */
+export function planTags(steps: Steps, what: string, arn: string, actual: Tags, desired: Tags): string | undefined {
+  const ResourceArns = [arn];
+  return planTagDifference(actual, desired, {
+    remove: (TagKeys, reason) => steps.add(`${what}: untag`, 'elbv2:RemoveTags', { input: { ResourceArns, TagKeys }, reason }),
+    add: (Tags, reason, needs) => steps.add(`${what}: tag`, 'elbv2:AddTags', { input: { ResourceArns, Tags }, reason, needs: [needs] }),
+  });
 }

@@ -3,8 +3,10 @@ import { resources, tagKeys, tagList } from '../tags.ts';
 import { placeholder } from './action.ts';
 import type { DesiredHealthCheck, DesiredNlb, DesiredTargetGroup } from './desired.ts';
 import type { PlanInput } from './input.ts';
-import type { ObservedTargetGroup } from './observed.ts';
-import { attributeDifference, planTags, type Steps } from './steps.ts';
+import type { ObservedTargetGroup, Tags } from './observed.ts';
+import { targetGroupDefaults } from './attribute-defaults.ts';
+import { planAttributes, rememberedAtCreation } from './attributes.ts';
+import { planTags, type Steps } from './steps.ts';
 import { planTargets } from './targets.ts';
 
 /** A target group that listeners can be pointed to. */
@@ -15,9 +17,6 @@ export interface UsableTargetGroup {
   readonly needs?: string;
   readonly observed?: ObservedTargetGroup;
 }
-
-/** What AWS makes of attributes that are not set when a group is created. */
-const defaultAttributes = [{ Key: 'proxy_protocol_v2.enabled', Value: 'false' }];
 
 /**
  * Target groups by their keys. One whose protocol, target type or family differs cannot be changed: a new one is made beside it. One that
@@ -70,6 +69,7 @@ function isUsable(
 
 function create(steps: Steps, group: DesiredTargetGroup, vpcId: string): string {
   const created = `target group ${group.key}`;
+  const remembered = rememberedAtCreation(group.attributes, defaultsOf(group));
   const id = steps.add(`${created}: create`, 'elbv2:CreateTargetGroup', {
     input: {
       Name: group.name,
@@ -79,12 +79,14 @@ function create(steps: Steps, group: DesiredTargetGroup, vpcId: string): string 
       TargetType: group.targetType,
       IpAddressType: group.ipAddressType,
       ...settings(group.healthCheck),
-      Tags: tagList(group.tags),
+      Tags: tagList({ ...group.tags, ...remembered }),
     },
     reason: `there is no ${group.protocol} target group for ${group.key} with targets of type ${group.targetType}`,
     creates: created,
   });
-  planAttributes(steps, group, placeholder(created), defaultAttributes, id);
+  // Nothing but what is not as AWS makes it.
+  const made = Object.entries(defaultsOf(group)).map(([Key, Value]) => ({ Key, Value }));
+  setAttributes(steps, group, placeholder(created), made, remembered, id);
   return id;
 }
 
@@ -97,23 +99,31 @@ function update(steps: Steps, group: DesiredTargetGroup, { targetGroup, tags, at
       reason: `${Object.keys(changed).join(', ')} of the health check differ`,
     });
   }
-  planAttributes(steps, group, arn, attributes, undefined);
+  setAttributes(steps, group, arn, attributes, tags, undefined);
   planTags(steps, `target group ${group.key}`, arn, tags, group.tags);
 }
 
-function planAttributes(
+const defaultsOf = ({ targetType, protocol }: DesiredTargetGroup): Tags => targetGroupDefaults(targetType, protocol);
+
+function setAttributes(
   steps: Steps,
   group: DesiredTargetGroup,
-  arn: string,
-  actual: Parameters<typeof attributeDifference>[0],
+  TargetGroupArn: string,
+  actual: ObservedTargetGroup['attributes'],
+  tags: Tags,
   needs: string | undefined,
 ): void {
-  const Attributes = attributeDifference(actual, group.attributes);
-  if (Attributes.length === 0) return;
-  steps.add(`target group ${group.key}: attributes`, 'elbv2:ModifyTargetGroupAttributes', {
-    input: { TargetGroupArn: arn, Attributes },
-    reason: `${Attributes.map(({ Key }) => Key).join(', ')} differ`,
-    needs: [needs],
+  planAttributes(steps, {
+    what: `target group ${group.key}`,
+    arn: TargetGroupArn,
+    needs,
+    actual,
+    tags,
+    desired: group.attributes,
+    defaults: defaultsOf(group),
+    write: (id, attributes, reason, needs) => [
+      steps.add(id, 'elbv2:ModifyTargetGroupAttributes', { input: { TargetGroupArn, Attributes: tagList(attributes) }, reason, needs }),
+    ],
   });
 }
 

@@ -9,7 +9,7 @@ import type { Steps } from './steps.ts';
 export function planTargets(
   steps: Steps,
   arn: string,
-  { key, targets, departing }: DesiredTargetGroup,
+  { key, targets, departing }: Pick<DesiredTargetGroup, 'key' | 'targets' | 'departing'>,
   observed: ObservedTargetGroup | undefined,
   needs: string | undefined,
 ): void {

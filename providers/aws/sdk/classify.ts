@@ -89,7 +89,6 @@ const byOperation: Readonly<Partial<Record<Operation, Readonly<Record<string, Aw
   // Registering one that does not exist is a mistake; one that shall go and is not there has gone.
   'elbv2:DeregisterTargets': { InvalidTarget: 'notFound' },
   'elb:DeregisterInstancesFromLoadBalancer': { InvalidInstance: 'notFound', InvalidEndPoint: 'notFound' },
-  'acm:DescribeCertificate': { ResourceNotFound: 'certificate' },
 };
 
 /** No connection came about, so that nothing can have been done. */

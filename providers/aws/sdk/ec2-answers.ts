@@ -105,12 +105,3 @@ export function toNetworkInterface(one: Sdk.NetworkInterface): NetworkInterface 
     Ipv6Addresses: list(one.Ipv6Addresses).map(({ Ipv6Address }) => ({ Ipv6Address: must(Ipv6Address, 'Ipv6Address') })),
   };
 }
-
-export function toAddress(one: Sdk.Address): { AllocationId: string; PublicIp: string; AssociationId?: string } {
-  return present({
-    AllocationId: must(one.AllocationId, 'AllocationId'),
-    PublicIp: must(one.PublicIp, 'PublicIp'),
-    // moto has it empty where there is none.
-    AssociationId: one.AssociationId === '' ? undefined : one.AssociationId,
-  });
-}

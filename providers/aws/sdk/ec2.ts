@@ -4,7 +4,6 @@ import {
   CreateTagsCommand,
   DeleteSecurityGroupCommand,
   DeleteTagsCommand,
-  DescribeAddressesCommand,
   DescribeInstancesCommand,
   DescribeNetworkInterfacesCommand,
   DescribeRouteTablesCommand,
@@ -16,7 +15,7 @@ import {
 } from '@aws-sdk/client-ec2';
 import type { Filter } from '../cloud/ec2.ts';
 import { changeable, list, must } from './answer.ts';
-import { toAddress, toInstance, toNetworkInterface, toRouteTable, toSecurityGroup, toSubnet, toVpc } from './ec2-answers.ts';
+import { toInstance, toNetworkInterface, toRouteTable, toSecurityGroup, toSubnet, toVpc } from './ec2-answers.ts';
 import { limits } from './limits.ts';
 import { allPages, inBatches, type OperationsOf } from './send.ts';
 
@@ -75,13 +74,6 @@ export const ec2: OperationsOf<'ec2'> = {
       return { items: answer.NetworkInterfaces, next: answer.NextToken };
     });
     return { NetworkInterfaces: onlyOnce(all.map(toNetworkInterface), ({ NetworkInterfaceId }) => NetworkInterfaceId) };
-  },
-
-  DescribeAddresses: async ({ AllocationIds }, send) => {
-    const all = await inBatches(AllocationIds, filterValues, async (batch) =>
-      list((await send(new DescribeAddressesCommand({ AllocationIds: [...batch] }))).Addresses),
-    );
-    return { Addresses: all.map(toAddress) };
   },
 
   CreateSecurityGroup: async (input, send) => ({

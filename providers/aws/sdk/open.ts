@@ -1,5 +1,4 @@
 import type { ServiceMetadata } from '../service-metadata.ts';
-import { FencedCloud } from '../fenced-cloud.ts';
 import { regionOfNodes, unknownPlace, vpcOfNodes } from '../place.ts';
 import { AwsProvider } from '../provider.ts';
 import { defaultSettings, type AwsSettings } from '../settings.ts';
@@ -9,8 +8,8 @@ import { SdkCloud } from './sdk-cloud.ts';
 export interface OpenComponents extends PacerComponents {
   /** Absent: Services cannot be written to (standalone). */
   readonly metadata?: ServiceMetadata;
-  /** Whether this controller leads. Absent: it is the only one. */
-  readonly mayWrite?: () => boolean;
+  /** Aborts when this controller leads no more: whoever waits for his turn then waits no longer. Absent: it is the only one. */
+  readonly term?: AbortSignal;
 }
 
 export interface OpenOptions extends Omit<Partial<AwsSettings>, 'clusterName' | 'region' | 'vpcId'> {
@@ -27,17 +26,19 @@ export interface OpenOptions extends Omit<Partial<AwsSettings>, 'clusterName' | 
  * The AWS provider with the real AWS behind it. Nothing is asked of AWS until there is a Service for it; where region and VPC are not
  * given they are those of the nodes, so that the metadata service of the instance (IMDS) is never needed.
  */
-export function openAws(components: OpenComponents, { version, ...options }: OpenOptions): AwsProvider {
-  const { metadata, mayWrite = () => true, clock, log } = components;
+export function openAws({ metadata, term, ...components }: OpenComponents, { version, ...options }: OpenOptions): AwsProvider {
+  const { clock, random, log } = components;
+  const stopped = term === undefined ? components.stopped : AbortSignal.any([components.stopped, term]);
   return new AwsProvider({
     classless: options.classless ?? defaultSettings.classless,
     ...(metadata === undefined ? {} : { metadata }),
     clock,
+    random,
     log,
     async connect(nodes) {
       const region = options.region ?? regionOfNodes(nodes);
-      if (region === undefined) throw unknownPlace('which region? no Node tells: say --aws-region, or set AWS_REGION');
-      const cloud = new FencedCloud(new SdkCloud(components, { region, version }), mayWrite);
+      if (region === undefined) throw unknownPlace('which region? No Node tells');
+      const cloud = new SdkCloud({ ...components, stopped }, { region, version });
       const vpcId = options.vpcId ?? (await vpcOfNodes(cloud, nodes));
       log.info({ region, vpcId, cluster: options.clusterName }, 'serving Services by load balancers of AWS');
       return { cloud, settings: { ...defaultSettings, ...options, region, vpcId } };

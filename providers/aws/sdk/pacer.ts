@@ -4,9 +4,18 @@ import type { Random } from '../../../src/system/random.ts';
 import type { AwsError } from '../cloud/error.ts';
 import { isWrite, type Operation } from '../cloud/operations.ts';
 import { classify, wasNotSent } from './classify.ts';
+import { aborted, Fence } from './fence.ts';
 import { limits } from './limits.ts';
 import { classOf, rates, type RequestClass } from './rates.ts';
 import { TokenBucket } from './token-bucket.ts';
+
+/** Who counts requests; must be quick and must not throw. */
+export interface RequestObserver {
+  /** A request waited for its turn. */
+  waited(operation: string, milliseconds: number): void;
+  /** One attempt has ended; `code` of AwsError, or "ok". */
+  attempted(operation: string, code: string, milliseconds: number): void;
+}
 
 export interface PacerComponents {
   readonly clock: Clock;
@@ -14,6 +23,10 @@ export interface PacerComponents {
   readonly log: Log;
   /** Whoever waits for his turn when it aborts is refused; a request on its way is not touched. */
   readonly stopped: AbortSignal;
+  /** Whether this controller leads: asked immediately before each request that changes something. Absent: it is the only one. */
+  readonly mayWrite?: () => boolean;
+  /** Absent: nobody counts. */
+  readonly observer?: RequestObserver;
 }
 
 /**
@@ -22,29 +35,35 @@ export interface PacerComponents {
  */
 export class Pacer {
   readonly #components: PacerComponents;
+  readonly #fence: Fence;
   readonly #buckets = new Map<RequestClass, TokenBucket>();
 
   constructor(components: PacerComponents) {
     this.#components = components;
+    this.#fence = new Fence(components.mayWrite);
     const { stopped } = components;
     stopped.addEventListener('abort', () => {
-      for (const bucket of this.#buckets.values()) bucket.rejectWaiting(stoppedError());
+      for (const bucket of this.#buckets.values()) bucket.rejectWaiting(stoppedError(stopped));
     });
   }
 
   /** Rejects with AwsError alone. `about`: what the log says of the request, nothing secret. */
   async send<T>(operation: Operation, about: object, request: () => Promise<T>): Promise<T> {
-    const { clock, log } = this.#components;
+    const { clock, log, observer } = this.#components;
     for (let attempt = 1; ; attempt++) {
+      const came = clock.now();
       await this.#turn(operation);
       const begun = clock.now();
+      observer?.waited(operation, begun - came);
       try {
         const answer = await request();
+        observer?.attempted(operation, 'ok', clock.now() - begun);
         log.debug({ operation, ...about, attempt, milliseconds: Math.round(clock.now() - begun) }, 'AWS answered');
         return answer;
       } catch (thrown) {
         const error = classify(operation, thrown);
         const { code, awsCode, requestId, message } = error;
+        observer?.attempted(operation, code, clock.now() - begun);
         const milliseconds = Math.round(clock.now() - begun);
         log.debug({ operation, ...about, attempt, milliseconds, code, awsCode, requestId, problem: message }, 'AWS refused');
         if (code === 'throttled') this.#bucket(operation).empty();
@@ -54,10 +73,15 @@ export class Pacer {
     }
   }
 
+  /** The fence is asked twice: who may not write takes no token, and a turn may have been long in coming. */
   async #turn(operation: Operation): Promise<void> {
+    const { stopped } = this.#components;
     try {
-      if (this.#components.stopped.aborted) throw stoppedError();
+      if (stopped.aborted) throw stoppedError(stopped);
+      this.#fence.pass(operation);
       await this.#bucket(operation).take();
+      if (stopped.aborted) throw stoppedError(stopped);
+      this.#fence.pass(operation);
     } catch (thrown) {
       throw classify(operation, thrown);
     }
@@ -70,7 +94,7 @@ export class Pacer {
     try {
       await sleep(clock, longest * random(), stopped);
     } catch {
-      throw classify(operation, stoppedError());
+      throw classify(operation, stoppedError(stopped));
     }
   }
 
@@ -92,6 +116,6 @@ function mayBeRepeated(error: AwsError): boolean {
 }
 
 /** Classified as unreachable: the next one to run does it. */
-function stoppedError(): Error {
-  return Object.assign(new Error('Herald is stopping'), { code: 'ECONNABORTED' });
+function stoppedError({ reason }: AbortSignal): Error {
+  return aborted(reason instanceof Error ? reason.message : 'Herald is stopping');
 }

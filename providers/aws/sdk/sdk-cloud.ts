@@ -10,6 +10,7 @@ import { classify } from './classify.ts';
 import { ec2 } from './ec2.ts';
 import { elb } from './elb.ts';
 import { elbv2 } from './elbv2.ts';
+import { Fence } from './fence.ts';
 import { limits } from './limits.ts';
 import { Pacer, type PacerComponents } from './pacer.ts';
 import type { Command, Send } from './send.ts';
@@ -26,6 +27,7 @@ export interface SdkCloudOptions {
 }
 
 interface Client {
+  readonly middlewareStack: { add(middleware: never, options: { step: 'deserialize'; priority: 'low'; name: string }): void };
   send(command: never): Promise<unknown>;
 }
 
@@ -63,6 +65,8 @@ export class SdkCloud implements Cloud {
       ec2: new EC2Client(configuration),
       acm: new ACMClient(configuration),
     };
+    const fence = new Fence(components.mayWrite);
+    for (const [service, client] of Object.entries(this.#clients)) addFence(client, service as Service, fence);
   }
 
   async call<O extends Operation>(operation: O, input: Input<O>): Promise<Output<O>> {
@@ -77,6 +81,24 @@ export class SdkCloud implements Cloud {
       throw classify(operation, thrown);
     }
   }
+}
+
+/** A step of the SDK on the way of a request. */
+type Step = (
+  next: (request: unknown) => Promise<unknown>,
+  context: { readonly commandName?: string },
+) => (request: unknown) => Promise<unknown>;
+
+/** The last step before a request is sent: credentials may have been looked for since the pacer asked, which takes its time. */
+function addFence(client: Client, service: Service, fence: Fence): void {
+  const step: Step = (next, { commandName = '' }) => {
+    const operation = `${service}:${commandName.replace(/Command$/, '')}` as Operation;
+    return (request) => {
+      fence.pass(operation);
+      return next(request);
+    };
+  };
+  client.middlewareStack.add(step as never, { step: 'deserialize', priority: 'low', name: 'heraldFence' });
 }
 
 /** Each command has the client of its service, by the tables of operations. */

@@ -41,11 +41,15 @@ class LinuxTransport implements Transport {
     return {
       send: (packet) => {
         const error = sender.send(packet);
-        // Its interface is gone, or another one has its name now: the receiving socket hears nothing any more, and does not say so.
-        if (error?.code === 'ENODEV' || error?.code === 'ENXIO') receiver.close();
-        if (!receiver.isOpen) this.#openReceiver(receiver);
+        if (error !== undefined) receiver.check();
+        this.#openReceiver(receiver);
         return error?.message;
       },
+      listen: () => {
+        receiver.check();
+        this.#openReceiver(receiver);
+      },
+      setMinimumTtl: (minimumTtl) => receiver.add(user, peer, minimumTtl),
       get deaf() {
         return receiver.problem;
       },

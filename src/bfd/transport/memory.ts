@@ -52,6 +52,10 @@ export class MemoryTransport implements Transport {
   readonly address: string;
   /** What `send` says; undefined: it works. */
   failure: string | undefined;
+  /** How often a channel was told to see to it that it hears. */
+  listened = 0;
+  /** The smallest TTL of each multihop endpoint, by address of the peer. */
+  readonly minimumTtls = new Map<string, number>();
   readonly #wire: MemoryWire;
   #events: TransportEvents | undefined;
   #channels = 0;
@@ -72,9 +76,13 @@ export class MemoryTransport implements Transport {
 
   open(endpoint: Endpoint): Channel {
     this.#channels++;
+    const setMinimumTtl = (minimumTtl: number): void => void this.minimumTtls.set(formatAddress(endpoint.peer), minimumTtl);
+    if (endpoint.multihop !== undefined) setMinimumTtl(endpoint.multihop.minimumTtl);
     let isOpen = true;
     return {
       deaf: undefined,
+      listen: () => void this.listened++,
+      setMinimumTtl,
       send: (packet) => {
         if (this.failure === undefined && isOpen) this.#wire.carry(this.address, endpoint, packet);
         return this.failure;

@@ -20,6 +20,10 @@ export interface Channel {
   send(packet: Uint8Array): string | undefined;
   /** In words why nothing can be received at present; undefined: the socket is open. */
   readonly deaf: string | undefined;
+  /** Sees to it that packets are received, as `send` does: for sessions that do not send. */
+  listen(): void;
+  /** Of a multihop endpoint: the smallest TTL to accept from now on. */
+  setMinimumTtl(minimumTtl: number): void;
   close(): void;
 }
 

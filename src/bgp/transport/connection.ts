@@ -3,7 +3,7 @@ import { parseAddress, type Address } from '../../net/address.ts';
 import { drainMilliseconds } from '../limits.ts';
 import type { TransportFailure } from '../problem.ts';
 import { failureOf } from './failure.ts';
-import type { Connection, ConnectionEvents, Incoming, SocketOptions } from './transport.ts';
+import type { Connection, ConnectionEvents, Endpoints, Incoming, SocketOptions } from './transport.ts';
 
 /** Connects a socket and translates its events. */
 export function connectSocket(socket: Socket, where: TcpSocketConnectOpts, events: ConnectionEvents): Connection {
@@ -122,6 +122,13 @@ class SocketConnection implements Connection {
     const timer = setTimeout(() => socket.destroy(), drainMilliseconds).unref();
     socket.on('close', () => clearTimeout(timer));
     setImmediate(() => this.#events.closed(this.#failure));
+  }
+
+  endpoints(): Endpoints | undefined {
+    const { localAddress = '', localPort, remoteAddress = '', remotePort } = this.#socket;
+    const [local, remote] = [readSocketAddress(localAddress), readSocketAddress(remoteAddress)];
+    if (local === undefined || remote === undefined || localPort === undefined || remotePort === undefined) return undefined;
+    return { local: { address: local.address, port: localPort }, remote: { address: remote.address, port: remotePort } };
   }
 
   #report(failure: TransportFailure | undefined): void {

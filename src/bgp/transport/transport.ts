@@ -34,6 +34,17 @@ export interface ConnectionEvents {
   closed(failure: TransportFailure | undefined): void;
 }
 
+export interface Endpoint {
+  readonly address: Address;
+  readonly port: number;
+}
+
+/** Both ends of a connection. */
+export interface Endpoints {
+  readonly local: Endpoint;
+  readonly remote: Endpoint;
+}
+
 export interface Connection {
   /** False: stop until `drain`. What was written is sent in any case. */
   write(bytes: Uint8Array): boolean;
@@ -41,6 +52,8 @@ export interface Connection {
   end(): void;
   /** Idempotent. */
   destroy(): void;
+  /** For traces, from `connected` on. Absent: this transport does not tell. */
+  endpoints?(): Endpoints | undefined;
 }
 
 export interface ListenOptions {

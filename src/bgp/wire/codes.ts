@@ -165,6 +165,12 @@ export function errorName(code: number, subcode: number): string {
   return `${names?.name ?? 'Unknown Error'}${detail === undefined ? '' : `: ${detail}`} (${code}/${subcode})`;
 }
 
+/** Whether an RFC gives the error a name; the subcode 0 says nothing more than the code. */
+export function isKnownError(code: number, subcode: number): boolean {
+  const names = errorNames[code];
+  return names !== undefined && (subcode === 0 || names.subcodes[subcode] !== undefined);
+}
+
 /** The numbers of a name that `errorName` printed, or of its part before the parenthesis. */
 export function errorNumbers(name: string): { readonly code: number; readonly subcode: number } | undefined {
   const [head, detail] = name.replace(/ \(.*\)$/, '').split(': ');

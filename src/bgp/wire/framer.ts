@@ -6,7 +6,8 @@ import { headerLength } from './message.ts';
 export type Framing =
   | { readonly kind: 'needMore' }
   | { readonly kind: 'frame'; readonly type: number; readonly body: Uint8Array }
-  | { readonly kind: 'fault'; readonly fault: Fault };
+  /** `octets`: what was received and is no message, as far as it is there. */
+  | { readonly kind: 'fault'; readonly fault: Fault; readonly octets: Uint8Array };
 
 /** What the capabilities of a session allow of the messages that arrive. */
 export interface FramingSession {
@@ -92,22 +93,22 @@ export class Framer {
     const received = this.#buffer.subarray(this.#start, this.#end);
     const session = { maximum: this.#maximum, enhancedRouteRefresh: this.#enhancedRouteRefresh };
     const wrongHeader = checkHeader(received, session);
-    if (wrongHeader !== undefined) return this.#break(wrongHeader);
+    if (wrongHeader !== undefined) return this.#break(wrongHeader, received);
     const length = lengthOf(received);
     if (received.length < length) return needMore;
     const message = received.subarray(0, length);
     const wrong = checkRouteRefresh(message);
-    if (wrong !== undefined) return this.#break(wrong);
+    if (wrong !== undefined) return this.#break(wrong, received);
     this.#start += length;
     if (this.pending === 0) this.#buffer = nothing;
     return { kind: 'frame', type: message[18] ?? 0, body: message.subarray(headerLength) };
   }
 
-  #break(fault: Fault): Framing {
+  #break(fault: Fault, octets: Uint8Array): Framing {
     this.#buffer = nothing;
     this.#start = 0;
     this.#end = 0;
-    this.#broken = { kind: 'fault', fault };
+    this.#broken = { kind: 'fault', fault, octets };
     return this.#broken;
   }
 }
@@ -120,7 +121,7 @@ export function frameOf(message: Uint8Array, session: FramingSession): Exclude<F
   const framing = framer.next();
   if (framing.kind !== 'needMore' && framer.pending === 0) return framing;
   const problem = `${message.length} octets are not one message`;
-  return { kind: 'fault', fault: fault('reset', errorCode.header, headerError.badLength, problem, message.slice(16, 18)) };
+  return { kind: 'fault', fault: fault('reset', errorCode.header, headerError.badLength, problem, message.slice(16, 18)), octets: message };
 }
 
 const lengthOf = (header: Uint8Array): number => (header[16] ?? 0) * 256 + (header[17] ?? 0);

@@ -3,19 +3,23 @@ import { effectivePools } from '../../decisions/allocation/pools.ts';
 import { advertisementStatus } from '../../decisions/configuration/advertisement-status.ts';
 import type { ObjectStatus } from '../../decisions/configuration/object-status.ts';
 import { peerStatus } from '../../decisions/configuration/peer-status.ts';
+import { nodeAddressesIn } from '../../decisions/configuration/node-addresses.ts';
 import { conflictsOf } from '../../decisions/configuration/pool-conflicts.ts';
 import { poolStatus } from '../../decisions/configuration/pool-status.ts';
 import { heraldApiVersion } from '../../model/kinds.ts';
 import type { Condition } from '../../model/condition.ts';
 import { originText } from '../../model/metadata.ts';
 import type { ObjectEvent, ObjectReference } from '../../model/object-event.ts';
+import type { Reason } from '../../model/reasons.ts';
 import type { Change, Snapshot } from '../../model/snapshot.ts';
 import type { Source } from '../../sources/source.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
+import type { ControllerObserver, QueueFigures } from '../controller-observer.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import { limits } from '../limits.ts';
+import { MeasuredWork } from '../measured-work.ts';
 import type { StatusWriter } from '../status-writer.ts';
 import { WorkQueue } from '../work-queue.ts';
 import { configurationObject, isConfigurationKind, keysOf, objectKeyOf, partsOf, translatedObject } from './configuration-objects.ts';
@@ -30,6 +34,7 @@ export interface ConfigurationStatusesComponents {
   readonly source: Source;
   readonly writer: StatusWriter;
   readonly events: EventSink;
+  readonly observer: ControllerObserver;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -46,6 +51,7 @@ export interface ConfigurationStatusesComponents {
  */
 export class ConfigurationStatuses {
   readonly #components: ConfigurationStatusesComponents;
+  readonly #work: MeasuredWork<ObjectKey>;
   readonly #queue: WorkQueue<ObjectKey>;
   readonly #pace: Pace<ObjectKey>;
   readonly #sessions = new PeerSessions();
@@ -57,11 +63,14 @@ export class ConfigurationStatuses {
   #usage = new Map<string, readonly PoolUsage[]>();
   #kept = new Map<string, readonly KeptInPool[]>();
   #conflicts: ReadonlyMap<string, readonly string[]> = new Map();
+  /** What pools hold of Nodes, by name of the pool. */
+  #nodeAddresses: ReadonlyMap<string, Reason> = new Map();
   #cancelSweep: Cancel | undefined;
 
   constructor(components: ConfigurationStatusesComponents) {
     this.#components = components;
-    this.#queue = new WorkQueue(components, (key) => this.#write(key));
+    this.#work = new MeasuredWork('configuration', (key) => this.#write(key), components);
+    this.#queue = new WorkQueue(components, (key) => this.#work.run(key));
     this.#pace = new Pace(components.clock, limits.objectStatusMilliseconds, (key) => this.#queue.add(key));
   }
 
@@ -69,11 +78,16 @@ export class ConfigurationStatuses {
     const { source, clock } = this.#components;
     this.#sessions.lookAtAll(source.snapshot, clock.date().getTime());
     this.#conflicts = conflictsOf(source.snapshot.pools.values());
+    this.#nodeAddresses = nodeAddressesIn(source.snapshot.pools.values(), source.snapshot.nodes);
     this.#usage = this.#usageNow();
     this.#kept = this.#keptNow();
     this.#unreadable = unreadableObjects(source.problems(), source.snapshot);
     this.#touch(...keysOf(source.snapshot), ...this.#unreadable.keys());
     this.#queue.start();
+  }
+
+  figures(): QueueFigures {
+    return this.#work.figures(this.#queue);
   }
 
   /** Resolves when nothing is left to do at this moment. */
@@ -98,12 +112,22 @@ export class ConfigurationStatuses {
       this.#usage = this.#usageNow();
       this.#touch(...keysOf(snapshot, 'IPAddressPool'));
     }
+    if (kinds.has('IPAddressPool') || kinds.has('Node')) this.#lookAtNodeAddresses(snapshot);
     if (kinds.has('BGPPeer') || kinds.has('Secret') || kinds.has('BFDProfile')) this.#touchPeers(this.#sessions.lookAtAll(snapshot, now));
     for (const { kind, key } of changes) {
       if (kind === 'Node' || kind === 'NodeState') this.#touchPeers(this.#sessions.look(snapshot, key, now));
     }
     if (['IPAddressPool', 'BGPPeer', 'Node', 'Community'].some((kind) => kinds.has(kind as Change['kind'])))
       this.#touch(...keysOf(snapshot, 'BGPAdvertisement'));
+  }
+
+  /** Nodes change all the time, and their addresses hardly ever: only pools of which something else is so are written. */
+  #lookAtNodeAddresses({ pools, nodes }: Snapshot): void {
+    const before = this.#nodeAddresses;
+    this.#nodeAddresses = nodeAddressesIn(pools.values(), nodes);
+    for (const name of new Set([...before.keys(), ...this.#nodeAddresses.keys()]))
+      if (JSON.stringify(before.get(name)) !== JSON.stringify(this.#nodeAddresses.get(name)))
+        this.#touch(objectKeyOf('IPAddressPool', name));
   }
 
   problemsChanged(): void {
@@ -213,6 +237,7 @@ export class ConfigurationStatuses {
           refused: effectivePools(snapshot.pools).refused.get(name)?.reason,
           usage: this.#usage.get(name) ?? [],
           conflicts: this.#conflicts.get(name) ?? [],
+          nodeAddress: this.#nodeAddresses.get(name),
           released: this.#kept.get(name) ?? [],
         });
       case 'BGPPeer':

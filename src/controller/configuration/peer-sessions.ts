@@ -8,6 +8,8 @@ interface Total {
   expected: number;
   established: number;
   readonly refused: Map<string, Reason>;
+  /** Nodes by their BGP Identifier. */
+  readonly identified: Map<string, Set<string>>;
 }
 
 /** How many sessions each peer has, of all nodes: a report of one node costs a look at that node. */
@@ -48,10 +50,17 @@ export class PeerSessions {
   }
 
   of(peer: string): PeerSummary {
-    const { nodes, expected, established, refused } = this.#totals.get(peer) ?? nothing();
+    const { nodes, expected, established, refused, identified } = this.#totals.get(peer) ?? nothing();
     const [first] = [...refused.keys()].toSorted();
     const because = first === undefined ? undefined : refused.get(first);
-    return { nodes, expected, established, ...(because === undefined ? {} : { refused: because }) };
+    const sharedID = firstShared(identified);
+    return {
+      nodes,
+      expected,
+      established,
+      ...(because === undefined ? {} : { refused: because }),
+      ...(sharedID === undefined ? {} : { sharedID }),
+    };
   }
 
   #count(peer: string, node: string, on: PeerOnNode | undefined, by: 1 | -1): void {
@@ -63,10 +72,25 @@ export class PeerSessions {
     if (on.established) total.established += by;
     if (by === 1 && on.refused !== undefined) total.refused.set(node, on.refused);
     else if (by === -1) total.refused.delete(node);
+    if (on.routerID !== undefined) identify(total.identified, on.routerID, node, by);
     if (total.nodes === 0) this.#totals.delete(peer);
   }
 }
 
 function nothing(): Total {
-  return { nodes: 0, expected: 0, established: 0, refused: new Map() };
+  return { nodes: 0, expected: 0, established: 0, refused: new Map(), identified: new Map() };
+}
+
+function identify(identified: Map<string, Set<string>>, routerID: string, node: string, by: 1 | -1): void {
+  const nodes = identified.get(routerID) ?? new Set();
+  if (by === 1) identified.set(routerID, nodes.add(node));
+  else if (nodes.delete(node) && nodes.size === 0) identified.delete(routerID);
+}
+
+function firstShared(identified: ReadonlyMap<string, ReadonlySet<string>>): PeerSummary['sharedID'] {
+  const [first] = [...identified].filter(([, nodes]) => nodes.size > 1).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  if (first === undefined) return undefined;
+  const [routerID, nodes] = first;
+  const [one, other] = [...nodes].toSorted();
+  return one === undefined || other === undefined ? undefined : { routerID, nodes: [one, other] };
 }

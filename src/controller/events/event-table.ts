@@ -41,7 +41,13 @@ export const eventTable = {
     type: 'Warning',
     action: 'AssignAddress',
     about: 'Service',
-    when: 'the Service does not have what it asks for: the reason of its condition AddressAssigned; the note has that of every pool',
+    when: 'the Service does not have what it asks for: the reason of its condition AddressAssigned; the note has that of every pool, or every mistake, and comes anew when there is another one',
+  },
+  notReleased: {
+    type: 'Warning',
+    action: 'ReleaseAddress',
+    about: 'Service',
+    when: 'the Service has another provider by now, or is no LoadBalancer any more, and what it had before cannot be let go: the code says why',
   },
   remark: {
     type: 'Warning',

@@ -1,13 +1,15 @@
 import type { ObjectReference } from '../../model/object-event.ts';
 import { conditionTypes } from '../../model/condition-types.ts';
 import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
-import { fix, says, type Reason } from '../../model/reasons.ts';
+import { fix, lasting, says, type Reason } from '../../model/reasons.ts';
 import { sameContent } from '../../model/same-content.ts';
 import type { Ingress, Service } from '../../model/service.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Unmet } from '../conditions.ts';
+import type { ControllerObserver } from '../controller-observer.ts';
 import { eventOf, referenceTo } from '../events/event-of.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import type { EventName } from '../events/event-table.ts';
@@ -21,7 +23,7 @@ interface Known {
   readonly addresses: readonly string[];
   readonly standings: ReadonlyMap<string, Standing>;
   /** The "no" that was told last. */
-  readonly unmet?: string;
+  readonly unmet?: Condition;
   /** As it was when that was decided. Undefined: only its record is known. */
   readonly service?: Service;
 }
@@ -29,6 +31,7 @@ interface Known {
 export interface ServiceStatusesComponents {
   readonly writer: StatusWriter;
   readonly events: EventSink;
+  readonly observer: ControllerObserver;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -48,11 +51,12 @@ export class ServiceStatuses {
   }
 
   /** What another controller, or this one before, has written was told then. */
-  adopt({ addresses, conditions }: Recorded): void {
+  adopt({ addresses, conditions }: Recorded, { services }: Pick<Snapshot, 'services'>): void {
     for (const [key, held] of addresses) {
+      const names = (services.get(key)?.ingress ?? []).flatMap(({ hostname }) => hostname ?? []);
       const standings = (conditions?.get(key) ?? []).map((condition) => [condition.type, standingOf(condition)] as const);
-      const unmet = standings.find(([type, { on }]) => type === conditionTypes.addressAssigned && on.status === 'False')?.[1].on.reason;
-      const known = { addresses: held.map(formatAddress), standings: new Map(standings) };
+      const unmet = standings.map(([, { on }]) => on).find(isUnmet);
+      const known = { addresses: [...held.map(formatAddress), ...names], standings: new Map(standings) };
       this.#known.set(key, unmet === undefined ? known : { ...known, unmet });
     }
   }
@@ -70,14 +74,16 @@ export class ServiceStatuses {
     );
     const status = { ingress: assigned.ingress, conditions: settled.map(({ standing }) => standing.on) };
     await this.#components.writer.writeService(key, status, assigned.metadata);
-    const addresses = textsOf(assigned.ingress);
-    this.#known.set(key, {
-      addresses,
+    this.#components.observer.told(key, status.conditions, unmet.reason === undefined ? [] : unmet.details);
+    const refusal = status.conditions.find(isUnmet);
+    const known = {
+      addresses: textsOf(assigned.ingress),
       standings: new Map(settled.map(({ standing }) => [standing.on.type, standing])),
-      ...(unmet.reason === undefined ? {} : { unmet: unmet.reason.code }),
+      ...(refusal === undefined ? {} : { unmet: refusal }),
       service: assigned,
-    });
-    this.#tellAddresses(reference, before, addresses, unmet);
+    };
+    this.#known.set(key, known);
+    this.#tellAddresses(reference, before, known, unmet);
     for (const { standing, tell, again } of settled) {
       if (tell) this.#tellCondition(reference, standing.on);
       if (again !== undefined) this.#reminders.set(key, again);
@@ -110,6 +116,7 @@ export class ServiceStatuses {
   /** The Service is not ours any more, or is gone, and its record with it. */
   forget(key: ServiceKey, why: string): void {
     this.#remarks.delete(key);
+    this.#components.observer.gone(key);
     const known = this.#known.get(key);
     this.#known.delete(key);
     if (known?.service === undefined || known.addresses.length === 0) return;
@@ -118,6 +125,7 @@ export class ServiceStatuses {
 
   /** The Service is another controller's, with the addresses that it has. */
   leave(key: ServiceKey): void {
+    this.#components.observer.gone(key);
     this.#remarks.delete(key);
     this.#known.delete(key);
   }
@@ -129,7 +137,7 @@ export class ServiceStatuses {
   #tellAddresses(
     reference: ObjectReference,
     known: Known | undefined,
-    addresses: readonly string[],
+    { addresses, unmet }: Known,
     { reason, details, moved }: Unmet,
   ): void {
     const { log, events } = this.#components;
@@ -143,9 +151,10 @@ export class ServiceStatuses {
       if (!same || known?.unmet !== undefined) log.info({ service, addresses }, 'address assigned');
       return;
     }
-    if (same && known?.unmet === reason.code) return;
+    const isTold = known?.unmet?.reason === reason.code && (lasting(reason) === undefined || known.unmet.message === unmet?.message);
+    if (same && isTold) return;
     log.warn({ service, addresses, code: reason.code, reason: says(reason) }, 'address not assigned');
-    if (known?.unmet !== reason.code) events.record(eventOf('addressNotAssigned', reference, noteOfUnmet(reason, details), reason.code));
+    if (!isTold) events.record(eventOf('addressNotAssigned', reference, noteOfUnmet(reason, details), reason.code));
   }
 
   #tellCondition(reference: ObjectReference, { type, status, reason, message }: Condition): void {
@@ -158,6 +167,10 @@ export class ServiceStatuses {
     if (isTrue) log.info(fields, 'condition changed');
     else log.warn(fields, 'condition changed');
   }
+}
+
+function isUnmet({ type, status }: Condition): boolean {
+  return type === conditionTypes.addressAssigned && status === 'False';
 }
 
 /** The API server counts no generations of Services. */

@@ -1,20 +1,34 @@
-import { addressBytes, addressFromBytes, type Family } from '../../net/address.ts';
+import { addressBytes, addressFromBytes, type Address, type Family } from '../../net/address.ts';
 import type { Protocol } from '../../net/frontend.ts';
 import { listAttributes } from '../../system/netlink/attributes.ts';
 import type { Request } from '../../system/netlink/conversation.ts';
+import { MalformedNetlink } from '../../system/netlink/error.ts';
 import type { MessageWriter } from '../../system/netlink/message-writer.ts';
 import type { Flow, StaleFlows } from './conntrack-cleaner.ts';
 
 /** Numbers of linux/netfilter/nfnetlink_conntrack.h, those that we use. */
 const subsystem = 1;
 const messages = { get: (subsystem << 8) | 1, delete: (subsystem << 8) | 2 } as const;
-const flowAttributes = { original: 1, reply: 2, status: 3, id: 12, zone: 18, filter: 25, statusMask: 26 } as const;
+const flowAttributes = {
+  original: 1,
+  reply: 2,
+  status: 3,
+  protocolState: 4,
+  timeout: 7,
+  id: 12,
+  zone: 18,
+  filter: 25,
+  statusMask: 26,
+} as const;
 const tupleAttributes = { addresses: 1, protocol: 2 } as const;
 const addressAttributes = { 4: { source: 1, destination: 2 }, 6: { source: 3, destination: 4 } } as const;
 const protocolAttributes = { number: 1, sourcePort: 2, destinationPort: 3 } as const;
 const filterAttributes = { original: 1, reply: 2 } as const;
 /** Which fields of a tuple a filter compares (net/netfilter/nf_internals.h). */
 const compare = { source: 1, destination: 2, protocol: 8, sourcePort: 16, destinationPort: 32 } as const;
+const stateAttributes = { tcp: 1, tcpState: 1 } as const;
+/** TCP_CONNTRACK_ESTABLISHED. */
+const establishedState = 3;
 /** IPS_SEEN_REPLY. */
 const repliedBit = 2;
 const familyNumbers = { 4: 2, 6: 10 } as const;
@@ -29,6 +43,10 @@ export interface TrackedFlow extends Flow {
   readonly original: Uint8Array;
   readonly id: Uint8Array | undefined;
   readonly zone: Uint8Array | undefined;
+  /** A TCP connection that both ends have opened and neither has closed. */
+  readonly established: boolean;
+  /** Until the kernel forgets it, if no other packet comes. */
+  readonly secondsLeft: number | undefined;
 }
 
 /** What a list is to have: all flows of a protocol, those of them that nobody has answered, or those of one kind. */
@@ -83,35 +101,55 @@ export function deleteRequest({ destination, original, id, zone }: TrackedFlow):
   };
 }
 
-/** A flow from a list; undefined: of a protocol without ports. Throws MalformedNetlink, or RangeError for what is no address. */
+/** A flow from a list; undefined: of a protocol without ports. Throws MalformedNetlink. */
 export function readFlow(payload: Uint8Array): TrackedFlow | undefined {
   let original: Uint8Array | undefined;
   let reply: Uint8Array | undefined;
   let id: Uint8Array | undefined;
   let zone: Uint8Array | undefined;
   let status = 0;
+  let established = false;
+  let secondsLeft: number | undefined;
   for (const { type, value } of listAttributes(payload.subarray(headerBytes))) {
     if (type === flowAttributes.original) original = value;
     else if (type === flowAttributes.reply) reply = value;
     else if (type === flowAttributes.id) id = value;
     else if (type === flowAttributes.zone) zone = value;
     else if (type === flowAttributes.status) status = value[3] ?? 0;
+    else if (type === flowAttributes.protocolState) established = isEstablished(value);
+    else if (type === flowAttributes.timeout) secondsLeft = readNumber(value);
   }
   if (original === undefined || reply === undefined) return undefined;
   const [there, back] = [readTuple(original), readTuple(reply)];
   if (there === undefined || back === undefined) return undefined;
   return {
     protocol: there.protocol,
-    destination: addressFromBytes(there.destination),
+    destination: readAddress(there.destination),
     port: there.destinationPort,
-    replySource: addressFromBytes(back.source),
+    replySource: readAddress(back.source),
     replyPort: back.sourcePort,
     replied: (status & repliedBit) !== 0,
     original,
     id,
     zone,
+    established,
+    secondsLeft,
   };
 }
+
+function isEstablished(attributes: Uint8Array): boolean {
+  const tcp = [...listAttributes(attributes)].find(({ type }) => type === stateAttributes.tcp);
+  if (tcp === undefined) return false;
+  return [...listAttributes(tcp.value)].some(({ type, value }) => type === stateAttributes.tcpState && value[0] === establishedState);
+}
+
+function readAddress(value: Uint8Array): Address {
+  if (value.length !== 4 && value.length !== 16) throw new MalformedNetlink(`an address of ${value.length} octets`);
+  return addressFromBytes(value);
+}
+
+/** Of four octets, the most significant first. */
+const readNumber = (value: Uint8Array): number => value.reduce((sum, octet) => sum * 256 + octet, 0);
 
 interface Tuple {
   readonly protocol: Protocol;

@@ -1,6 +1,6 @@
 import type { Chain } from '../nftables/skeleton.ts';
 import { segmentLadder } from '../nftables/layout.ts';
-import { tunnelPrefix } from './identity.ts';
+import { markMask, tunnelPrefix } from './identity.ts';
 
 /**
  * The constant part of direct server return in the table of one family.
@@ -9,6 +9,8 @@ import { tunnelPrefix } from './identity.ts';
  *   leads it there (paths.ts), and no connection. Packets that another node passed on, or that a pod sent, never do: so they cannot
  *   go round between nodes whose tables differ for a moment, whatever these say.
  * - Translation is as for every frontend, but that a backend on this node sees the client's address.
+ * - Packets of the tunnel itself lose the mark of what is inside. The rest of a mark is a digest of an address, so that it may have the bit by
+ *   which we, or kube-proxy, masquerade: that gives the tunnel another source, and over IPv6 a checksum that is wrong.
  * - Answers: clients learn how much fits into the tunnel.
  *
  * `key`: what a frontend is found by. `podMatches`: what tells packets of pods.
@@ -19,6 +21,7 @@ export function directReturnChains(
   podMatches: readonly string[],
   requestMasquerade: string,
 ): [string, Chain][] {
+  const [mark, mask] = markMask.split('/');
   return [
     [
       'external_direct',
@@ -56,6 +59,14 @@ export function directReturnChains(
           `iifname "${tunnelPrefix}*" ${ip} daddr != @direct_addresses drop`,
           `${ip} daddr @direct_addresses jump pass_on`,
         ],
+      },
+    ],
+    [
+      'direct_tunnels',
+      {
+        // The way is chosen already.
+        hook: 'type filter hook output priority -290',
+        rules: [`meta l4proto udp meta mark and ${mask} == ${mark} meta mark set meta mark and 0x0`],
       },
     ],
     ['segments', { rules: segmentLadder.map((size) => `${ip} saddr @segment_${size} tcp option maxseg size set ${size} return`) }],

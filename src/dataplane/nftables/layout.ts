@@ -7,7 +7,7 @@ export const families: readonly Family[] = [4, 6];
 export const tableFamily = (family: Family): 'ip' | 'ip6' => (family === 4 ? 'ip' : 'ip6');
 
 /** Raised with every change of the skeleton: a table of another version is replaced, one of this version adopted. */
-export const layoutVersion = 6;
+export const layoutVersion = 7;
 
 /** Interfaces of pods; they are in rules, as a set cannot hold the beginning of a name. */
 export interface PodInterfaces {

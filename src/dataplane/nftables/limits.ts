@@ -81,3 +81,6 @@ export const repairRetry = 5_000;
 
 /** Quarantined frontends that are tried again with a later change, at most. */
 export const retriesPerBatch = 64;
+
+/** A TCP connection of which no packet came for this many seconds no longer counts as one that goes on through this node. */
+export const maximumQuietSeconds = 120;

@@ -1,5 +1,6 @@
 import type { Address, Family } from '../../net/address.ts';
 import type { AddressType } from '../../model/configuration.ts';
+import { drainWish } from '../../model/drain-wish.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { anySelects } from '../../model/selector.ts';
 import { assignedAddresses, type Service } from '../../model/service.ts';
@@ -9,6 +10,8 @@ import { whyHeldTwice } from '../allocation/held-twice.ts';
 import { placeOf, reachability, type Reachability } from '../forwarding/endpoints.ts';
 import { whyNotServed } from '../forwarding/served.ts';
 import { covers, resolveAdvertisement, type ResolvedAdvertisement } from './advertisements.ts';
+import { toLastResort, yieldsTo } from './last-resort.ts';
+import { isAnnouncedElsewhere, isSettled, type DrainView } from './node-drain.ts';
 import { originOf } from './origin.ts';
 import { routesToPeer, type PeerAnnouncement } from './peer-routes.ts';
 import { peersOfNode, type NodePeer } from './peers.ts';
@@ -38,7 +41,14 @@ export interface AddressAnnouncement {
 /** With `announce: true` at least one peer has routes. With `announce: false`, `peers` is there where the peers were the cause. */
 export type AddressResult =
   | { readonly announce: false; readonly reason: Reason; readonly peers?: readonly PeerAnnouncement[] }
-  | { readonly announce: true; readonly peers: readonly PeerAnnouncement[] };
+  | {
+      readonly announce: true;
+      readonly peers: readonly PeerAnnouncement[];
+      /** The node is being drained; why the routes are still there. */
+      readonly drain?: Reason;
+      /** Why the node steps back for others, where it is not drained. */
+      readonly lastResort?: Reason;
+    };
 
 export interface RefusedAdvertisement {
   readonly advertisement: string;
@@ -47,9 +57,10 @@ export interface RefusedAdvertisement {
 
 /**
  * Decides what a node announces for a Service: MetalLB's ordered rules, the first that says no gives the reason. Node
- * readiness, cordons and the state of sessions do not matter here, as in MetalLB: a route is what the node should send.
+ * readiness, cordons and the state of sessions do not matter here, as in MetalLB: a route is what the node should send. Only a node that is
+ * drained, by its annotation or a taint that HeraldConfig names, looks at whether others announce.
  */
-export function decideAnnouncement(snapshot: Snapshot, service: Service, nodeName: string): ServiceAnnouncement {
+export function decideAnnouncement(snapshot: Snapshot, service: Service, nodeName: string, view: DrainView = {}): ServiceAnnouncement {
   const notServed = whyNotServed(service, snapshot.config.serviceProxyName);
   if (notServed !== undefined) return { addresses: [], reason: notServed };
   const balanced = balancedAddresses(snapshot, service);
@@ -59,7 +70,9 @@ export function decideAnnouncement(snapshot: Snapshot, service: Service, nodeNam
     ['ExternalIP', service.externalIPs],
   ];
   const context = contextOf(snapshot, service, nodeName);
-  const addresses = candidates.flatMap(([type, list]) => list.map((address) => decideAddress(context, address, type)));
+  const addresses = candidates.flatMap(([type, list]) => {
+    return list.map((address) => underDrain(context, decideAddress(context, address, type), view));
+  });
   return 'reason' in balanced ? { addresses, reason: balanced.reason } : { addresses };
 }
 
@@ -133,7 +146,51 @@ function decideAddress(context: Context, address: Address, type: AddressType): A
   if (why !== undefined) return no(why, refused);
   if (context.peers().length === 0) return no(reason('NoPeers', { node: nodeName }), refused);
   const peers = context.peers().map((peer) => routesToPeer(snapshot, peer, address, resolved));
-  return { address, type, result: resultOf(peers), refused };
+  const result = resultOf(peers);
+  return { address, type, result: result.announce ? (asLastResort(context, address, type, peers) ?? result) : result, refused };
+}
+
+/** Undefined: the node does not step back for another one. */
+function asLastResort(
+  { snapshot, service, nodeName: node }: Context,
+  address: Address,
+  type: AddressType,
+  peers: readonly PeerAnnouncement[],
+): AddressResult | undefined {
+  if (service[policyOf(type)] !== 'Local') return undefined;
+  const other = yieldsTo(
+    snapshot,
+    service,
+    address.family,
+    node,
+    (other) => decideAddress(contextOf(snapshot, service, other), address, type).result.announce,
+  );
+  if (other === undefined) return undefined;
+  return { announce: true, peers: toLastResort(peers), lastResort: reason('EndpointsTerminating', { node, other }) };
+}
+
+/** Traffic to a ClusterIP is internal wherever it enters: its own policy decides, as it does in the kernel. */
+function policyOf(type: AddressType): 'internalTrafficPolicy' | 'externalTrafficPolicy' {
+  return type === 'ClusterIP' ? 'internalTrafficPolicy' : 'externalTrafficPolicy';
+}
+
+/** The last rule: a node that is drained announces as the last resort of routers, and then not at all, unless nobody else would. */
+function underDrain(context: Context, decided: AddressAnnouncement, { settled, now }: DrainView): AddressAnnouncement {
+  const { snapshot, service, nodeName: node } = context;
+  const object = snapshot.nodes.get(node);
+  const wish = object === undefined ? undefined : drainWish(snapshot.config, object);
+  const { address, type, result } = decided;
+  if (wish === undefined || !result.announce) return decided;
+  const stays = (why: 'NodeDraining' | 'LastNextHop'): AddressAnnouncement => {
+    return { ...decided, result: { announce: true, peers: toLastResort(result.peers), drain: reason(why, { node }) } };
+  };
+  if (!(settled ?? isSettled(snapshot, node))) return stays('NodeDraining');
+  const routesAt = (other: string): readonly PeerAnnouncement[] => {
+    const there = decideAddress(contextOf(snapshot, service, other), address, type).result;
+    return there.announce ? there.peers : [];
+  };
+  if (wish !== 'force' && !isAnnouncedElsewhere(snapshot, service, node, routesAt, now)) return stays('LastNextHop');
+  return { ...decided, result: { announce: false, reason: reason('NodeDrained', { node }) } };
 }
 
 /** Rules about the node: its network, its exclusion, and whether traffic that it draws leads anywhere. */
@@ -144,8 +201,7 @@ function whyNodeCannot(context: Context, address: Address, type: AddressType): R
   if (object?.metadata.labels['node.kubernetes.io/exclude-from-external-load-balancers'] !== undefined) {
     return reason('NodeExcluded', { node });
   }
-  // Traffic to a ClusterIP is internal wherever it enters: its own policy decides, as it does in the kernel.
-  const policy = type === 'ClusterIP' ? 'internalTrafficPolicy' : 'externalTrafficPolicy';
+  const policy = policyOf(type);
   const { cluster, local, endpoints } = context.reach(address.family);
   if (service[policy] === 'Local' && !local) return reason('NoLocalEndpoints', { node, policy });
   return cluster ? undefined : reason('NoEndpoints', { endpoints });

@@ -6,7 +6,7 @@ import type { RouteIntent } from './route.ts';
 /**
  * Routes to one peer, from any number of Services: one for each prefix, sorted. Services meet on a prefix when they share
  * an address or an aggregate. Whatever their order, communities are united, the highest localPref, the lowest med and the
- * longest prepend win; one that is set wins over one that is not.
+ * longest prepend win; one that is set wins over one that is not. It is a last resort only where it is that for all.
  */
 export function mergeRoutes(routes: Iterable<RouteIntent>): RouteIntent[] {
   const byPrefix = new Map<string, RouteIntent>();
@@ -45,6 +45,7 @@ function mergeTwo(a: RouteIntent, b: RouteIntent): RouteIntent {
     ...(med === undefined ? {} : { med }),
     asPathPrepend: Math.max(a.asPathPrepend, b.asPathPrepend),
     aggregate: a.aggregate,
+    ...(a.lastResort === true && b.lastResort === true ? { lastResort: true as const } : {}),
   };
 }
 

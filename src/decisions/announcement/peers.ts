@@ -16,7 +16,7 @@ export interface PeerSession {
   readonly session: SessionIntent;
   /** The Secret with the password is gone: a session that runs keeps its last password, which `session` has not. */
   readonly passwordGone?: MissingPassword;
-  /** Name of a BFDProfile that does not exist: the session has no BFD. */
+  /** Name of a BFDProfile that does not exist: `session` has no BFD, one that runs keeps the one it had. */
   readonly missingProfile?: string;
 }
 
@@ -27,9 +27,10 @@ export interface MissingPassword {
 }
 
 /** What is wrong with a session that runs all the same. */
-export function sessionWarning(peer: string, { passwordGone, missingProfile }: PeerSession): Reason | undefined {
+export function sessionWarning(peer: string, { session, passwordGone, missingProfile }: PeerSession): Reason | undefined {
   if (passwordGone !== undefined) return reason('PeerPasswordGone', passwordGone);
-  return missingProfile === undefined ? undefined : reason('BFDProfileMissing', { peer, profile: missingProfile });
+  if (missingProfile === undefined) return undefined;
+  return reason(session.bfdStrict ? 'StrictBFDProfileMissing' : 'BFDProfileMissing', { peer, profile: missingProfile });
 }
 
 /** The settings of one session, with everything resolved. */
@@ -58,9 +59,12 @@ export interface SessionIntent {
   readonly ttlSecurityHops?: number;
   readonly gracefulRestart: boolean;
   readonly passive: boolean;
+  readonly flapDamping: boolean;
   readonly adminDown: boolean;
   readonly shutdownMessage?: string;
   readonly bfd?: BfdIntent;
+  /** No session while BFD is not up. */
+  readonly bfdStrict: boolean;
 }
 
 /** How BFD watches the way to a peer; intervals in milliseconds. */
@@ -145,6 +149,10 @@ function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, isRunning: boole
   const password = typeof found === 'object' ? undefined : found;
   const families: readonly Family[] = [4, 6];
   const bfd = bfdOf(snapshot, peer);
+  const bfdStrict = peer.bfdStrict && !peer.adminDown;
+  if (bfd === 'missing' && peer.bfdProfile !== undefined && bfdStrict && !isRunning) {
+    return { reason: reason('StrictBFDProfileMissing', { peer: peer.metadata.name, profile: peer.bfdProfile }) };
+  }
   return {
     ...(missing === undefined ? {} : { passwordGone: missing }),
     ...(bfd === 'missing' && peer.bfdProfile !== undefined ? { missingProfile: peer.bfdProfile } : {}),
@@ -168,9 +176,11 @@ function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, isRunning: boole
       ...(peer.ttlSecurityHops === undefined ? {} : { ttlSecurityHops: peer.ttlSecurityHops }),
       gracefulRestart: peer.enableGracefulRestart,
       passive: peer.passive,
+      flapDamping: peer.flapDamping,
       adminDown: peer.adminDown,
       ...(peer.shutdownMessage === undefined ? {} : { shutdownMessage: peer.shutdownMessage }),
       ...(bfd === undefined || bfd === 'missing' ? {} : { bfd }),
+      bfdStrict,
     },
   };
 }

@@ -14,6 +14,8 @@ export interface RouteIntent {
   readonly asPathPrepend: number;
   /** The prefix is shorter than a host prefix: the node needs an unreachable route for it, against loops. */
   readonly aggregate: boolean;
+  /** Routers should use it only where they have no other (last-resort.ts). */
+  readonly lastResort?: true;
 }
 
 /** RFC 1997 (32 bits), or RFC 8092 (three times 32 bits). */

@@ -2,16 +2,24 @@ import type { BGPPeer } from '../../model/configuration.ts';
 import { currentReport } from '../../model/node-state.ts';
 import { reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
+import { formatAddress } from '../../net/address.ts';
 import { peersOfNode, sessionWarning } from '../announcement/peers.ts';
 import type { ObjectStatus } from './object-status.ts';
 
-/** What is missing, while there is a session without it. */
-const runsAllTheSame: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['PeerPasswordGone', 'BFDProfileMissing']);
+/** What is missing or doubtful, while there is a session all the same. */
+const runsAllTheSame: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
+  'PeerPasswordGone',
+  'BFDProfileMissing',
+  'StrictBFDProfileMissing',
+  'DuplicateRouterID',
+]);
 
 /** What a node has to do with a peer that selects it. */
 export interface PeerOnNode {
   readonly expected: boolean;
   readonly established: boolean;
+  /** The BGP Identifier of the node in the session, as text. */
+  readonly routerID?: string;
   /** Why the node has no session with it, or not all that was asked for. */
   readonly refused?: Reason;
 }
@@ -23,6 +31,8 @@ export interface PeerSummary {
   readonly established: number;
   /** Of the first node by name that refuses it. */
   readonly refused?: Reason;
+  /** Two nodes that have one BGP Identifier, by name. */
+  readonly sharedID?: { readonly routerID: string; readonly nodes: readonly [string, string] };
 }
 
 /** By name of the peer. A report that is old does not count, nor one whose agent was stopped. `now`: milliseconds since the epoch. */
@@ -31,24 +41,33 @@ export function peersOnNode(snapshot: Snapshot, node: string, now: number): Read
   const sessions = report?.problem?.code === 'AgentStopped' ? [] : (report?.sessions ?? []);
   const up = new Set(sessions.flatMap(({ peer, state }) => (state === 'Established' ? [peer] : [])));
   return new Map(
-    peersOfNode(snapshot, node).map(({ peer, result }) => {
+    peersOfNode(snapshot, node).map(({ peer, result }): [string, PeerOnNode] => {
       if ('reason' in result) return [peer, { expected: true, established: false, refused: result.reason }];
       const { session } = result;
       const refused = sessionWarning(peer, result);
       const established = !session.adminDown && up.has(peer);
-      return [peer, { expected: !session.adminDown, established, ...(refused === undefined ? {} : { refused }) }];
+      const routerID = session.adminDown ? {} : { routerID: formatAddress(session.routerID) };
+      return [peer, { expected: !session.adminDown, established, ...routerID, ...(refused === undefined ? {} : { refused }) }];
     }),
   );
 }
 
 export function peerStatus({ metadata: { name }, adminDown }: BGPPeer, summary: PeerSummary): ObjectStatus {
-  const { nodes, expected, established, refused } = summary;
+  const { nodes, expected, established } = summary;
+  const refused = summary.refused ?? duplicateRouterID();
   const unready = refused !== undefined && !runsAllTheSame.has(refused.code) ? refused : whyNotReady();
   return {
     ...(refused === undefined ? {} : { refused }),
     ...(unready === undefined ? {} : { unready }),
     fields: { sessions: `${established}/${expected}`, sessionsEstablished: established, sessionsExpected: expected },
   };
+
+  /** Identifiers are unique in an AS (RFC 6286 2.1). Some routers take only one of two sessions that have the same, FRR takes both. */
+  function duplicateRouterID(): Reason | undefined {
+    if (summary.sharedID === undefined) return undefined;
+    const { routerID, nodes } = summary.sharedID;
+    return reason('DuplicateRouterID', { peer: name, routerID, node: nodes[0], other: nodes[1] });
+  }
 
   function whyNotReady(): Reason | undefined {
     if (adminDown) return reason('PeerAdminDown', { peer: name });

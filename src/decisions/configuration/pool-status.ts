@@ -16,12 +16,14 @@ export interface PoolContext {
   /** Of this pool. A family that it has not is absent. */
   readonly usage: readonly PoolUsage[];
   readonly conflicts: readonly string[];
+  /** What it holds and should not; absent: nothing. The pool gives all the same. */
+  readonly nodeAddress?: Reason | undefined;
   readonly released: readonly ReleasedAddress[];
 }
 
-export function poolStatus(pool: IPAddressPool, { refused, usage, conflicts, released }: PoolContext): ObjectStatus {
+export function poolStatus(pool: IPAddressPool, { refused, usage, conflicts, nodeAddress, released }: PoolContext): ObjectStatus {
   const of = (family: Family): PoolUsage | undefined => usage.find((one) => one.family === family);
-  const unready = refused ?? whyPoolGivesNoMore(pool) ?? whyFull(pool, usage);
+  const unready = refused ?? whyPoolGivesNoMore(pool) ?? nodeAddress ?? whyFull(pool, usage);
   return {
     ...(refused === undefined ? {} : { refused }),
     ...(unready === undefined ? {} : { unready }),

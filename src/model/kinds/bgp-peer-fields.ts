@@ -155,6 +155,11 @@ export const bgpPeerFields = {
     description:
       'Name of a BFDProfile: BFD watches the way to the peer, and the session is closed when it is lost ([what happens](configuration.md#bfdprofile)). May change while the session is up.',
   }),
+  bfdStrict: boolean({
+    default: false,
+    description:
+      'No session before BFD is up, and none after it is lost until it is up again ([what that asks of the router](../explanation/failure-modes.md#bgp-that-waits-for-bfd)). Needs `bfdProfile`. A change applies to a session that is up when it ends.',
+  }),
   enableGracefulRestart: boolean({
     default: false,
     description:
@@ -196,6 +201,11 @@ export const bgpPeerFields = {
   passive: boolean({
     default: false,
     description: 'Only wait for the peer to connect. The agent listens then, see [listening](configuration.md#listening).',
+  }),
+  flapDamping: boolean({
+    default: true,
+    description:
+      'A session that goes down again and again is held back, for 20 s and then longer, up to 5 minutes ([when](configuration.md#flaps)). May change while the session is up.',
   }),
   adminDown: boolean({ default: false, description: 'Keep the session closed.' }),
   shutdownMessage: text({

@@ -137,6 +137,17 @@ const addresses: readonly PeerRelation[] = [
   },
 ];
 
+const bfd: readonly PeerRelation[] = [
+  {
+    at: 'bfdStrict',
+    message: 'has nothing to wait for: there is no bfdProfile',
+    fix: 'name a bfdProfile, or remove bfdStrict',
+    cel: `!${isTrue('bfdStrict')} || ${hasText('bfdProfile')}`,
+    holds: ({ bfdStrict }, written) => bfdStrict !== true || written('bfdProfile'),
+    broken: { bfdStrict: true },
+  },
+];
+
 const holdTimes = '0s, or from 3s to 65535s';
 
 /** RFC 4271 4.2 and 4.4: hold time 0 or at least three seconds, keepalives at a third of it; 0 turns both off. */
@@ -178,4 +189,4 @@ const timers: readonly PeerRelation[] = [
 ];
 
 /** What fields of a peer say about each other. */
-export const bgpPeerRelations: readonly PeerRelation[] = [...asns, ...addresses, ...passwords, ...timers];
+export const bgpPeerRelations: readonly PeerRelation[] = [...asns, ...addresses, ...passwords, ...bfd, ...timers];

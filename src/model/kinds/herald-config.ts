@@ -3,7 +3,7 @@ import { slotTableSizes } from '../../net/frontend.ts';
 import { limits } from '../limits.ts';
 import { boolean, choice, integer, list, object, parsed, text } from '../schema/fields.ts';
 import { cidr, interfacePattern, labelName, loadBalancerClass } from '../schema/grammars.ts';
-import { defineKind, type ObjectOfKind, type ReadContext } from '../schema/kind.ts';
+import { defaultsOf, defineKind, type ObjectOfKind, type ReadContext } from '../schema/kind.ts';
 import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
 import type { ObjectValue, Value } from '../schema/value.ts';
 
@@ -43,6 +43,33 @@ export const conntrack = object(
     impliedDefaults: true,
     unset: 'these with `services: all`, else nothing is set',
     description: "[Settings](host.md) of connection tracking, as kube-proxy's; 0 leaves one as the host has it.",
+  },
+);
+
+export const nodeDrain = object(
+  {
+    taint: text({
+      maxLength: 253,
+      unset: 'none',
+      description: 'Nodes with a taint of this key are drained, as if they had the annotation `herald.dev/drain: "true"`.',
+    }),
+    settleSeconds: integer({
+      min: 0,
+      max: 3600,
+      default: 10,
+      description: 'How long routes carry the community GRACEFUL_SHUTDOWN before they go: routers find other ways meanwhile.',
+    }),
+    deadlineSeconds: integer({
+      min: 0,
+      max: 86_400,
+      default: 300,
+      description: 'After this time without routes the node counts as drained, even if connections are left.',
+    }),
+  },
+  {
+    impliedDefaults: true,
+    unset: 'these',
+    description: 'How a node is [drained](../how-to/drain.md) that has the annotation `herald.dev/drain`.',
   },
 );
 
@@ -103,6 +130,7 @@ const heraldConfigFields = {
     description: 'The same for external IPs (`herald.dev/advertise-external-ips`).',
   }),
   conntrack,
+  nodeDrain,
   masqueradeBit: integer({
     min: 0,
     max: 31,
@@ -193,6 +221,7 @@ export function settings(spec: ObjectValue<typeof heraldConfigFields>, { standal
     loadBalancerClass: spec.loadBalancerClass ?? 'herald.dev/herald',
     // In a cluster a Service without a class may be another controller's; MetalLB without --lb-class serves those.
     defaultClass: spec.defaultClass ?? (standalone || spec.compat === 'metallb'),
+    nodeDrain: spec.nodeDrain ?? defaultsOf(nodeDrain),
     compatNamespace: spec.compatNamespace ?? 'metallb-system',
   };
 }

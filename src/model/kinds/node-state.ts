@@ -5,10 +5,12 @@ import type { ServiceKey } from '../metadata.ts';
 import {
   bfdStates,
   differenceAspects,
+  drainPhases,
   sessionStates,
   type DirectReturnReport,
   type NodeState,
   type ServiceDifference,
+  type SessionFamily,
   type SessionStatus,
 } from '../node-state.ts';
 import { catalogue, reason, says, type Reason } from '../reasons.ts';
@@ -19,6 +21,7 @@ import type { Value } from '../schema/value.ts';
 
 const words = (options: { readonly description: string }) => list(text({ maxLength: 64 }), { ...options, maxItems: limits.nodeAddresses });
 const longText = 32_768;
+const count = { min: 0, max: Number.MAX_SAFE_INTEGER } as const;
 const asn = { min: 0, max: 2 ** 32 - 1 } as const;
 
 const reasonFields = {
@@ -36,8 +39,32 @@ const bfd = object(
     state: text({ maxLength: 64, description: bfdStates.join(', ') }),
     since: text({ maxLength: 64, description: 'RFC 3339.' }),
     reason: text({ maxLength: longText, description: 'Why it is not up.' }),
+    awaited: text({ maxLength: longText, description: 'The BGP session waits for it (`bfdStrict`): what keeps it from being up.' }),
+    warning: text({
+      maxLength: longText,
+      description:
+        'What of the BFDProfile is not as it was asked for, or not safe on this node: short intervals without real-time priority.',
+    }),
   },
   { open: true, description: 'Where BFD watches the way to the peer.' },
+);
+
+const damping = object(
+  {
+    penalty: integer({ min: 0, max: Number.MAX_SAFE_INTEGER, description: 'Each flap adds 1000; it halves in 15 minutes.' }),
+    flapsInLastHour: integer({ min: 0, max: Number.MAX_SAFE_INTEGER, description: 'How often it went down.' }),
+    until: text({ maxLength: 64, description: 'RFC 3339. It is held back, and neither side begins a session before.' }),
+  },
+  { open: true, description: 'Of a session that went down in the last hour though nobody wanted it to.' },
+);
+
+const family = object(
+  {
+    family: text({ maxLength: 64, description: 'IPv4 or IPv6.' }),
+    sent: integer({ ...count, description: 'Routes that the peer has of us.' }),
+    received: integer({ ...count, description: 'Announcements that the peer has sent in this session; none is kept.' }),
+  },
+  { open: true },
 );
 
 const session = object(
@@ -50,7 +77,9 @@ const session = object(
     localASN: integer({ ...asn, description: 'Our AS number.' }),
     peerASN: integer({ ...asn, description: "The peer's; 0 until it is known." }),
     prefixesSent: integer({ min: 0, max: Number.MAX_SAFE_INTEGER, description: 'Routes that the peer has of us.' }),
+    families: list(family, { maxItems: limits.sessionFamilies, description: 'By family that the session carries, while it is up.' }),
     lastError: text({ maxLength: longText, description: "Why it is down, or went down last; the peer's own text is quoted." }),
+    damping,
     bfd,
   },
   { open: true },
@@ -77,6 +106,17 @@ const directReturn = object(
   { open: true, description: 'What the node can do for direct server return; absent: no Service asked for it.' },
 );
 
+const drain = object(
+  {
+    phase: text({ maxLength: 64, description: drainPhases.join(', ') }),
+    since: text({ maxLength: 64, description: 'When it was begun, RFC 3339.' }),
+    kept: integer({ ...count, description: 'Services whose routes stay because no other node announces them.' }),
+    withdrawn: text({ maxLength: 64, description: 'Since when nothing is announced, RFC 3339; the deadline counts from there.' }),
+    connections: integer({ ...count, description: 'Connections that are left, once the routes are gone.' }),
+  },
+  { open: true, description: 'How far the [drain](../how-to/drain.md) of the node is; absent: it is not drained.' },
+);
+
 /**
  * Written by agents, perhaps of another version than the CRD and the reader: no word is fixed, every object keeps fields that are not known,
  * and lengths are far above what is written. A write that is refused would hide a whole node.
@@ -96,6 +136,7 @@ const status = object(
     truncated: boolean({ description: 'More Services differ than are listed: of those that are not, nothing is known.' }),
     problem: object(reasonFields, { open: true, description: 'What concerns every Service of the node.' }),
     host: list(writtenReason, { maxItems: limits.hostReasons, description: 'What is wrong with the host, or missing on it.' }),
+    drain,
     directReturn,
     conditions,
   },
@@ -113,6 +154,7 @@ export const nodeState = defineKind({
   columns: [
     { name: 'Updated', type: 'date', path: '.status.updated', description: 'How long ago the agent reported.' },
     { name: 'Problem', type: 'string', path: '.status.problem.code', description: 'What concerns every Service of the node.' },
+    { name: 'Drain', type: 'string', path: '.status.drain.phase', description: 'How far the drain of the node is.' },
     { name: 'Sessions', type: 'string', path: '.status.sessions[*].state', description: 'State of the first session.', wide: true },
     { name: 'Host', type: 'string', path: '.status.host[*].code', description: 'The first thing that is wrong with the host.' },
     age,
@@ -136,6 +178,7 @@ function readReport(status: Written): Omit<NodeState, 'kind' | 'metadata'> {
     ...(status.truncated === true || known.length < differing.length ? { truncated: true } : {}),
     ...(status.problem === undefined ? {} : { problem: readReason(status.problem) }),
     ...(host.length === 0 ? {} : { host }),
+    ...readDrain(status.drain),
     ...(status.directReturn === undefined ? {} : { directReturn: readDirectReturn(status.directReturn) }),
   };
 }
@@ -154,6 +197,22 @@ function readDirectReturn({ receives, passes, networks, linkAddresses, interface
   };
 }
 
+/** A word of another version: the node is drained, and nobody here knows how far. */
+function readDrain(item: Value<typeof drain> | undefined): Pick<NodeState, 'drain'> {
+  if (item === undefined) return {};
+  const { phase: word, since = '', kept = 0, withdrawn, connections } = item;
+  const phase = drainPhases.find((known) => known === word) ?? 'Draining';
+  return {
+    drain: {
+      phase,
+      since,
+      kept,
+      ...(withdrawn === undefined ? {} : { withdrawn }),
+      ...(connections === undefined ? {} : { connections }),
+    },
+  };
+}
+
 function readSession(item: Value<typeof session>): SessionStatus | undefined {
   const state = sessionStates.find((word) => word === item.state);
   if (state === undefined) return undefined;
@@ -166,15 +225,39 @@ function readSession(item: Value<typeof session>): SessionStatus | undefined {
     localASN: item.localASN ?? 0,
     peerASN: item.peerASN ?? 0,
     prefixesSent: item.prefixesSent ?? 0,
+    ...readFamilies(item.families),
     ...(item.lastError === undefined ? {} : { lastError: item.lastError }),
+    ...readDamping(item.damping),
     ...readBfd(item.bfd),
   };
+}
+
+function readFamilies(items: readonly Value<typeof family>[]): Pick<SessionStatus, 'families'> {
+  const families = items.flatMap(({ family: word, sent = 0, received = 0 }): SessionFamily[] =>
+    word === 'IPv4' || word === 'IPv6' ? [{ family: word, sent, received }] : [],
+  );
+  return families.length === 0 ? {} : { families };
+}
+
+function readDamping(item: Value<typeof damping> | undefined): Pick<SessionStatus, 'damping'> {
+  if (item === undefined) return {};
+  const { penalty = 0, flapsInLastHour = 0, until } = item;
+  return { damping: { penalty, flapsInLastHour, ...(until === undefined ? {} : { until }) } };
 }
 
 function readBfd(item: Value<typeof bfd> | undefined): Pick<SessionStatus, 'bfd'> {
   const state = bfdStates.find((word) => word === item?.state);
   if (item === undefined || state === undefined) return {};
-  return { bfd: { state, since: item.since ?? '', ...(item.reason === undefined ? {} : { reason: item.reason }) } };
+  const { since = '', reason: why, awaited, warning } = item;
+  return {
+    bfd: {
+      state,
+      since,
+      ...(why === undefined ? {} : { reason: why }),
+      ...(awaited === undefined ? {} : { awaited }),
+      ...(warning === undefined ? {} : { warning }),
+    },
+  };
 }
 
 const unexplained: Value<typeof writtenReason> = { details: {} };

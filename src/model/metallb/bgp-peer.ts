@@ -8,10 +8,14 @@ const holdTime =
 
 /** metallb.io/v1beta2 BGPPeer. */
 export const peerRows: readonly FieldRow[] = [
-  { field: 'myASN', does: 'same', text: 'Peers of one node may have different ones, which FRR cannot have in one VRF.' },
-  { field: 'peerASN', does: 'same', text: '' },
+  {
+    field: 'myASN',
+    does: 'same',
+    text: 'Peers of one node may have different ones, which FRR cannot have in one VRF. 23456, which is AS_TRANS, is refused.',
+  },
+  { field: 'peerASN', does: 'same', text: '23456 is refused.' },
   { field: 'dynamicASN', does: 'same', text: '' },
-  { field: 'localASN', does: 'same', text: '' },
+  { field: 'localASN', does: 'same', text: '23456 is refused.' },
   {
     field: 'peerAddress',
     does: 'same',

@@ -1,7 +1,9 @@
 import { parseAddressLeniently, type Address } from '../../net/address.ts';
 import { parsePrefixLeniently, type Prefix } from '../../net/prefix.ts';
 import type { Node } from '../cluster.ts';
+import { annotations } from '../annotations.ts';
 import { limits } from '../limits.ts';
+import type { Labels } from '../metadata.ts';
 import { readMetadata } from './metadata.ts';
 import type { Fields } from './fields.ts';
 import type { ParseOptions, Read } from './result.ts';
@@ -28,12 +30,14 @@ export function readNode(fields: Fields, options: ParseOptions): Read<Node> {
   const conditions = new Map<string, string>();
   for (const item of status.objects('conditions', limits.names)) conditions.set(item.text('type') ?? '', item.text('status') ?? '');
   const taints = spec.objects('taints', limits.names).map((item) => `${item.text('key')}:${item.text('effect')}`);
+  const keys = [...new Set(spec.objects('taints', limits.names).flatMap((item) => item.text('key') ?? []))].toSorted();
   const providerID = spec.text('providerID') ?? '';
   if (metadata === undefined) return {};
+  const drain = readDrain(fields, metadata.annotations);
   return {
     object: {
       kind: 'Node',
-      // Programs keep heartbeats in annotations of Nodes, and no decision reads them.
+      // Programs keep heartbeats in annotations of Nodes, and of them decisions read only `drain`.
       metadata: { ...metadata, annotations: {} },
       internalIPs,
       podCIDRs,
@@ -41,9 +45,23 @@ export function readNode(fields: Fields, options: ParseOptions): Read<Node> {
       ready: (conditions.get('Ready') ?? 'True') === 'True',
       toBeDeleted: taints.some((taint) => taint.startsWith(`${toBeDeletedTaint}:`)),
       ...(taints.includes(disruptedTaint) ? { disrupted: true } : {}),
+      ...(drain === undefined ? {} : { drain }),
+      ...(keys.length === 0 ? {} : { taints: keys }),
       ...(providerID === '' ? {} : { providerID }),
     },
   };
+}
+
+/** A mistake must neither drain a node nor take it out of the cluster: it is left out. */
+function readDrain(fields: Fields, values: Labels): Node['drain'] {
+  const written = values[annotations.nodeDrain] ?? '';
+  if (written === 'true') return 'keepLast';
+  if (written === 'force') return 'force';
+  if (written !== '' && written !== 'false') {
+    const shown = JSON.stringify(written.slice(0, limits.shownValue));
+    fields.partialProblem(['metadata', 'annotations', annotations.nodeDrain], `is ${shown}`, 'write "true", "force" or "false"');
+  }
+  return undefined;
 }
 
 function readPodCIDRs(spec: Fields): Prefix[] {

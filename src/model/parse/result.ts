@@ -34,6 +34,8 @@ export interface ParseOptions {
    * them, which is a newer one than this program: to refuse the object would take from it what it can do.
    */
   readonly unknownFields?: 'refused' | 'warned of';
+  /** What an API server chooses where nobody else has (clusterIP, nodePort), in a manifest that none has seen yet. */
+  readonly unchosen?: 'refused' | 'left open';
 }
 
 /** What the reader of one kind finds: the object, unless its problems leave nothing to use. */

@@ -2,11 +2,12 @@ import { formatAddress, parseAddressLeniently, sameAddress, type Address, type F
 import { parsed, refused, type Parsed } from '../../net/parsed.ts';
 import type { Service } from '../service.ts';
 import type { Fields } from './fields.ts';
+import type { ParseOptions } from './result.ts';
 
 type ClusterAddresses = Pick<Service, 'headless' | 'clusterIPs' | 'ipFamilies' | 'ipFamilyPolicy'>;
 
 /** clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy: what follows from one of them is filled in, a choice never is. */
-export function readClusterAddresses(spec: Fields, type: Service['type']): ClusterAddresses {
+export function readClusterAddresses(spec: Fields, type: Service['type'], { unchosen }: ParseOptions): ClusterAddresses {
   const single = spec.parsed('clusterIP', parseClusterIP);
   const list = spec.parsedList('clusterIPs', 2, parseClusterIP);
   const families = spec.parsedList('ipFamilies', 2, parseFamily);
@@ -30,6 +31,12 @@ export function readClusterAddresses(spec: Fields, type: Service['type']): Clust
 
   const listed = list.filter((item) => item !== 'None');
   const clusterIPs: Address[] = listed.length > 0 ? listed : single === undefined ? [] : [single];
+  if (clusterIPs.length === 0 && unchosen === 'left open') return openAddresses(families, policy);
+  const [first] = clusterIPs;
+  if (first !== undefined && clusterIPs.length === 1 && policy === 'RequireDualStack' && unchosen === 'left open') {
+    // The API server adds the second one to a Service that becomes dual-stack.
+    return { headless: false, clusterIPs, ipFamilies: [first.family, first.family === 4 ? 6 : 4], ipFamilyPolicy: policy };
+  }
   checkAddresses(spec, clusterIPs, single, families);
   checkPolicy(spec, clusterIPs.length, policy);
   return {
@@ -38,6 +45,14 @@ export function readClusterAddresses(spec: Fields, type: Service['type']): Clust
     ipFamilies: clusterIPs.length > 0 ? clusterIPs.map(({ family }) => family) : families,
     ipFamilyPolicy: policy ?? (clusterIPs.length === 2 ? 'RequireDualStack' : 'SingleStack'),
   };
+}
+
+/** Whoever prefers both families is taken to get both: whether the cluster has them is not in the manifest. */
+function openAddresses(families: readonly Family[], policy: Service['ipFamilyPolicy'] | undefined): ClusterAddresses {
+  const [first = 4] = families;
+  const both = families.length === 2 || (policy !== undefined && policy !== 'SingleStack');
+  const ipFamilies: Family[] = both ? [first, first === 4 ? 6 : 4] : [first];
+  return { headless: false, clusterIPs: [], ipFamilies, ipFamilyPolicy: policy ?? (both ? 'RequireDualStack' : 'SingleStack') };
 }
 
 function checkAddresses(spec: Fields, clusterIPs: readonly Address[], single: Address | undefined, families: readonly Family[]): void {

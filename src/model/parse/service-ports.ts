@@ -2,18 +2,19 @@ import { limits } from '../limits.ts';
 import type { Service, ServicePort } from '../service.ts';
 import { isLabelName } from './metadata.ts';
 import type { Fields } from './fields.ts';
+import type { ParseOptions } from './result.ts';
 
 export const protocols = ['TCP', 'UDP', 'SCTP'] as const;
 
 /** spec.ports: protocol is TCP and targetPort is port unless written; names and protocol with port are unique. */
-export function readServicePorts(spec: Fields, type: Service['type'], headless: boolean): ServicePort[] {
+export function readServicePorts(spec: Fields, type: Service['type'], headless: boolean, options: ParseOptions): ServicePort[] {
   const items = spec.objects('ports', limits.servicePorts);
   if (items.length === 0 && !headless && type !== 'ExternalName' && !spec.has('ports')) {
     spec.problem('ports', 'is required', 'list at least one port');
   }
   const seen = new Map<string, number>();
   return items.flatMap((item, index) => {
-    const port = readPort(item, type, items.length > 1);
+    const port = readPort(item, type, items.length > 1, options);
     if (port === undefined) return [];
     const once = (key: string, field: string, what: string): void => {
       const before = seen.get(key);
@@ -27,7 +28,7 @@ export function readServicePorts(spec: Fields, type: Service['type'], headless: 
   });
 }
 
-function readPort(item: Fields, type: Service['type'], several: boolean): ServicePort | undefined {
+function readPort(item: Fields, type: Service['type'], several: boolean, { unchosen }: ParseOptions): ServicePort | undefined {
   const name = item.text('name') ?? '';
   if (name === '' && several) item.problem('name', 'is required when there are several ports', 'name each port');
   if (name !== '' && !isLabelName(name)) item.problem('name', `"${name}" is not a name`, 'use lower case letters, digits and "-"');
@@ -35,7 +36,7 @@ function readPort(item: Fields, type: Service['type'], several: boolean): Servic
   item.require('port', 'write the port that clients connect to');
   const port = item.integer('port', 1, 65_535);
   const nodePort = item.integer('nodePort', 0, 65_535) ?? 0;
-  if (type === 'NodePort' && nodePort === 0) {
+  if (type === 'NodePort' && nodePort === 0 && unchosen !== 'left open') {
     item.problem('nodePort', 'is required: there is no API server that chooses one', 'write a free port, commonly 30000-32767');
   }
   if (nodePort !== 0 && type !== 'NodePort' && type !== 'LoadBalancer') {

@@ -25,8 +25,8 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
   const spec = fields.object('spec');
   const type = spec.oneOf('type', ['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName']) ?? 'ClusterIP';
   if (type === 'ExternalName') spec.require('externalName', 'write the DNS name that the Service is an alias of');
-  const addresses = readClusterAddresses(spec, type);
-  const ports = readServicePorts(spec, type, addresses.headless);
+  const addresses = readClusterAddresses(spec, type, options);
+  const ports = readServicePorts(spec, type, addresses.headless, options);
   const selector = spec.textMap('selector');
   const externalIPs = readExternalIPs(spec);
   const external = type === 'LoadBalancer' || type === 'NodePort' || (type === 'ClusterIP' && externalIPs.length > 0);

@@ -69,10 +69,33 @@ export const announcementReasons = {
     says: (d: OnNode) => `node "${d.node}" has the label node.kubernetes.io/exclude-from-external-load-balancers`,
     fix: () => 'remove the label if the node should take traffic (kubeadm sets it on control planes)',
   }),
+  NodeDraining: entry({
+    brief: 'The node is drained: its routes carry GRACEFUL_SHUTDOWN',
+    says: (d: OnNode) =>
+      `node "${d.node}" is drained: its routes carry the community GRACEFUL_SHUTDOWN, and go when routers had time to turn to others`,
+    fix: () => 'remove the annotation herald.dev/drain from the Node, or the taint, to have them as before',
+  }),
+  NodeDrained: entry({
+    brief: 'The node is drained',
+    says: (d: OnNode) => `node "${d.node}" is drained: it has withdrawn its routes`,
+    fix: () => 'remove the annotation herald.dev/drain from the Node, or the taint, to have them back',
+  }),
+  LastNextHop: entry({
+    brief: 'Only a node that is drained announces it: the route stays, with GRACEFUL_SHUTDOWN',
+    says: (d: OnNode) =>
+      `node "${d.node}" is drained, but no other node announces the address: its route stays, with the community GRACEFUL_SHUTDOWN`,
+    fix: () => 'let another node announce it; or set herald.dev/drain: "force" on the Node to lose it',
+  }),
   NoLocalEndpoints: entry({
     brief: 'No endpoint on the node can take traffic',
     says: (d: OnNode & { readonly policy: string }) => `${d.policy} is Local and no endpoint on node "${d.node}" can take traffic`,
     fix: () => 'nothing, if other nodes announce it; else run a ready pod here, or use policy Cluster',
+  }),
+  EndpointsTerminating: entry({
+    brief: 'The endpoints on the node terminate, and another node has ready ones',
+    says: (d: OnNode & { readonly other: string }) =>
+      `the endpoints on node "${d.node}" terminate, and node "${d.other}" has a ready one: routers are told to use this node only where they have no other`,
+    fix: () => 'nothing: the route goes when they have ended',
   }),
   NoEndpoints: entry({
     brief: 'No endpoint can take traffic',
@@ -118,6 +141,13 @@ export const announcementReasons = {
       `the session with "${d.peer}" is ${d.state}${d.lastError === '' ? '' : `: ${d.lastError}`}`,
     fix: () => 'check on both sides: address, port 179, AS numbers, password, and the route between them',
   }),
+  SessionHeldBack: entry({
+    brief: 'The BGP session is held back because it flaps',
+    says: (d: { readonly peer: string; readonly until: string; readonly flaps: number; readonly lastError: string }) =>
+      `the session with "${d.peer}" is held back until ${d.until}, as it went down ${d.flaps} times in the last hour${d.lastError === '' ? '' : `, last because: ${d.lastError}`}`,
+    fix: (d) =>
+      `find out why it flaps (the link, the router, its load), which both sides log; flapDamping: false in BGPPeer "${d.peer}" lets it try at once`,
+  }),
   PeerPasswordMissing: entry({
     brief: 'The Secret with the session password is missing',
     says: (d: { readonly peer: string; readonly secret: string; readonly why: string }) =>
@@ -136,6 +166,18 @@ export const announcementReasons = {
     says: (d: { readonly peer: string; readonly profile: string }) =>
       `BFDProfile "${d.profile}" of "${d.peer}" does not exist: a session that was watched goes on so, any other runs without BFD`,
     fix: (d) => `create BFDProfile "${d.profile}", or remove bfdProfile from BGPPeer "${d.peer}"`,
+  }),
+  StrictBFDProfileMissing: entry({
+    brief: 'The BFDProfile of a peer with bfdStrict is missing; a session that is up goes on, watched if it was, no other begins',
+    says: (d: { readonly peer: string; readonly profile: string }) =>
+      `BFDProfile "${d.profile}" of "${d.peer}" does not exist, and bfdStrict allows no session without: one that is up goes on, watched if it was, no other begins`,
+    fix: (d) => `create BFDProfile "${d.profile}", or remove bfdStrict from BGPPeer "${d.peer}"`,
+  }),
+  BFDAwaited: entry({
+    brief: 'The session waits for BFD, as bfdStrict of the peer asks',
+    says: (d: { readonly peer: string; readonly why: string }) => `the session with "${d.peer}" waits for BFD (bfdStrict): ${d.why}`,
+    fix: (d) =>
+      `see that the router has BFD with this node, whether BGP is up or not, and that UDP 3784 (4784 over several hops) passes both ways; or remove bfdStrict from BGPPeer "${d.peer}"`,
   }),
   BFDNotPossible: entry({
     brief: 'BFD cannot watch the way to the peer; the session runs without',

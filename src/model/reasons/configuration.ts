@@ -8,11 +8,24 @@ export const configurationReasons = {
       `${d.range} overlaps ${d.otherRange} of IPAddressPool "${d.other}", which came first`,
     fix: () => 'make the pools disjoint; until then this one gives no addresses',
   }),
+  PoolHoldsNodeAddress: entry({
+    brief: 'The pool holds the address of a Node',
+    says: (d: { readonly pool: string; readonly node: string; readonly address: string }) =>
+      `IPAddressPool "${d.pool}" holds ${d.address}, the InternalIP of node "${d.node}": a Service that is given it takes the node off the network`,
+    fix: (d) => `leave ${d.address} out of IPAddressPool "${d.pool}"`,
+  }),
   DuplicatePeer: entry({
     brief: 'Another BGPPeer has the same address',
     says: (d: { readonly address: string; readonly other: string }) =>
       `BGPPeer "${d.other}" already peers with ${d.address} on the same nodes`,
     fix: () => 'delete one of them, or let nodeSelectors keep them on different nodes',
+  }),
+  DuplicateRouterID: entry({
+    brief: 'Two nodes have one router ID in their sessions with the BGPPeer',
+    says: (d: { readonly peer: string; readonly routerID: string; readonly node: string; readonly other: string }) =>
+      `nodes "${d.node}" and "${d.other}" both call themselves ${d.routerID} in their sessions with "${d.peer}", and some routers take only one of them (RFC 6286)`,
+    fix: (d) =>
+      `remove routerID from BGPPeer "${d.peer}", so that each node uses its own IPv4 InternalIP, and check that no two Nodes have the same`,
   }),
   AggregationTooShort: entry({
     brief: 'The aggregate is larger than what it is made for',

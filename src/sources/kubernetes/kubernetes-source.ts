@@ -2,6 +2,7 @@ import type { RawObject } from '../../kube/raw-object.ts';
 import type { ReflectorComponents } from '../../kube/reflector.ts';
 import { clusterConfig } from '../../model/default-config.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
+import { drainWish } from '../../model/drain-wish.ts';
 import { MergedObjects } from '../../model/metallb/merge.ts';
 import { readObject, type ReadingMode } from '../../model/metallb/read.ts';
 import type { ParseResult } from '../../model/parse.ts';
@@ -12,6 +13,7 @@ import { problemText, type Source, type SourceProblem } from '../source.ts';
 import { Subscribers } from '../subscribers.ts';
 import { Collection, type CollectionEvents } from './collection.ts';
 import { ConfigGate } from './config-gate.ts';
+import { ConfigPresence } from './config-presence.ts';
 import { Followed } from './followed.ts';
 import { configKind, kindsOfAgent, kindsOfController, kindsOfMetalLB, reports, serviceKind, type WatchedKind } from './kinds.ts';
 import { limits } from './limits.ts';
@@ -21,6 +23,8 @@ import { PeerSecrets } from './peer-secrets.ts';
 export interface KubernetesSourceOptions {
   /** The node whose agent reads. Undefined: the controller, which reads more. */
   readonly node?: string;
+  /** No settings count but those of a HeraldConfig: reading waits for the first one, and the last one counts when it is deleted. */
+  readonly waitForConfig?: boolean;
 }
 
 /** Kinds that decide which Secrets are wanted. */
@@ -39,6 +43,7 @@ export class KubernetesSource implements Source {
   readonly #events: CollectionEvents;
   readonly #gate: ConfigGate;
   readonly #config: Followed;
+  readonly #presence: ConfigPresence;
   readonly #services: Followed;
   readonly #others: Followed[];
   /** Only while HeraldConfig says so. */
@@ -48,11 +53,14 @@ export class KubernetesSource implements Source {
   readonly #secrets: PeerSecrets;
   #complete = false;
   #closed = false;
-  /** What other agents report, if that is still to be read. */
+  /** What agents report, if that is still to be read. */
   #reports: Followed | undefined;
+  /** Whose agent reads. */
+  readonly #node: string | undefined;
 
-  constructor(components: ReflectorComponents, { node }: KubernetesSourceOptions = {}) {
+  constructor(components: ReflectorComponents, { node, waitForConfig = false }: KubernetesSourceOptions = {}) {
     this.#components = components;
+    this.#node = node;
     this.#events = {
       changed: (changes) => this.#changed(changes),
       problemsChanged: () => this.#problemListeners.tell(this.problems()),
@@ -65,7 +73,8 @@ export class KubernetesSource implements Source {
     });
     this.#mode = this.#gate.mode;
     const follow = (kind: WatchedKind): Followed => new Followed(kind, new Collection(kind, this.#objects, this.#events), components);
-    this.#config = new Followed(configKind, new Collection(configKind, this.#gate, this.#events), components);
+    this.#presence = new ConfigPresence(this.#gate, { required: waitForConfig, changed: this.#events.problemsChanged });
+    this.#config = new Followed(configKind, new Collection(configKind, this.#presence, this.#events), components);
     const services = new Collection(serviceKind, this.#objects, this.#events, (raw) => readObject(raw, this.#mode));
     this.#services = new Followed(serviceKind, services, components);
     this.#others = (node === undefined ? kindsOfController : kindsOfAgent).map(follow);
@@ -84,6 +93,7 @@ export class KubernetesSource implements Source {
     signal?.addEventListener('abort', abort, { once: true });
     try {
       await Promise.race([this.#config.begin(), this.#config.collection.read, aborted]);
+      await Promise.race([this.#presence.begin(), aborted]);
       this.#gate.close();
       this.#mode = this.#gate.mode;
       this.#followMetalLB();
@@ -97,6 +107,10 @@ export class KubernetesSource implements Source {
     }
   }
 
+  awaited(): string | undefined {
+    return this.#presence.awaited();
+  }
+
   onChange(listener: (changes: readonly Change[]) => void): () => void {
     return this.#changes.add(listener);
   }
@@ -108,6 +122,7 @@ export class KubernetesSource implements Source {
   problems(): readonly SourceProblem[] {
     const all = [
       ...this.#followed().flatMap(({ collection }) => collection.problems()),
+      ...this.#presence.problems(),
       ...this.#secrets.problems(),
       ...shadowProblems(this.#objects),
     ];
@@ -131,6 +146,8 @@ export class KubernetesSource implements Source {
 
   async #readAll(): Promise<void> {
     await Promise.all(this.#followed().map(({ collection }) => collection.read));
+    // Reports may be among them by now: a node that is drained goes on where its own says that it was.
+    await Promise.all(this.#others.map(({ collection }) => collection.read));
     this.#secrets.follow();
     await this.#secrets.read();
     this.#complete = true;
@@ -167,9 +184,17 @@ export class KubernetesSource implements Source {
     this.#changes.tell(changes);
   }
 
-  /** Direct server return is decided by what all nodes report. Each report is written twice a minute: nobody reads them without need. */
+  /**
+   * Direct server return is decided by what all nodes report, and so is whether a node that is drained may withdraw. Each report is written
+   * twice a minute: nobody reads them without need.
+   */
   #needsReports({ kind, key }: Change): boolean {
-    if (kind === 'HeraldConfig') return this.#store.config.directReturn;
+    const { config, nodes } = this.#store;
+    if (kind === 'HeraldConfig' && config.directReturn) return true;
+    if (kind === 'HeraldConfig' || (kind === 'Node' && key === this.#node)) {
+      const own = nodes.get(this.#node ?? '');
+      return own !== undefined && drainWish(config, own) !== undefined;
+    }
     return kind === 'Service' && this.#store.services.get(key as ServiceKey)?.directReturn === true;
   }
 }

@@ -6,7 +6,7 @@ import type { Snapshot } from '../../model/snapshot.ts';
 /**
  * What Herald keeps on a Service itself: a finalizer, by which it hears of a deletion before the Service is gone, and annotations. A write
  * touches only what it names, whatever others write at the same time, and fails where another Service of that name has come. That the
- * Service is gone is no error.
+ * Service is gone is no error where something is taken away.
  */
 export class KubernetesServiceMetadata {
   readonly #client: Requests;
@@ -19,10 +19,10 @@ export class KubernetesServiceMetadata {
     this.#finalizer = finalizer;
   }
 
-  /** Resolves when it is there. */
+  /** Resolves when it is there. Rejects with `conflict` where the Service is gone: nothing may be made for it, for nobody would hear of its deletion. */
   async addFinalizer(service: ServiceKey): Promise<void> {
     if (this.#has(service)) return;
-    await this.#patch(service, { finalizers: [this.#finalizer] });
+    if (!(await this.#patch(service, { finalizers: [this.#finalizer] }))) throw new KubeError('conflict', `Service ${service} is gone`);
   }
 
   async removeFinalizer(service: ServiceKey): Promise<void> {
@@ -31,21 +31,31 @@ export class KubernetesServiceMetadata {
     await this.#patch(service, { '$deleteFromPrimitiveList/finalizers': [this.#finalizer] });
   }
 
-  /** Undefined removes one. What is so already is not written. */
-  async annotate(service: ServiceKey, annotations: Readonly<Record<string, string | undefined>>): Promise<void> {
-    const there = this.#snapshot.services.get(service)?.metadata.annotations ?? {};
+  /** Undefined removes one. What is so already is not written. False: somebody has written to the Service since, so that it is to be decided anew. */
+  async annotate(service: ServiceKey, annotations: Readonly<Record<string, string | undefined>>): Promise<boolean> {
+    const { annotations: there = {}, resourceVersion } = this.#snapshot.services.get(service)?.metadata ?? {};
     const different = Object.entries(annotations).filter(([key, value]) => there[key] !== value);
-    if (different.length === 0) return;
-    await this.#patch(service, { annotations: Object.fromEntries(different.map(([key, value]) => [key, value ?? null])) });
+    if (different.length === 0) return true;
+    try {
+      await this.#patch(service, {
+        resourceVersion,
+        annotations: Object.fromEntries(different.map(([key, value]) => [key, value ?? null])),
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof KubeError && error.code === 'conflict') return false;
+      throw error;
+    }
   }
 
   #has(service: ServiceKey): boolean {
     return this.#snapshot.services.get(service)?.metadata.finalizers?.includes(this.#finalizer) ?? false;
   }
 
-  async #patch(service: ServiceKey, metadata: object): Promise<void> {
+  /** False: there is no such Service. */
+  async #patch(service: ServiceKey, metadata: object): Promise<boolean> {
     const uid = this.#snapshot.services.get(service)?.metadata.uid;
-    if (uid === undefined) return;
+    if (uid === undefined) return false;
     const [namespace = '', name = ''] = service.split('/', 2);
     try {
       await this.#client.write({
@@ -54,8 +64,10 @@ export class KubernetesServiceMetadata {
         contentType: 'application/strategic-merge-patch+json',
         body: { metadata: { uid, ...metadata } },
       });
+      return true;
     } catch (error) {
       if (!(error instanceof KubeError && error.code === 'notFound')) throw error;
+      return false;
     }
   }
 }

@@ -51,13 +51,25 @@ export const ec2Handlers: Pick<Handlers, Own> = {
     return { SecurityGroups: found.map((group) => ({ ...group, Tags: world.tagsOf(group.GroupId) })) };
   },
   'ec2:DescribeInstances': (world, { InstanceIds }) => ({ Instances: InstanceIds.flatMap((id) => world.instances.get(id) ?? []) }),
-  'ec2:DescribeNetworkInterfaces': () => ({ NetworkInterfaces: [] }),
-  'ec2:DescribeAddresses': (world, { AllocationIds }) => ({
-    Addresses: AllocationIds.map((AllocationId) => {
-      if (!world.allocations.has(AllocationId)) refuse('ec2:DescribeAddresses', 'notFound', 'InvalidAllocationID.NotFound');
-      return { AllocationId, PublicIp: '198.51.100.1' };
-    }),
-  }),
+  'ec2:DescribeNetworkInterfaces': ({ podInterfaces }, { Filters }) => {
+    const known = new Set(['vpc-id', 'addresses.private-ip-address', 'ipv6-addresses.ipv6-address']);
+    for (const { Name } of Filters) if (!known.has(Name)) refuse('ec2:DescribeNetworkInterfaces', 'invalid', 'InvalidParameterValue', Name);
+    const has = (name: string, values: readonly string[]): boolean => {
+      const wanted = value(Filters, name);
+      return wanted === undefined || values.some((one) => wanted.includes(one));
+    };
+    const fits = ({ VpcId, PrivateIpAddresses, Ipv6Addresses }: (typeof podInterfaces)[number]): boolean =>
+      has('vpc-id', [VpcId]) &&
+      has(
+        'addresses.private-ip-address',
+        PrivateIpAddresses.map(({ PrivateIpAddress }) => PrivateIpAddress),
+      ) &&
+      has(
+        'ipv6-addresses.ipv6-address',
+        Ipv6Addresses.map(({ Ipv6Address }) => Ipv6Address),
+      );
+    return { NetworkInterfaces: podInterfaces.filter(fits) };
+  },
   'ec2:CreateSecurityGroup': (world, { GroupName, Description, VpcId, TagSpecifications }) => {
     const operation = 'ec2:CreateSecurityGroup';
     if (GroupName.length > 255 || GroupName.startsWith('sg-')) refuse(operation, 'invalid', 'InvalidParameterValue', GroupName);

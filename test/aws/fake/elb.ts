@@ -56,7 +56,7 @@ function addListeners(operation: Operation, world: World, value: FakeClassic['va
 
 export const elbHandlers: Pick<Handlers, Own> = {
   'elb:DescribeLoadBalancers': (world, { LoadBalancerNames }) => ({
-    LoadBalancerDescriptions: (LoadBalancerNames ?? [...world.classic.keys()]).map(
+    LoadBalancerDescriptions: (LoadBalancerNames ?? [...world.classic.keys()].filter((name) => world.isVisible(tagKey(name)))).map(
       (name) => classic('elb:DescribeLoadBalancers', world, name).value,
     ),
   }),

@@ -105,6 +105,7 @@ export const listenerHandlers: Pick<Handlers, Own> = {
     check(operation, world, value);
     if (!isTls) found.extraCertificates.clear();
     if (isTls) found.attributes.clear();
+    else if (!found.attributes.has('tcp.idle_timeout.seconds')) found.attributes.set('tcp.idle_timeout.seconds', '350');
     world.listeners.set(ListenerArn, { ...found, value });
     attach(world, value.DefaultActions[0]?.TargetGroupArn ?? '');
     return {};

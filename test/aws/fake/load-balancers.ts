@@ -17,15 +17,16 @@ type Own =
   | 'elbv2:AddTags'
   | 'elbv2:RemoveTags';
 
-const attributeKeys = new Set([
-  'access_logs.s3.enabled',
-  'access_logs.s3.bucket',
-  'access_logs.s3.prefix',
-  'deletion_protection.enabled',
-  'dns_record.client_routing_policy',
-  'load_balancing.cross_zone.enabled',
-  'zonal_shift.config.enabled',
-]);
+/** What AWS gives to an NLB, by its documentation. */
+const attributesOfNew: Readonly<Record<string, string>> = {
+  'access_logs.s3.bucket': '',
+  'access_logs.s3.enabled': 'false',
+  'access_logs.s3.prefix': '',
+  'deletion_protection.enabled': 'false',
+  'dns_record.client_routing_policy': 'any_availability_zone',
+  'load_balancing.cross_zone.enabled': 'false',
+  'zonal_shift.config.enabled': 'false',
+};
 
 /** Refuses what AWS refuses of subnets, and shows them as AWS does. */
 function zonesOf(
@@ -45,11 +46,37 @@ function zonesOf(
       refuse(operation, 'notFound', 'AllocationIdNotFound');
     if (mapping.AllocationId !== undefined && scheme === 'internal') refuse(operation, 'invalid', 'InvalidConfigurationRequest');
     if (mapping.PrivateIPv4Address !== undefined && scheme !== 'internal') refuse(operation, 'invalid', 'InvalidConfigurationRequest');
-    return { ZoneName: subnet.AvailabilityZone, SubnetId: mapping.SubnetId };
+    if (mapping.IPv6Address !== undefined && !dualstack) refuse(operation, 'invalid', 'InvalidConfigurationRequest', 'not dual stack');
+    const { AllocationId, PrivateIPv4Address, IPv6Address } = mapping;
+    const own = Object.fromEntries(
+      Object.entries({ AllocationId, PrivateIPv4Address, IPv6Address }).filter(([, value]) => value !== undefined),
+    );
+    const LoadBalancerAddresses = Object.keys(own).length === 0 ? [] : [own];
+    return { ZoneName: subnet.AvailabilityZone, SubnetId: mapping.SubnetId, LoadBalancerAddresses, ...prefixes(mapping) };
   });
   if (new Set(zones.map(({ ZoneName }) => ZoneName)).size < zones.length)
     refuse(operation, 'invalid', 'InvalidConfigurationRequest', 'two subnets in a zone');
   return zones;
+}
+
+function without<T extends object>(value: T, key: keyof T): T {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== key)) as T;
+}
+
+function prefixes({ SourceNatIpv6Prefix: prefix }: SubnetMapping): { SourceNatIpv6Prefixes?: readonly string[] } {
+  return prefix === undefined ? {} : { SourceNatIpv6Prefixes: [prefix === 'auto_assigned' ? '2001:db8:0:1:2::/80' : prefix] };
+}
+
+/** An Elastic IP is in one place, also where that is just being left. */
+function checkFree(operation: Operation, world: World, mappings: readonly SubnetMapping[], arn?: string): void {
+  for (const { value } of world.loadBalancers.values())
+    for (const { SubnetId, LoadBalancerAddresses = [] } of value.AvailabilityZones)
+      for (const { AllocationId } of LoadBalancerAddresses) {
+        const elsewhere = mappings.some(
+          (one) => one.AllocationId === AllocationId && (value.LoadBalancerArn !== arn || one.SubnetId !== SubnetId),
+        );
+        if (AllocationId !== undefined && elsewhere) refuse(operation, 'inUse', 'ResourceInUse', AllocationId);
+      }
 }
 
 function checkGroups(operation: Operation, world: World, groups: readonly string[]): void {
@@ -107,6 +134,7 @@ export const loadBalancerHandlers: Pick<Handlers, Own> = {
     if (world.loadBalancers.size >= world.quotas.loadBalancers) refuse(operation, 'quota', 'TooManyLoadBalancers');
     const AvailabilityZones = zonesOf(operation, world, input.SubnetMappings, input.Scheme, input.IpAddressType === 'dualstack');
     checkGroups(operation, world, input.SecurityGroups ?? []);
+    checkFree(operation, world, input.SubnetMappings);
     const LoadBalancerArn = world.arn('loadbalancer/net', input.Name);
     const made: FakeLoadBalancer = {
       value: {
@@ -120,14 +148,12 @@ export const loadBalancerHandlers: Pick<Handlers, Own> = {
         IpAddressType: input.IpAddressType,
         AvailabilityZones,
         SecurityGroups: input.SecurityGroups ?? [],
+        EnablePrefixForIpv6SourceNat: input.EnablePrefixForIpv6SourceNat ?? 'off',
+        ...((input.SecurityGroups ?? []).length === 0 ? {} : { EnforceSecurityGroupInboundRulesOnPrivateLinkTraffic: 'on' }),
       },
       input: JSON.stringify(input),
       madeAt: world.now(),
-      attributes: new Map([
-        ['deletion_protection.enabled', 'false'],
-        ['load_balancing.cross_zone.enabled', 'false'],
-        ['access_logs.s3.enabled', 'false'],
-      ]),
+      attributes: new Map(Object.entries(attributesOfNew)),
     };
     world.loadBalancers.set(LoadBalancerArn, made);
     world.made(LoadBalancerArn, input.Tags);
@@ -136,19 +162,39 @@ export const loadBalancerHandlers: Pick<Handlers, Own> = {
   'elbv2:ModifyLoadBalancerAttributes': (world, { LoadBalancerArn, Attributes }) => {
     const operation = 'elbv2:ModifyLoadBalancerAttributes';
     const { attributes } = loadBalancer(operation, world, LoadBalancerArn);
-    for (const { Key } of Attributes) if (!attributeKeys.has(Key)) refuse(operation, 'invalid', 'InvalidConfigurationRequest', Key);
+    for (const { Key, Value } of Attributes) {
+      const isNone = Key === 'access_logs.s3.bucket' && Value === '';
+      if (attributesOfNew[Key] === undefined || isNone) refuse(operation, 'invalid', 'InvalidConfigurationRequest', Key);
+    }
     for (const { Key, Value } of Attributes) attributes.set(Key, Value);
     return {};
   },
-  'elbv2:SetSubnets': (world, { LoadBalancerArn, SubnetMappings }) => {
-    const { value } = loadBalancer('elbv2:SetSubnets', world, LoadBalancerArn);
-    const zones = zonesOf('elbv2:SetSubnets', world, SubnetMappings, value.Scheme, value.IpAddressType === 'dualstack');
-    for (const { ZoneName, SubnetId } of zones) {
-      const before = value.AvailabilityZones.find((zone) => zone.ZoneName === ZoneName);
-      if (before !== undefined && before.SubnetId !== SubnetId)
-        refuse('elbv2:SetSubnets', 'invalid', 'InvalidConfigurationRequest', 'another subnet of the zone');
-    }
-    value.AvailabilityZones = zones;
+  'elbv2:SetSubnets': (world, { LoadBalancerArn, SubnetMappings, IpAddressType, EnablePrefixForIpv6SourceNat }) => {
+    const operation = 'elbv2:SetSubnets';
+    const { value } = loadBalancer(operation, world, LoadBalancerArn);
+    const type = IpAddressType ?? value.IpAddressType;
+    const zones = zonesOf(operation, world, SubnetMappings, value.Scheme, type === 'dualstack');
+    checkFree(operation, world, SubnetMappings, LoadBalancerArn);
+    value.AvailabilityZones = zones.map((zone) => {
+      const before = value.AvailabilityZones.find(({ ZoneName }) => ZoneName === zone.ZoneName);
+      if (before === undefined) return zone;
+      if (before.SubnetId !== zone.SubnetId) refuse(operation, 'invalid', 'InvalidConfigurationRequest', 'another subnet of the zone');
+      const [had = {}] = before.LoadBalancerAddresses ?? [];
+      const [wanted = {}] = zone.LoadBalancerAddresses ?? [];
+      for (const key of ['AllocationId', 'PrivateIPv4Address', 'IPv6Address'] as const) {
+        // The first address of the other family may come.
+        const comes = key === 'IPv6Address' && value.IpAddressType === 'ipv4';
+        if (wanted[key] !== undefined && wanted[key] !== had[key] && !comes)
+          refuse(operation, 'invalid', 'InvalidConfigurationRequest', 'another address of the zone');
+      }
+      const addresses = { ...had, ...wanted };
+      return { ...before, ...zone, LoadBalancerAddresses: Object.keys(addresses).length === 0 ? [] : [addresses] };
+    });
+    value.IpAddressType = type;
+    if (EnablePrefixForIpv6SourceNat === 'on' && type !== 'dualstack') refuse(operation, 'invalid', 'InvalidConfigurationRequest');
+    if (EnablePrefixForIpv6SourceNat !== undefined) value.EnablePrefixForIpv6SourceNat = EnablePrefixForIpv6SourceNat;
+    if (EnablePrefixForIpv6SourceNat === 'off')
+      value.AvailabilityZones = value.AvailabilityZones.map((zone) => without(zone, 'SourceNatIpv6Prefixes'));
     return {};
   },
   'elbv2:SetSecurityGroups': (
@@ -169,6 +215,13 @@ export const loadBalancerHandlers: Pick<Handlers, Own> = {
     const { value } = loadBalancer('elbv2:SetIpAddressType', world, LoadBalancerArn);
     const mappings = value.AvailabilityZones.map(({ SubnetId }) => ({ SubnetId }));
     zonesOf('elbv2:SetIpAddressType', world, mappings, value.Scheme, IpAddressType === 'dualstack');
+    if (IpAddressType === 'ipv4') {
+      if (value.EnablePrefixForIpv6SourceNat === 'on') refuse('elbv2:SetIpAddressType', 'invalid', 'InvalidConfigurationRequest');
+      value.AvailabilityZones = value.AvailabilityZones.map(({ LoadBalancerAddresses = [], ...zone }) => ({
+        ...zone,
+        LoadBalancerAddresses: LoadBalancerAddresses.map((one) => without(one, 'IPv6Address')).filter((one) => Object.keys(one).length > 0),
+      }));
+    }
     value.IpAddressType = IpAddressType;
     return {};
   },

@@ -1,4 +1,4 @@
-import type { HealthCheckSettings, TargetHealthDescription } from '../../../providers/aws/cloud/elbv2.ts';
+import type { HealthCheckSettings, TargetGroup, TargetHealthDescription } from '../../../providers/aws/cloud/elbv2.ts';
 import type { Operation } from '../../../providers/aws/cloud/operations.ts';
 import { parseAddress } from '../../../src/net/address.ts';
 import { parsePrefix, prefixContains } from '../../../src/net/prefix.ts';
@@ -16,15 +16,18 @@ type Own =
   | 'elbv2:RegisterTargets'
   | 'elbv2:DeregisterTargets';
 
-const attributeKeys = new Set([
-  'deregistration_delay.timeout_seconds',
-  'deregistration_delay.connection_termination.enabled',
-  'preserve_client_ip.enabled',
-  'proxy_protocol_v2.enabled',
-  'stickiness.enabled',
-  'stickiness.type',
-  'load_balancing.cross_zone.enabled',
-]);
+/** What AWS gives to a target group of an NLB, by its documentation. */
+function attributesOfNew({ TargetType, Protocol }: Pick<TargetGroup, 'TargetType' | 'Protocol'>): Map<string, string> {
+  return new Map([
+    ['deregistration_delay.connection_termination.enabled', 'false'],
+    ['deregistration_delay.timeout_seconds', '300'],
+    ['load_balancing.cross_zone.enabled', 'use_load_balancer_configuration'],
+    ['preserve_client_ip.enabled', `${TargetType === 'instance' || Protocol.includes('UDP')}`],
+    ['proxy_protocol_v2.enabled', 'false'],
+    ['stickiness.enabled', 'false'],
+    ['stickiness.type', 'source_ip'],
+  ]);
+}
 
 export function serversOf(world: World, targetGroupArn: string): string[] {
   const listeners = [...world.listeners.values()].filter(({ value }) =>
@@ -59,7 +62,7 @@ function checkHealthCheck(operation: Operation, check: HealthCheckSettings): voi
   if (!/^(?:traffic-port|\d{1,5})$/.test(check.HealthCheckPort ?? 'traffic-port')) invalid('port');
 }
 
-function health(
+export function health(
   world: World,
   { value }: FakeTargetGroup,
   { target, checkedSince, drainingSince }: FakeTarget,
@@ -122,10 +125,7 @@ export const targetGroupHandlers: Pick<Handlers, Own> = {
     const made: FakeTargetGroup = {
       value: { ...settings, TargetGroupName: Name, TargetGroupArn, LoadBalancerArns: [] },
       input: text,
-      attributes: new Map([
-        ['proxy_protocol_v2.enabled', 'false'],
-        ['deregistration_delay.timeout_seconds', '300'],
-      ]),
+      attributes: attributesOfNew(input),
       targets: new Map(),
     };
     world.targetGroups.set(TargetGroupArn, made);
@@ -151,7 +151,7 @@ export const targetGroupHandlers: Pick<Handlers, Own> = {
     const operation = 'elbv2:ModifyTargetGroupAttributes';
     const { value, attributes } = targetGroup(operation, world, TargetGroupArn);
     for (const { Key, Value } of Attributes) {
-      if (!attributeKeys.has(Key)) refuse(operation, 'invalid', 'InvalidConfigurationRequest', Key);
+      if (!attributes.has(Key)) refuse(operation, 'invalid', 'InvalidConfigurationRequest', Key);
       const fixed = Key === 'preserve_client_ip.enabled' && Value === 'false' && value.Protocol.includes('UDP');
       if (fixed) refuse(operation, 'invalid', 'InvalidConfigurationRequest', 'UDP preserves the client IP');
       attributes.set(Key, Value);

@@ -1,7 +1,7 @@
 import { AwsError, type AwsErrorCode } from '../../../providers/aws/cloud/error.ts';
 import type { Certificate } from '../../../providers/aws/cloud/acm.ts';
 import type { ClassicAttributes, ClassicLoadBalancer, PolicyDescription } from '../../../providers/aws/cloud/elb.ts';
-import type { Instance, IpPermission, RouteTable, SecurityGroup, Subnet, Vpc } from '../../../providers/aws/cloud/ec2.ts';
+import type { Instance, IpPermission, NetworkInterface, RouteTable, SecurityGroup, Subnet, Vpc } from '../../../providers/aws/cloud/ec2.ts';
 import type { Listener, LoadBalancer, TargetDescription, TargetGroup } from '../../../providers/aws/cloud/elbv2.ts';
 import type { Operation } from '../../../providers/aws/cloud/operations.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
@@ -68,6 +68,8 @@ export class World {
   readonly certificates = new Map<string, Certificate>();
   /** Targets (instances, addresses) that no health check reaches. */
   readonly unhealthy = new Set<string>();
+  /** Those of pods, or of nodes with the addresses of pods. */
+  readonly podInterfaces: NetworkInterface[] = [];
   /** Network interfaces that AWS removes some time after their load balancer. */
   readonly interfaces: { readonly groups: readonly string[]; readonly until: number }[] = [];
   /** Since when something is there, for what is not shown at once. */

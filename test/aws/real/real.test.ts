@@ -38,7 +38,8 @@ async function readAccount(vpcId: string, region: string): Promise<Account> {
     nodeGroup: Instances[0]?.SecurityGroups[0]?.GroupId ?? '',
     nodes: Instances.map(({ InstanceId, Placement }) => ({ instance: InstanceId, zone: Placement.AvailabilityZone, address: '' })),
     certificates: { web, other, iam },
-    elasticIps: [],
+    elasticIps: said('HERALD_REAL_AWS_ELASTIC_IPS').split(','),
+    logBucket: said('HERALD_REAL_AWS_LOG_BUCKET'),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Cloud } from '../../../providers/aws/cloud.ts';
 import { AwsError } from '../../../providers/aws/cloud/error.ts';
 import { isWrite, type Input, type Operation, type Output } from '../../../providers/aws/cloud/operations.ts';
 import { membersOf } from '../../../providers/aws/desire/stack.ts';
-import { observeFacts } from '../../../providers/aws/observe/facts.ts';
+import { observeCertificates, observeFacts } from '../../../providers/aws/observe/facts.ts';
 import { Known } from '../../../providers/aws/observe/known.ts';
 import { passStack, type PassResult } from '../../../providers/aws/pass.ts';
 import { defaultSettings, type AwsSettings } from '../../../providers/aws/settings.ts';
@@ -37,11 +37,12 @@ export class Bench {
   readonly cloud: Cloud;
   /** What the provider has asked AWS to change, in order. */
   readonly writes: { readonly operation: Operation; readonly input: unknown }[] = [];
-  readonly settings: AwsSettings;
+  settings: AwsSettings;
   readonly #time: Pick<Place, 'now' | 'wait'>;
   readonly #store = new Store();
   readonly #known = new Map<string, Known>();
   readonly #mostPasses: number;
+  readonly #disowned = new Set<string>();
   #throttled = 0;
   #created = 0;
 
@@ -84,6 +85,23 @@ export class Bench {
     this.#store.remove('Service', key);
   }
 
+  /** The pods behind a port of a Service, all of them ready. */
+  setPods(service: string, port: { readonly name: string; readonly port: number }, addresses: readonly string[]): void {
+    this.#put({
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { name: `${service}-1`, namespace: 'default', labels: { 'kubernetes.io/service-name': service } },
+      addressType: 'IPv4',
+      ports: [{ ...port, protocol: 'TCP' }],
+      endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
+    });
+  }
+
+  /** The Service lets go of what was made for it. */
+  disown(key: ServiceKey): void {
+    this.#disowned.add(key);
+  }
+
   /** All Services, and everything that was made for them. */
   async removeAll(): Promise<void> {
     for (const key of this.#store.services.keys()) this.remove(key);
@@ -98,17 +116,24 @@ export class Bench {
   /** One pass over everything. */
   async pass(): Promise<ReadonlyMap<string, PassResult>> {
     const cloud = this.#watched();
-    const facts = await observeFacts(this.cloud, this.settings);
+    const certificates = this.settings.certificateDiscovery ? await observeCertificates(this.cloud) : [];
+    const facts = { ...(await observeFacts(this.cloud, this.settings)), certificates };
     const results = new Map<string, PassResult>();
     for (const [key, known] of this.#known) {
       const [namespace = '', name = ''] = key.replace(/^shared:/, '').split('/');
-      const circumstances = { facts, settings: this.settings, nodes: [...this.#store.nodes.values()], slices: () => [] };
+      const circumstances = {
+        facts,
+        settings: this.settings,
+        nodes: [...this.#store.nodes.values()],
+        slices: (key: ServiceKey) => this.#store.endpointSlices(key),
+      };
       const input = {
         stack: { key, namespace, name },
         members: membersOf(key, this.#store, this.settings),
-        disown: false,
+        disown: this.#disowned.has(key),
         known,
         circumstances,
+        isAbsent: () => false,
         now: this.#time.now(),
       };
       results.set(key, await passStack(cloud, this.settings, input));

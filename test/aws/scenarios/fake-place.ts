@@ -22,6 +22,7 @@ export function fakePlace(): Place {
     })),
     certificates: { web, other, iam: 'arn:aws:iam::123456789012:server-certificate/mine' },
     elasticIps: [...world.allocations],
+    logBucket: 'logs',
   };
   return { cloud, account, ...onVirtualTime(world.clock) };
 }

@@ -1,60 +1,22 @@
 import { expect } from 'vitest';
-import type { Bench } from './bench.ts';
-import { takePicture, type NlbPicture, type Picture } from './picture.ts';
+import { annotationScenarios } from './annotations.ts';
+import {
+  classic,
+  clientRules,
+  dnsTcp,
+  dnsUdp,
+  expectStable,
+  http,
+  https,
+  look,
+  nodeTargets,
+  nothing,
+  onlyNlb,
+  service,
+  type Scenario,
+} from './parts.ts';
 
-/** What the provider makes of Services, told by what then stands in AWS. The same list runs against the fake and against the emulator. */
-export interface Scenario {
-  readonly name: string;
-  readonly run: (bench: Bench) => Promise<void>;
-}
-
-const prefix = 'service.beta.kubernetes.io/aws-load-balancer-';
-
-interface ServiceOptions {
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly spec?: object;
-}
-
-/** A Service for an NLB. Annotations without a "/" are AWS'. */
-function service(name: string, ports: readonly object[], { annotations = {}, spec = {} }: ServiceOptions = {}) {
-  const keyed = Object.entries(annotations).map(([key, value]) => [key.includes('/') ? key : `${prefix}${key}`, value]);
-  return {
-    metadata: { name, annotations: Object.fromEntries(keyed) as Record<string, string> },
-    spec: { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/aws', ports, ...spec },
-  };
-}
-
-const classic = { loadBalancerClass: 'herald.dev/aws-classic' };
-const http = { name: 'http', port: 80, targetPort: 8080, nodePort: 30_080, protocol: 'TCP' };
-const https = { name: 'https', port: 443, targetPort: 8443, nodePort: 30_443, protocol: 'TCP' };
-const dnsUdp = { name: 'udp', port: 53, targetPort: 5353, nodePort: 30_053, protocol: 'UDP' };
-const dnsTcp = { name: 'tcp', port: 53, targetPort: 5353, nodePort: 30_053, protocol: 'TCP' };
-
-const look = (bench: Bench): Promise<Picture> => takePicture(bench.cloud, bench.account.vpcId);
-
-async function onlyNlb(bench: Bench): Promise<NlbPicture> {
-  const { nlbs } = await look(bench);
-  expect(nlbs).toHaveLength(1);
-  return nlbs[0] as NlbPicture;
-}
-
-const nodeTargets = (bench: Bench, port: number): string[] => bench.account.nodes.map(({ instance }) => `${instance}:${port}`).toSorted();
-
-/** Rules of the security groups that load balancers of Services have, without the one of the cluster. */
-function clientRules({ securityGroups }: Picture): readonly string[] {
-  return Object.entries(securityGroups).flatMap(([name, rules]) => (name.startsWith('herald-backend-') ? [] : rules));
-}
-
-const nothing = { nlbs: [], looseTargetGroups: [], classic: [] };
-
-/** A pass that comes much later finds nothing to do. */
-async function expectStable(bench: Bench): Promise<void> {
-  bench.takeWrites();
-  await bench.settle();
-  expect(bench.takeWrites()).toEqual([]);
-}
-
-export const scenarios: readonly Scenario[] = [
+const usual: readonly Scenario[] = [
   {
     name: 'an NLB for TCP: one listener, one target group, all nodes, and its name once it is usable',
     async run(bench) {
@@ -78,7 +40,7 @@ export const scenarios: readonly Scenario[] = [
           },
         ],
       });
-      expect(results.get('default/web')?.hostname).toBe(nlb.dnsName);
+      expect(results.get('default/web')?.standings.get('default/web')?.hostname).toBe(nlb.dnsName);
       await expectStable(bench);
     },
   },
@@ -202,7 +164,7 @@ export const scenarios: readonly Scenario[] = [
       expect(after).toMatchObject({ scheme: 'internet-facing', subnets: [...bench.account.publicSubnets].toSorted() });
       expect(after.listeners[0]?.targetGroup?.targets).toEqual(nodeTargets(bench, 30_080));
       expect(after.arn).not.toBe(before.arn);
-      expect(results.get('default/web')?.hostname).toBe(after.dnsName);
+      expect(results.get('default/web')?.standings.get('default/web')?.hostname).toBe(after.dnsName);
       const writes = bench.takeWrites();
       expect(writes.indexOf('elbv2:CreateLoadBalancer')).toBeGreaterThanOrEqual(0);
       expect(writes.indexOf('elbv2:DeleteLoadBalancer')).toBeGreaterThan(writes.indexOf('elbv2:CreateLoadBalancer'));
@@ -292,7 +254,7 @@ export const scenarios: readonly Scenario[] = [
           instances: bench.account.nodes.map(({ instance }) => instance).toSorted(),
         },
       ]);
-      expect(results.get('default/web')?.hostname).toBe(balancers[0]?.dnsName);
+      expect(results.get('default/web')?.standings.get('default/web')?.hostname).toBe(balancers[0]?.dnsName);
       await expectStable(bench);
     },
   },
@@ -401,7 +363,7 @@ export const scenarios: readonly Scenario[] = [
         IpAddressType: 'ipv4',
         SubnetMappings: bench.account.privateSubnets.map((SubnetId) => ({ SubnetId })),
         SecurityGroups: [bench.account.nodeGroup],
-        Tags: [],
+        Tags: [{ Key: 'herald.dev/cluster', Value: bench.settings.clusterName }],
       });
       const [made] = LoadBalancers;
       bench.apply(service('web', [http], { annotations: { 'herald.dev/aws-load-balancer': 'by-hand' } }));
@@ -411,7 +373,7 @@ export const scenarios: readonly Scenario[] = [
       expect(adopted.listeners).toMatchObject([{ port: 80, targetGroup: { port: 30_080 } }]);
       const seen = await bench.cloud.call('elbv2:DescribeLoadBalancers', { LoadBalancerArns: [adopted.arn] });
       expect(seen.LoadBalancers[0]?.SecurityGroups).toEqual([bench.account.nodeGroup]);
-      expect(results.get('default/web')?.hostname).toBe(adopted.dnsName);
+      expect(results.get('default/web')?.standings.get('default/web')?.hostname).toBe(adopted.dnsName);
       await expectStable(bench);
       bench.remove('default/web');
       await bench.settle();
@@ -419,7 +381,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an NLB that its owner has tagged for the cluster, as the IAM policy wants it, is adopted just the same',
+    name: 'an NLB that its owner has not tagged for the cluster is not adopted, and stays as it is',
     async run(bench) {
       const { LoadBalancers } = await bench.cloud.call('elbv2:CreateLoadBalancer', {
         Name: 'by-hand',
@@ -428,15 +390,16 @@ export const scenarios: readonly Scenario[] = [
         IpAddressType: 'ipv4',
         SubnetMappings: bench.account.privateSubnets.map((SubnetId) => ({ SubnetId })),
         SecurityGroups: [bench.account.nodeGroup],
-        Tags: [{ Key: 'herald.dev/cluster', Value: bench.settings.clusterName }],
+        Tags: [{ Key: 'made-by', Value: 'terraform' }],
       });
       const [made] = LoadBalancers;
       bench.apply(service('web', [http], { annotations: { 'herald.dev/aws-load-balancer': 'by-hand' } }));
-      await bench.settle();
-      expect(await onlyNlb(bench)).toMatchObject({ arn: made?.LoadBalancerArn, listeners: [{ port: 80 }] });
+      const refused = await bench.pass();
+      expect(JSON.stringify([...refused.values()].flatMap(({ errors }) => [...errors.values()]))).toContain('AwsForeignLoadBalancer');
+      expect(await onlyNlb(bench)).toMatchObject({ arn: made?.LoadBalancerArn, listeners: [] });
       bench.remove('default/web');
       await bench.settle();
-      expect((await onlyNlb(bench)).arn).toBe(made?.LoadBalancerArn);
+      expect(await look(bench)).toMatchObject({ ...nothing, nlbs: [{ arn: made?.LoadBalancerArn, listeners: [] }] });
     },
   },
   {
@@ -470,3 +433,5 @@ export const scenarios: readonly Scenario[] = [
     },
   },
 ];
+
+export const scenarios: readonly Scenario[] = [...usual, ...annotationScenarios];

@@ -95,6 +95,7 @@ export class BesideLab {
         }),
         speaker: new RecordingSpeaker(this.routes).speaker,
         startBfd: () => new FakeBfd(),
+        countConnections: async () => 0,
         writeNodeState: async (state) => void this.states.push(state),
         listenHttp: new FakeHttp().listen,
         host: new FakeHost(),

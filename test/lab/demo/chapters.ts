@@ -201,7 +201,7 @@ spec: { type: LoadBalancer, clusterIP: 10.96.0.${last}, ports: [{ port: 80, targ
 async function agentStops({ lab, herald, reporter }: Scene): Promise<void> {
   const [address = ''] = (await herald.service('shop', 'web')).addresses;
   const begun = performance.now();
-  const { code } = await herald.agent('node1').stop();
+  const { code } = await herald.agent('node1').stop(60_000);
   for (const tor of tors) await untilNextHops(lab, tor, address, viaNodes(tor, ['node2', 'node3'], address));
   reporter.check('SIGTERM: it withdraws and ends with status 0', code === 0, `routes gone ${since(begun)} ms after the signal`);
   const report = await lab.client.tcp({ address, port: 80, count: 40, parallel: 4 });

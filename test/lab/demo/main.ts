@@ -75,7 +75,7 @@ async function demo(keep: boolean, json: boolean): Promise<number> {
 
 async function explainKept(lab: Lab, say: (text: string) => void): Promise<void> {
   const takeDown = await lab.keep();
-  say('the lab stands; to look around:');
+  say(`the lab ${lab.id} stands; to look around:`);
   say(`  ip netns exec ${lab.machine('tor1').namespace} vtysh -N ${lab.machine('tor1').namespace} -c 'show bgp ipv4 unicast'`);
   say(`  ip netns exec ${lab.machine('node1').namespace} nft list table ip herald`);
   say(`  bin/herald explain service shop/web --source ${lab.directory}/manifests`);

@@ -114,11 +114,12 @@ export class TwoNodes {
       text += String(data);
       log.write(data as Buffer);
     });
-    await until(`${node} has started`, (note) => {
+    const started = (note: (seen: string) => string): boolean => {
       note(text.slice(-2_000));
       if (agent.exitCode !== null) throw new Error(`the agent ended with ${agent.exitCode}: ${text}`);
       return text.includes('agent started');
-    });
+    };
+    await until(`${node} has started`, started, 60_000);
     return agent;
   }
 

@@ -410,6 +410,41 @@ describe('a data plane that takes nothing', () => {
     expect(bed.takeLog()).toContain('announce 192.0.2.2/32 to tor1');
   });
 
+  test('what concerns sessions does not wait: one that is shut down, one that is removed; none begins', async () => {
+    const bed = await started(peer({ name: 'tor2', peerAddress: '10.0.0.253' }), ...web('a', ['192.0.2.1']));
+    bed.dataplane.failure = failure;
+    bed.source.put(...web('b', ['192.0.2.2']));
+    await bed.settle();
+    const { attempts } = bed.dataplane;
+    bed.takeLog();
+    bed.source.put(peer({ name: 'tor1', dualStackAddressFamily: true, adminDown: true }));
+    await bed.settle();
+    expect(bed.peers.down).toEqual(new Set(['tor1']));
+    bed.source.remove(peer({ name: 'tor2' }));
+    bed.source.put(peer({ name: 'tor3', peerAddress: '10.0.0.252' }));
+    await bed.settle();
+    expect(bed.takeLog()).toContain('close tor2');
+    expect([...bed.peers.tables.keys()]).toEqual(['tor1']);
+    expect(bed.dataplane.attempts).toBe(attempts);
+    bed.dataplane.failure = undefined;
+    await bed.advance(30_000);
+    expect([...bed.peers.tables.keys()]).toEqual(['tor1', 'tor3']);
+  });
+
+  test('nor does a drain of the node: it begins and settles, and its routes go', async () => {
+    const bed = await started(...web('a', ['192.0.2.1']), config({ nodeDrain: { settleSeconds: 10, deadlineSeconds: 60 } }));
+    bed.dataplane.failure = failure;
+    bed.source.put(...web('b', ['192.0.2.2']));
+    for (let i = 0; i < 20; i++) await bed.advance(30_000);
+    const { attempts } = bed.dataplane;
+    bed.source.put(node({ name: 'n1', internalIPs: ['10.0.0.1', 'fd00::1'], drain: 'force' }));
+    await bed.advance(9_999);
+    expect(bed.peers.tables.get('tor1')).toEqual(new Set(['192.0.2.1/32']));
+    await bed.advance(1);
+    expect(bed.peers.tables.get('tor1')).toEqual(new Set());
+    expect(bed.dataplane.attempts).toBe(attempts);
+  });
+
   test('changes that come meanwhile wait with the rest, but what is no longer wanted is withdrawn at once', async () => {
     const bed = await started(...web('a', ['192.0.2.1']), ...web('b', ['192.0.2.2']), config({ drainSeconds: 5 }));
     bed.dataplane.failure = failure;
@@ -653,6 +688,66 @@ describe('stopping', () => {
     const bed = await started(...web('a', ['192.0.2.1']));
     await bed.agent.stop('bye', 'shutdown');
     expect(bed.takeLog()).toEqual(['stop for shutdown: bye', 'data plane closed']);
+  });
+
+  describe('for good', () => {
+    const gracefulShutdown = { kind: 'standard', value: 0xffff_0000 };
+    const routes = ['192.0.2.1/32', '2001:db8:1::1/128'];
+    const isLastResort = ({ peers }: Testbed, prefix: string): boolean => {
+      const { communities = [], localPref } = peers.last.get(`${prefix} to tor1`) ?? {};
+      return localPref === 0 && communities.some((one) => JSON.stringify(one) === JSON.stringify(gracefulShutdown));
+    };
+    const never = (): (() => void) => () => undefined;
+
+    test('first makes every route the last resort of the routers, and gives them time', async () => {
+      const bed = await started(...web('a', ['192.0.2.1', '2001:db8:1::1']));
+      expect(routes.map((route) => isLastResort(bed, route))).toEqual([false, false]);
+      let left = false;
+      const leaving = bed.agent.leave(never).then(() => (left = true));
+      await bed.advance(4_999);
+      expect(routes.map((route) => isLastResort(bed, route))).toEqual([true, true]);
+      expect([...(bed.peers.tables.get('tor1') ?? [])]).toEqual(routes);
+      expect(left).toBe(false);
+      await bed.advance(1);
+      await leaving;
+      expect(bed.takeLog()).toEqual([]);
+      await bed.agent.stop('bye', 'shutdown');
+      expect(bed.takeLog()).toEqual(['stop for shutdown: bye', 'data plane closed']);
+      expect(bed.dataplane.kernel.size).toBe(2);
+    });
+
+    test('goes on meanwhile: routes that come are a last resort too, others go, and sessions that begin say the same', async () => {
+      const bed = await started(...web('a', ['192.0.2.1']), ...web('b', ['192.0.2.2']));
+      const leaving = bed.agent.leave(never);
+      for (const object of web('b', ['192.0.2.2'])) bed.source.remove(object);
+      bed.source.put(...web('c', ['192.0.2.3']), peer({ name: 'tor2', peerAddress: '10.0.0.253' }));
+      await bed.settle();
+      expect(isLastResort(bed, '192.0.2.3/32')).toBe(true);
+      expect(bed.peers.tables.get('tor1')).toEqual(new Set(['192.0.2.1/32', '192.0.2.3/32']));
+      expect(bed.peers.last.get('192.0.2.1/32 to tor2')?.communities).toContainEqual(gracefulShutdown);
+      await bed.advance(5_000);
+      await leaving;
+    });
+
+    test('does not wait where nobody wants it to', async () => {
+      const bed = await started(...web('a', ['192.0.2.1']));
+      let hurry: (() => void) | undefined;
+      const leaving = bed.agent.leave((callback) => {
+        hurry = callback;
+        return () => (hurry = undefined);
+      });
+      const timers = bed.clock.pending;
+      hurry?.();
+      await leaving;
+      expect(hurry).toBeUndefined();
+      expect(bed.clock.pending).toBe(timers - 1);
+    });
+
+    test('does not wait where no router has a route', async () => {
+      const bed = await started();
+      await bed.agent.leave(never);
+      expect(bed.clock.now()).toBe(0);
+    });
   });
 
   test('while rules drain and the data plane fails: no timer is left', async () => {

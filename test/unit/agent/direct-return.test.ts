@@ -52,6 +52,27 @@ describe('direct server return', () => {
     expect(external(bed)?.backends.map(({ passing }) => passing)).toEqual([undefined, undefined]);
   });
 
+  test('goes on over a restart: until the node has looked, its report says what it said before', async () => {
+    const before = { ...other, receives: ['link', 'vxlan'] as const, linkAddresses: ['02:00:00:00:00:01'] };
+    const bed = testbed([...basics, ...others, wanting, stateOf('n1', before), stateOf('n2', other)], { reportsComeBack: true });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    bed.dataplane.beforeProbe = () => promise;
+    await bed.agent.start();
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect(bed.states.at(-1)?.directReturn).toEqual(before);
+    expect(external(bed)?.backends.map(({ passing }) => passing)).toEqual([undefined, { ingress: true, routed: 'link' }]);
+    bed.host.settings.set('net/ipv6/conf/eth0/mtu', '1400');
+    resolve();
+    await bed.settle();
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect(bed.states.at(-1)?.directReturn?.mtu).toBe(1400);
+  });
+
+  test('what an earlier process said of it is not repeated when no Service wants it any more', async () => {
+    const bed = await started([service({ name: 'web', ...consistent }), stateOf('n1', other)]);
+    expect(bed.states.at(-1)).not.toHaveProperty('directReturn');
+  });
+
   test('begins and ends with what the other node says of itself; a report that says nothing else is no work', async () => {
     const bed = await started([wanting]);
     const passing = (): unknown => external(bed)?.backends.map((backend) => backend.passing);

@@ -39,6 +39,19 @@ describe('draining', () => {
     expect(frontends.map(({ policy }) => policy)).toEqual(['Local']);
   });
 
+  test('one that has no backend any more for who comes from outside stays as it was, with the backends that live', () => {
+    const drain = new Drain(new VirtualClock(), () => undefined);
+    const [one, two] = ['10.1.0.1', '10.1.0.2'].map((text) => ({ address: address(text), port: 8080, local: false }));
+    if (one === undefined || two === undefined) throw new RangeError('two');
+    const cluster: Frontend = { ...frontend('192.0.2.1', 80), backends: [one, two] };
+    const local: Frontend = { ...cluster, policy: 'Local' };
+    drain.leave('a/a', [cluster], 10);
+    expect(drain.keep('a/a', { frontends: [local] }, (backend) => backend === two).frontends).toEqual([{ ...cluster, backends: [two] }]);
+    expect(drain.keep('a/a', { frontends: [local] }, () => false).frontends).toEqual([local]);
+    const withOne: Frontend = { ...local, localBackends: [one] };
+    expect(drain.keep('a/a', { frontends: [withOne] }, all).frontends).toEqual([withOne]);
+  });
+
   test('what leaves later has a time of its own, and does not prolong that of what left before', () => {
     const clock = new VirtualClock();
     const expired: number[] = [];

@@ -5,11 +5,16 @@ import type { ManagerStatus, Refusal, SessionOptions, SessionState, Transition }
 export class FakeBfd implements BfdSessions {
   /** By name. */
   sessions = new Map<string, SessionOptions>();
+  /** Requests are answered when this is over. */
+  answers: Promise<void> = Promise.resolve();
   /** Times that sessions were asked for. */
   asked = 0;
   /** Why sessions cannot be, by name: at once; and what keeps one from working, when it is looked for. */
   readonly refuses = new Map<string, string>();
   readonly problems = new Map<string, string>();
+  readonly warnings = new Map<string, readonly string[]>();
+  /** What peers say, by name of the session. Default: Down. */
+  readonly remoteStates = new Map<string, SessionState>();
   readonly #log: string[];
   readonly #listeners = new Set<(name: string, transition: Transition) => void>();
 
@@ -20,6 +25,7 @@ export class FakeBfd implements BfdSessions {
   async set(sessions: readonly SessionOptions[]): Promise<readonly Refusal[]> {
     this.asked++;
     this.sessions = new Map(sessions.map((session) => [session.name, session]));
+    await this.answers;
     return [...this.refuses].map(([name, message]) => ({ name, field: 'peer', message }));
   }
 
@@ -29,7 +35,12 @@ export class FakeBfd implements BfdSessions {
   }
 
   async status(): Promise<ManagerStatus> {
-    const sessions = [...this.problems].map(([name, problem]) => ({ name, problem }));
+    const sessions = [...this.sessions.keys()].map((name) => ({
+      name,
+      warnings: this.warnings.get(name) ?? [],
+      remote: { state: this.remoteStates.get(name) ?? 'Down' },
+      ...(this.problems.has(name) ? { problem: this.problems.get(name) } : {}),
+    }));
     return { sessions } as unknown as ManagerStatus;
   }
 

@@ -69,10 +69,13 @@ export class FakeDataplane implements Dataplane {
   /** What `probeDirectReturn` answers, and what it was asked: "eth0 / 10.0.0.1". */
   lacks: DirectReturnLacks = {};
   readonly probes: string[] = [];
+  /** A test makes it take its time. */
+  beforeProbe: () => Promise<void> = () => Promise.resolve();
 
-  probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnLacks> {
+  async probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnLacks> {
     this.probes.push(`${interfaces.join()} / ${tunnels.map(formatAddress).join()}`);
-    return Promise.resolve(this.lacks);
+    await this.beforeProbe();
+    return this.lacks;
   }
 
   clear(): Promise<void> {

@@ -1,4 +1,4 @@
-import { ListenError, type HttpAnswer, type HttpListener, type HttpPlace } from '../../../src/system/http-listener.ts';
+import { ListenError, type AnswerHttp, type HttpAnswer, type HttpListener, type HttpPlace } from '../../../src/system/http-listener.ts';
 
 /** The ports of a host, and who listens on them. */
 export class FakeHttp {
@@ -8,9 +8,9 @@ export class FakeHttp {
   readonly taken = new Set<string>();
   /** Places that the host has not. */
   readonly absent = new Set<string>();
-  readonly #answers = new Map<string, (path: string) => HttpAnswer>();
+  readonly #answers = new Map<string, AnswerHttp>();
 
-  readonly listen = async ({ address, port }: HttpPlace, answer: (path: string) => HttpAnswer): Promise<HttpListener> => {
+  readonly listen = async ({ address, port }: HttpPlace, answer: AnswerHttp): Promise<HttpListener> => {
     const place = `${address}:${port}`;
     if (this.absent.has(place)) throw new ListenError('noAddress', 'the host has no such address');
     if (this.taken.has(place) || this.#answers.has(place)) throw new ListenError('taken', 'the port is in use');
@@ -33,6 +33,7 @@ export class FakeHttp {
 
   /** Undefined: nobody listens there. */
   get(place: string, path = '/'): HttpAnswer | undefined {
-    return this.#answers.get(place)?.(path);
+    // An agent has its answers at hand.
+    return this.#answers.get(place)?.(path, new URLSearchParams()) as HttpAnswer | undefined;
   }
 }

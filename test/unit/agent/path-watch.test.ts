@@ -1,64 +1,30 @@
-import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { RouteTable } from '../../../src/agent/route-table.ts';
-import { Sessions } from '../../../src/agent/sessions.ts';
-import { Speaker } from '../../../src/bgp/index.ts';
 import { BfdUnavailableError } from '../../../src/bfd/index.ts';
 import { peersOfNode } from '../../../src/decisions/announcement/peers.ts';
-import { silentLog } from '../../../src/system/log.ts';
-import { VirtualClock } from '../../../src/system/virtual-clock.ts';
-import { bfdProfile, cluster, type BfdProfileLiteral, type PeerLiteral } from '../decisions/fixtures.ts';
-import { FakeBfd } from './fake-bfd.ts';
-import { Routers } from './routers.ts';
+import { bfdProfile, cluster, type PeerLiteral } from '../decisions/fixtures.ts';
+import type { FakeBfd } from './fake-bfd.ts';
+import type { Routers } from './routers.ts';
 import { basics, testbed } from './testbed.ts';
+import { fast, WatchBed } from './watch-bed.ts';
 
 const tor1 = { name: 'tor1', peerAddress: '10.0.0.254', bfdProfile: 'fast' };
-const fast = { name: 'fast', transmitInterval: 50, receiveInterval: 60, detectMultiplier: 5 };
 
-let clock: VirtualClock;
-let routers: Routers;
+let bed: WatchBed;
 let bfd: FakeBfd;
-let started: number;
-let sessions: Sessions;
-let news: number;
+let routers: Routers;
 
 beforeEach(() => {
-  clock = new VirtualClock();
-  routers = new Routers(clock);
-  bfd = new FakeBfd();
-  started = 0;
-  news = 0;
-  sessions = newSessions(() => bfd);
+  begin(new WatchBed());
 });
 
-function newSessions(start: () => FakeBfd): Sessions {
-  const speaker = new Speaker({ clock, random: () => 0.5, transport: routers.transport });
-  const startBfd = (): FakeBfd => {
-    started++;
-    return start();
-  };
-  return new Sessions({ speaker, clock, log: silentLog, startBfd }, new RouteTable(), () => void news++);
+function begin(next: WatchBed): void {
+  bed = next;
+  ({ bfd, routers } = bed);
 }
 
-async function reconcile(peers: readonly PeerLiteral[], bfdProfiles: readonly BfdProfileLiteral[] = [fast]): Promise<void> {
-  sessions.start(cluster({ nodes: [{ name: 'n1' }], peers, bfdProfiles }), 'n1');
-  await exchange();
-}
-
-/** Time for promises and the wire. */
-async function exchange(milliseconds = 0): Promise<void> {
-  for (let i = 0; i < 3; i++) {
-    routers.exchange();
-    await setImmediate();
-  }
-  clock.advance(milliseconds);
-  for (let i = 0; i < 3; i++) {
-    routers.exchange();
-    await setImmediate();
-  }
-}
-
-const status = () => sessions.status()[0];
+const reconcile: WatchBed['reconcile'] = (...args) => bed.reconcile(...args);
+const exchange = (milliseconds = 0): Promise<void> => bed.exchange(milliseconds);
+const status = () => bed.status();
 
 /** As BFD is once both ends have heard each other. */
 async function bothUp(): Promise<void> {
@@ -69,7 +35,7 @@ async function bothUp(): Promise<void> {
 describe('which ways are watched', () => {
   test('those of peers with a profile, by its intervals; the thread is not started for others', async () => {
     await reconcile([{ name: 'tor1' }]);
-    expect(started).toBe(0);
+    expect(bed.started).toBe(0);
     await reconcile([tor1, { name: 'tor2', peerAddress: '10.0.0.253' }]);
     expect([...bfd.sessions.values()]).toEqual([
       { name: 'tor1', peer: '10.0.0.254', transmitInterval: 50, receiveInterval: 60, detectMultiplier: 5, passive: false },
@@ -99,7 +65,7 @@ describe('which ways are watched', () => {
     await reconcile([tor1]);
     await reconcile([]);
     expect(bfd.sessions.size).toBe(0);
-    expect(started).toBe(1);
+    expect(bed.started).toBe(1);
   });
 
   test('the same again asks for nothing', async () => {
@@ -114,7 +80,7 @@ describe('which ways are watched', () => {
       state: 'Established',
       lastError: 'BFDProfile "gone" of "tor1" does not exist: a session that was watched goes on so, any other runs without BFD',
     });
-    expect(started).toBe(0);
+    expect(bed.started).toBe(0);
     const [peer] = peersOfNode(cluster({ nodes: [{ name: 'n1' }], peers: [tor1] }), 'n1');
     expect(peer?.result).toMatchObject({ missingProfile: 'fast' });
   });
@@ -132,9 +98,10 @@ describe('which ways are watched', () => {
   });
 
   test('a host that cannot have BFD says so, and BGP runs', async () => {
-    sessions = newSessions(() => {
+    const none = (): FakeBfd => {
       throw new BfdUnavailableError();
-    });
+    };
+    begin(new WatchBed(none));
     await reconcile([tor1]);
     expect(status()).toMatchObject({ state: 'Established', bfd: { state: 'Down' } });
     expect(status()?.lastError).toContain('runs without BFD: BFD needs Linux');
@@ -154,6 +121,24 @@ describe('which ways are watched', () => {
   });
 });
 
+test('BFD-030 BFD-031 what is not safe about a session is said beside it', async () => {
+  const warning = 'transmitInterval 50 ms without real-time priority: a busy machine may make the session flap';
+  bfd.warnings.set('tor1', [warning]);
+  await bothUp();
+  expect(status()?.bfd).toMatchObject({ state: 'Up', warning });
+  expect(status()).not.toHaveProperty('lastError');
+  bfd.warnings.clear();
+  await reconcile([tor1], [{ ...fast, transmitInterval: 100 }]);
+  expect(status()?.bfd).not.toHaveProperty('warning');
+});
+
+test('what BFD refuses is said for as long as it is so', async () => {
+  bfd.refuses.set('tor1', 'no such thing');
+  await reconcile([tor1]);
+  await exchange(60_000);
+  expect(status()?.lastError).toContain('no such thing');
+});
+
 describe('what becomes of BGP', () => {
   test('BFD-022 the session does not wait for BFD that never came up', async () => {
     await reconcile([tor1]);
@@ -166,12 +151,12 @@ describe('what becomes of BGP', () => {
   test('BFD-021 a lost way closes the session with Cease / BFD Down, and is told', async () => {
     await bothUp();
     expect(status()?.bfd).toEqual({ state: 'Up', since: new Date(0).toISOString() });
-    const before = news;
+    const before = bed.news;
     bfd.move('tor1', 'Up', 'Down', 'Up', 1);
     await exchange();
     expect(routers.notifications).toEqual(['10.0.0.254 Cease: BFD Down (6/10)']);
     expect(status()).toMatchObject({ state: 'Idle', bfd: { state: 'Down', reason: 'control detection time expired' } });
-    expect(news).toBeGreaterThan(before);
+    expect(bed.news).toBeGreaterThan(before);
   });
 
   test('BFD-022 the session is back when BFD is, and not before', async () => {
@@ -218,6 +203,56 @@ describe('what becomes of BGP', () => {
     bfd.move('tor1', 'Up', 'Down', 'Up', 1);
     await exchange();
     expect(status()?.state).toBe('Established');
+  });
+});
+
+describe('a way that becomes another one', () => {
+  const ways: readonly (readonly [string, Partial<PeerLiteral>])[] = [
+    ['another address', { peerAddress: '10.0.0.253' }],
+    ['another interface', { interface: 'eth1' }],
+    ['a peer that may be several hops away', { ebgpMultiHop: true }],
+    ['a peer with TTL security over several hops', { ttlSecurityHops: 2 }],
+  ];
+
+  test.each(ways)('%s: BFD is not up any more', async (_, change) => {
+    await bothUp();
+    await reconcile([{ ...tor1, ...change }]);
+    expect(status()?.bfd).toEqual({ state: 'Down', since: bed.clock.date().toISOString() });
+    bfd.move('tor1', 'Init', 'Up', 'Up');
+    expect(status()?.bfd?.state).toBe('Up');
+  });
+
+  test.each(ways)('%s: what is still said of the way before is not heard', async (_, change) => {
+    await bothUp();
+    let answer: (() => void) | undefined;
+    bfd.answers = new Promise((resolve) => void (answer = resolve));
+    await reconcile([{ ...tor1, ...change }]);
+    bfd.move('tor1', 'Init', 'Up', 'Up');
+    bfd.move('tor1', 'Up', 'Down', 'Up', 1);
+    bfd.move('tor1', 'Init', 'Up', 'Up');
+    await exchange();
+    expect(status()?.bfd?.state).toBe('Down');
+    expect(routers.notifications).not.toContainEqual(expect.stringContaining('BFD Down'));
+    answer?.();
+    await exchange();
+    bfd.move('tor1', 'Init', 'Up', 'Up');
+    expect(status()?.bfd?.state).toBe('Up');
+  });
+
+  test('a profile that changes is no other way', async () => {
+    await bothUp();
+    await reconcile([tor1], [{ ...fast, transmitInterval: 1000, minimumTtl: 100 }]);
+    expect(status()?.bfd?.state).toBe('Up');
+  });
+
+  test('of a session that waits, the next way is waited for as well', async () => {
+    await bothUp();
+    bfd.move('tor1', 'Up', 'Down', 'Up', 1);
+    await exchange();
+    await reconcile([{ ...tor1, peerAddress: '10.0.0.253' }]);
+    // Nothing is known of this one, and BFD that never came up holds nothing back.
+    await exchange(100);
+    expect(status()).toMatchObject({ address: '10.0.0.253', state: 'Established' });
   });
 });
 

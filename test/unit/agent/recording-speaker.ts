@@ -5,6 +5,10 @@ import { formatPrefix, type Prefix } from '../../../src/net/prefix.ts';
 /** What the agent uses of a Speaker: tells at once what a peer would hear, in the order of the calls. */
 export class RecordingSpeaker {
   readonly tables = new Map<string, Set<string>>();
+  /** By "prefix to peer", as it was announced last; also what was withdrawn since. */
+  readonly last = new Map<string, Route>();
+  /** Peers whose session is held down. */
+  readonly down = new Set<string>();
   /** Routes that peers were told, the same again included. */
   told = 0;
   readonly #log: string[];
@@ -24,7 +28,10 @@ export class RecordingSpeaker {
     const table = new Set<string>();
     this.tables.set(name, table);
     this.#log.push(`open ${name}`);
-    const announce = ({ prefix }: Route): void => this.#change(table.has(formatPrefix(prefix)) ? 'again' : 'announce', name, prefix, table);
+    const announce = (route: Route): void => {
+      this.last.set(`${formatPrefix(route.prefix)} to ${name}`, route);
+      this.#change(table.has(formatPrefix(route.prefix)) ? 'again' : 'announce', name, route.prefix, table);
+    };
     const withdraw = (prefix: Prefix): void => {
       if (table.has(formatPrefix(prefix))) this.#change('withdraw', name, prefix, table);
     };
@@ -37,7 +44,12 @@ export class RecordingSpeaker {
           change.announce.forEach(announce);
         },
       },
-      reconfigure: (next: PeerOptions) => void (options = resolveOptions(next)),
+      on: () => () => undefined,
+      reconfigure: (next: PeerOptions) => {
+        options = resolveOptions(next);
+        if (options.adminDown) this.down.add(name);
+        else this.down.delete(name);
+      },
       status: () => ({
         name,
         address: options.address === undefined ? '' : formatAddress(options.address),
@@ -46,6 +58,7 @@ export class RecordingSpeaker {
         localAsn: options.localAsn,
         peerAsn: 64513,
         prefixesAdvertised: { ipv4: table.size, ipv6: 0 },
+        damping: { penalty: 0, flapsInLastHour: 0 },
         notPossible: [],
       }),
     };

@@ -18,6 +18,8 @@ export class Routers {
   readonly transport: Dialer;
   /** Notifications in words, with the address of the router that got them. */
   readonly notifications: string[] = [];
+  /** At each End-of-RIB (RFC 4724 2), how many routes of its family there were. */
+  readonly endsOfRib: string[] = [];
   readonly #clock: VirtualClock;
   readonly #sessions = new Map<RemoteEnd, Map<string, string>>();
   #known = 0;
@@ -72,7 +74,11 @@ export class Routers {
   #update(body: Uint8Array, table: Map<string, string>): void {
     const update = decodeUpdate(body, { families: [4, 6], fourOctetAsn: true, internal: false });
     if (!update.ok) throw new Error(update.fault.problem);
-    const { withdrawn, announced, attributes } = update.value;
+    const { withdrawn, announced, attributes, endOfRib } = update.value;
+    if (endOfRib !== undefined) {
+      const routes = [...table.keys()].filter((prefix) => prefix.includes(':') === (endOfRib === 6));
+      this.endsOfRib.push(`IPv${endOfRib} after ${routes.length}`);
+    }
     for (const { family, bytes } of withdrawn) for (const prefix of readNlri(family, bytes)) table.delete(formatPrefix(prefix));
     const text = attributesText(attributes.communities ?? [], attributes.med, attributes.asPath?.flatMap(({ asns }) => asns).length ?? 0);
     for (const { family, bytes } of announced) for (const prefix of readNlri(family, bytes)) table.set(formatPrefix(prefix), text);

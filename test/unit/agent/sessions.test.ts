@@ -97,6 +97,7 @@ describe('sessions', () => {
   test.each<[string, Partial<PeerLiteral>]>([
     ['keepaliveTimeSeconds', { keepaliveTimeSeconds: 10 }],
     ['connectTimeSeconds', { connectTimeSeconds: 30 }],
+    ['flapDamping', { flapDamping: false }],
   ])('%s changes while the session runs', (_, change) => {
     reconcile(tor1);
     reconcile({ ...tor1, ...change });
@@ -126,6 +127,22 @@ describe('sessions', () => {
     routers.exchange();
     expect(routers.notifications).toEqual([expect.stringContaining('10.0.0.254 Cease: Other Configuration Change (6/6)')]);
     expect(prefixes('10.0.0.254')).toEqual(['192.0.2.1/32']);
+  });
+
+  test('one that flaps is held back, says so in the report, and begins at once where flapDamping is taken back', () => {
+    reconcile(tor1);
+    for (let flap = 0; flap < 4; flap++) {
+      expect(statuses()[0]).toMatch(/^tor1 Established/);
+      routers.sessions.at(-1)?.close();
+      routers.exchange();
+      clock.advance(5_000);
+      routers.exchange();
+    }
+    const [status] = sessions.status();
+    expect(status).toMatchObject({ state: 'Idle', damping: { flapsInLastHour: 4, until: expect.stringMatching(/^2026-/) } });
+    reconcile({ ...tor1, flapDamping: false });
+    expect(sessions.status()[0]).toMatchObject({ state: 'Established', damping: { flapsInLastHour: 4 } });
+    expect(sessions.status()[0]?.damping?.until).toBeUndefined();
   });
 
   test('adminDown closes the session and keeps it closed until it is lifted', () => {

@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { Agent } from '../../../src/agent/agent.ts';
+import type { AgentMetrics } from '../../../src/agent/metrics/agent-metrics.ts';
 import type { Speaker } from '../../../src/bgp/index.ts';
+import type { History } from '../../../src/live/history.ts';
 import type { NodeState } from '../../../src/model/node-state.ts';
 import type { Service } from '../../../src/model/service.ts';
 import type { HeraldObject } from '../../../src/model/snapshot.ts';
@@ -8,6 +10,7 @@ import { silentLog } from '../../../src/system/log.ts';
 import type { HttpPlace } from '../../../src/system/http-listener.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { advertisement, node, peer, pool, service, slice, type ServiceLiteral } from '../decisions/fixtures.ts';
+import type { Source } from '../../../src/sources/source.ts';
 import { TestSource } from '../test-source.ts';
 import { FakeBfd } from './fake-bfd.ts';
 import { FakeDataplane } from './fake-dataplane.ts';
@@ -46,8 +49,11 @@ export interface Testbed {
   readonly host: FakeHost;
   readonly foreign: FakeForeign;
   readonly bfd: FakeBfd;
+  /** How many connections the kernel says that there are, and of which frontends it was asked last. */
+  readonly connections: { left: number | undefined | Error; asked: readonly string[] };
   readonly clock: VirtualClock;
   readonly agent: Agent;
+  readonly observer: AgentMetrics | undefined;
   readonly peers: RecordingSpeaker;
   readonly states: NodeState[];
   /** Until nobody has anything to do at this moment. */
@@ -56,12 +62,18 @@ export interface Testbed {
 }
 
 export interface TestbedOptions {
+  /** What the agent reads instead of `Testbed.source`. */
+  readonly reads?: Source;
   readonly speaker?: (clock: VirtualClock) => Speaker;
   readonly writeNodeState?: (state: NodeState) => Promise<void>;
   /** What the agent reports comes back to it as an object of the source, as it does in earnest. */
   readonly reportsComeBack?: true;
   /** Where the health of the node is told; default: everywhere over IPv4. */
   readonly healthz?: readonly HttpPlace[];
+  /** Who measures the agent. */
+  readonly observer?: (components: { readonly source: TestSource; readonly clock: VirtualClock }) => AgentMetrics;
+  /** What the agent tells of what happens, in place of nothing. */
+  readonly history?: (clock: VirtualClock) => History;
   /** Called whenever something may be on its way. */
   readonly deliver?: () => void;
 }
@@ -83,11 +95,17 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
   const host = new FakeHost();
   const foreign = new FakeForeign();
   const bfd = new FakeBfd(log);
+  const connections: Testbed['connections'] = { left: 0, asked: [] };
   const components = {
-    source,
+    source: options.reads ?? source,
     dataplane,
     speaker,
     startBfd: () => bfd,
+    countConnections: async (frontends: ReadonlySet<string>) => {
+      connections.asked = [...frontends].toSorted();
+      if (connections.left instanceof Error) throw connections.left;
+      return connections.left;
+    },
     writeNodeState,
     listenHttp: http.listen,
     host,
@@ -98,7 +116,12 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
     random: () => 1,
     log: silentLog,
   };
-  const agent = new Agent(components, { node: 'n1', healthz: options.healthz ?? [{ address: '0.0.0.0', port: 10_256 }] });
+  const observer = options.observer?.({ source, clock });
+  const history = options.history?.(clock);
+  const agent = new Agent(
+    { ...components, ...(observer === undefined ? {} : { observer }), ...(history === undefined ? {} : { history }) },
+    { node: 'n1', healthz: options.healthz ?? [{ address: '0.0.0.0', port: 10_256 }] },
+  );
   const settle = async (): Promise<void> => {
     for (let i = 0; i < 4; i++) {
       await setImmediate();
@@ -111,7 +134,23 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
     clock.advance(milliseconds);
     await settle();
   };
-  return { takeLog: () => log.splice(0), source, dataplane, http, host, foreign, bfd, clock, agent, peers, states, settle, advance };
+  return {
+    takeLog: () => log.splice(0),
+    source,
+    dataplane,
+    http,
+    host,
+    foreign,
+    bfd,
+    connections,
+    clock,
+    agent,
+    peers,
+    states,
+    observer,
+    settle,
+    advance,
+  };
 }
 
 /** A Service like another, its other fields the same. */

@@ -89,6 +89,23 @@ describe('work that could not be done', () => {
     expect(work.take().services).toEqual(['default/a', 'default/b']);
   });
 
+  test.each<[string, (work: WorkToDo) => void]>([
+    ['a change', (work) => work.add([{ kind: 'BGPPeer', key: 'tor1' }], snapshot)],
+    ['everything', (work) => work.addEverything(snapshot)],
+  ])('is about the node as well, once, where %s asks for it, and still when the rest is done', (_, ask) => {
+    const work = new WorkToDo('n1');
+    work.add([{ kind: 'Service', key: 'default/a' }], snapshot);
+    work.putBack(work.take());
+    ask(work);
+    const fresh = work.takeNew();
+    expect(fresh.node).toBe(true);
+    work.putBack(fresh);
+    expect(work.takeNew().node).toBe(false);
+    expect(work.empty).toBe(false);
+    expect(work.take().node).toBe(true);
+    expect(work.empty).toBe(true);
+  });
+
   test('a first pass that failed was none', () => {
     const work = new WorkToDo('n1');
     work.addEverything(snapshot);

@@ -30,7 +30,7 @@ const samples: Readonly<Record<keyof typeof annotationTable, readonly [string, s
   drainingEnabled: ['1', '2'],
   drainingTimeout: ['300', '0'],
   idleTimeout: ['4000', '4001'],
-  tags: ['team=a,cost=b', 'team'],
+  tags: ['team=a,cost=b', 'herald.dev/cluster=mine'],
   securityGroups: ['sg-1,Name of one', ''],
   extraSecurityGroups: ['sg-1', ','],
   manageBackendRules: ['false', 'no'],
@@ -134,7 +134,7 @@ test.each([
   ['k=a,b', { k: 'a,b' }],
   [String.raw`k=a\,b=c,d=e`, { k: 'a,b=c', d: 'e' }],
 ])('the list %s is read as upstream reads it', (text, expected) => {
-  expect(annotationTable.tags.type.read(text)).toEqual({ ok: true, value: expected });
+  expect(annotationTable.attributes.type.read(text)).toEqual({ ok: true, value: expected });
 });
 
 /** The keys of upstream, written down from their documentation and not from the table; those after the prefix that most have. */
@@ -151,6 +151,17 @@ const cpa = `type internal ssl-cert ssl-ports ssl-negotiation-policy backend-pro
   connection-idle-timeout cross-zone-load-balancing-enabled security-groups extra-security-groups subnets healthcheck-protocol healthcheck-port
   healthcheck-path healthcheck-interval healthcheck-timeout healthcheck-healthy-threshold healthcheck-unhealthy-threshold
   target-group-attributes eip-allocations private-ipv4-addresses target-node-labels`;
+test.each([
+  ['role=edge', { role: 'edge' }],
+  ['role=edge, zone=, spot', { role: 'edge', zone: '', spot: '' }],
+  ['spot', { spot: '' }],
+])('labels of nodes: %s', (text, labels) => {
+  expect(readAnnotations({ [`${balancerPrefix}target-node-labels`]: text }, 'nlb')).toMatchObject({
+    values: { targetNodeLabels: labels },
+    errors: [],
+  });
+});
+
 const whole = (list: string): string[] => list.split(/\s+/).map((suffix) => `${balancerPrefix}${suffix}`);
 
 test.each([

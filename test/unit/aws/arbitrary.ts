@@ -3,7 +3,7 @@ import type { Member } from '../../../providers/aws/desire/stack.ts';
 import type { Write } from './history.ts';
 import { acmCertificate, awsMember, otherCertificate, type Account } from './harness.ts';
 
-const ports = [
+export const ports = [
   'http:80/TCP@30080',
   'https:443/TCP@30443',
   'alt:8443/TCP@30843',
@@ -13,7 +13,7 @@ const ports = [
 ];
 
 /** An annotation that is there or not. */
-const maybe = (values: Readonly<Record<string, readonly string[]>>): fc.Arbitrary<Record<string, string>> =>
+export const maybe = (values: Readonly<Record<string, readonly string[]>>): fc.Arbitrary<Record<string, string>> =>
   fc
     .record(
       Object.fromEntries(
@@ -29,7 +29,7 @@ const whole = {
 };
 const health = { 'healthcheck-interval': ['20'], 'healthcheck-protocol': ['http', 'tcp'], 'healthcheck-unhealthy-threshold': ['4'] };
 
-const nlbAnnotations = maybe({
+export const nlbAnnotations = maybe({
   ...whole,
   ...health,
   'ssl-cert': [acmCertificate, `${acmCertificate},${otherCertificate}`, otherCertificate],
@@ -46,7 +46,7 @@ const nlbAnnotations = maybe({
   'service.beta.kubernetes.io/load-balancer-source-ranges': ['192.0.2.0/24', '192.0.2.0/24,198.51.100.0/24'],
 });
 
-const classicAnnotations = maybe({
+export const classicAnnotations = maybe({
   ...whole,
   ...health,
   'ssl-cert': [acmCertificate, otherCertificate],
@@ -72,7 +72,14 @@ export const anyClassic: fc.Arbitrary<Member> = fc
 /** A Service that can be understood: what is refused changes nothing, which other tests show. */
 export const anyMember: fc.Arbitrary<Member> = fc
   .oneof({ arbitrary: anyNlb, weight: 2 }, anyClassic)
-  .filter(({ errors }) => errors.length === 0);
+  .filter((one) => one.errors.length === 0 && !hasTlsBesideUdp(one));
+
+/** With a certificate and no ssl-ports every port of an NLB has TLS, which no port has that takes UDP as well. */
+function hasTlsBesideUdp({ kind, values, service }: Member): boolean {
+  if (kind !== 'nlb' || (values.certificates ?? []).length === 0) return false;
+  const protocols = Map.groupBy(service.ports, ({ port }) => port);
+  return [...protocols.values()].some((ofPort) => ofPort.length > 1);
+}
 
 function member(kind: Member['kind'], annotations: Record<string, string>, ports: readonly string[], local: boolean): Member {
   return awsMember(kind, {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Member } from '../../../providers/aws/desire/stack.ts';
 import { stackOf } from '../../../providers/aws/desire/stack.ts';
 import { slice } from '../decisions/fixtures.ts';
-import { Account, acmCertificate, awsMember, node, otherCertificate } from './harness.ts';
+import { Account, acmCertificate, awsMember, node, otherCertificate, hostnameOf } from './harness.ts';
 
 const plain = { name: 'web', ports: ['http:80/TCP@30080'] };
 const pods = { ...plain, annotations: { 'nlb-target-type': 'ip' } };
@@ -93,13 +93,13 @@ describe('a change of the scheme', () => {
     const member = awsMember('nlb', { ...plain, annotations: { scheme: 'internet-facing' } });
     const first = await account.pass(stack, [member]);
     expect(first.plan.actions.map(({ operation }) => operation)).not.toContain('elbv2:DeleteLoadBalancer');
-    expect(first.hostname).toBe(before.hostname);
+    expect(hostnameOf(first)).toBe(hostnameOf(before));
     account.advance(60);
-    expect((await account.pass(stack, [member])).hostname).toBe(before.hostname);
+    expect(hostnameOf(await account.pass(stack, [member]))).toBe(hostnameOf(before));
     account.advance(65);
     // Active, with healthy targets: clients are sent there, and the old one is marked.
     const serving = await account.pass(stack, [member]);
-    expect(serving.hostname).not.toBe(before.hostname);
+    expect(hostnameOf(serving)).not.toBe(hostnameOf(before));
     expect(serving.plan.actions.map(({ id }) => id)).toEqual([expect.stringMatching(/: retire$/) as string]);
     account.advance(30);
     expect((await account.pass(stack, [member])).plan.actions).toEqual([]);
@@ -202,8 +202,8 @@ test('what was made without an answer is found by its name, also where other set
   account.cloud.fault = ({ operation }) => (operation === 'elbv2:CreateLoadBalancer' ? { kind: 'lost' } : undefined);
   await account.pass(stack, [awsMember('nlb', plain)]);
   account.cloud.fault = () => undefined;
-  const { hostname } = await account.settle(stack, [awsMember('nlb', { ...plain, annotations: { 'additional-resource-tags': 'team=a' } })]);
-  expect(hostname).toBeDefined();
+  const result = await account.settle(stack, [awsMember('nlb', { ...plain, annotations: { 'additional-resource-tags': 'team=a' } })]);
+  expect(hostnameOf(result)).toBeDefined();
   expect(account.world.loadBalancers.size).toBe(1);
 });
 
@@ -226,7 +226,10 @@ describe('an NLB that is given to us', () => {
       IpAddressType: 'ipv4',
       SubnetMappings: [{ SubnetId: 'subnet-private-1' }],
       SecurityGroups: ['sg-00000aaa'],
-      Tags: [{ Key: 'made-by', Value: 'terraform' }],
+      Tags: [
+        { Key: 'made-by', Value: 'terraform' },
+        { Key: 'herald.dev/cluster', Value: 'test' },
+      ],
     });
     return LoadBalancers[0]?.LoadBalancerArn ?? '';
   }
@@ -235,12 +238,15 @@ describe('an NLB that is given to us', () => {
     const account = new Account();
     const arn = await given(account);
     const member = awsMember('nlb', { ...plain, annotations: { 'herald.dev/aws-load-balancer': 'mine' } });
-    const { hostname } = await account.settle(stack, [member]);
-    expect(hostname).toMatch(/^mine-/);
+    const result = await account.settle(stack, [member]);
+    expect(hostnameOf(result)).toMatch(/^mine-/);
     expect([...account.world.listeners.values()].map(({ value }) => [value.LoadBalancerArn, value.Port])).toEqual([[arn, 80]]);
     await account.settle(stack, []);
     expect([account.world.loadBalancers.size, account.world.listeners.size, account.world.targetGroups.size]).toEqual([1, 0, 0]);
-    expect([...(account.world.tags.get(arn) ?? [])]).toEqual([['made-by', 'terraform']]);
+    expect([...(account.world.tags.get(arn) ?? [])]).toEqual([
+      ['made-by', 'terraform'],
+      ['herald.dev/cluster', 'test'],
+    ]);
     expect(account.world.loadBalancers.get(arn)?.value.SecurityGroups).toEqual(['sg-00000aaa']);
   });
 
@@ -292,7 +298,7 @@ test('one call that AWS refuses holds back only what needs it', async () => {
     return isFirst ? { kind: 'error', code: 'quota' } : undefined;
   };
   const { errors, execution } = await account.pass(stack, [member]);
-  expect(errors.get('')?.map(({ code }) => code)).toEqual(['AwsCallFailed']);
+  expect(errors.get('')?.map(({ code }) => code)).toEqual(['AwsRefused']);
   expect(execution.outcomes.filter(({ result }) => result === 'skipped').map(({ action }) => action.id)).toEqual([
     'targets default/web:80/TCP: register 1',
     'listener 80: create',

@@ -58,7 +58,13 @@ async function start(...objects: readonly HeraldObject[]): Promise<{
   const { clock } = cloud.world;
   const records = new Records(source);
   const events: ObjectEvent[] = [];
-  const aws = new AwsProvider({ classless: 'off', connect: () => Promise.resolve({ cloud, settings }), clock, log: silentLog });
+  const aws = new AwsProvider({
+    classless: 'off',
+    connect: () => Promise.resolve({ cloud, settings }),
+    clock,
+    random: () => 0,
+    log: silentLog,
+  });
   const sink = { record: (event: ObjectEvent): void => void events.push(event) };
   const controller = new Controller({
     source,

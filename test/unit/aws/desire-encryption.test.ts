@@ -94,7 +94,9 @@ describe('an NLB', () => {
     const { nlb, warnings } = await desire(awsMember('nlb', { name: 'web', ports: https, annotations }));
     expect(nlb.listeners).toMatchObject([{ port: 443, protocol: listener, certificates: certificate ? [acmCertificate] : [] }]);
     expect(nlb.targetGroups).toMatchObject([{ protocol: target }]);
-    expect(codesOf(warnings)).toEqual(backend === 'http' ? ['AwsBackendHttpOnNlb'] : []);
+    expect(codesOf(warnings)).toEqual(
+      backend === 'http' ? ['AwsBackendHttpOnNlb'] : !certificate && backend === 'ssl' ? ['AwsCertificateMissing'] : [],
+    );
   });
 
   test('refuses backend-protocol https on a TLS port, unless it shall be as upstream has it', async () => {
@@ -131,9 +133,29 @@ describe('an NLB', () => {
     expect(nlb.targetGroups).toMatchObject([{ protocol: 'TCP_UDP', port: 30_053 }]);
     const encrypted = awsMember('nlb', { name: 'dns', ports: both, annotations: { 'ssl-cert': acmCertificate, 'ssl-ports': 't' } });
     expect(codesOf((await desire(encrypted)).errors)).toEqual(['AwsPortsCollide']);
+    for (const selected of [{}, { 'ssl-ports': '*' }, { 'backend-protocol': 'ssl' }]) {
+      const all = awsMember('nlb', { name: 'dns', ports: both, annotations: { 'ssl-cert': acmCertificate, ...selected } });
+      expect(codesOf((await desire(all)).errors)).toEqual(['AwsPortsCollide']);
+    }
+    const beside = awsMember('nlb', {
+      name: 'dns',
+      ports: [...both, ...https],
+      annotations: { 'ssl-cert': acmCertificate, 'ssl-ports': '443' },
+    });
+    expect((await desire(beside)).nlb.listeners.map(({ protocol }) => protocol)).toEqual(['TCP_UDP', 'TLS']);
     const apart = awsMember('nlb', { name: 'dns', ports: ['u:53/UDP@30053', 't:53/TCP@30054'] });
     expect(codesOf((await desire(apart)).errors)).toEqual(['AwsPortsCollide']);
   });
+});
+
+test.each(['nlb', 'classic'] as const)('a Service without a certificate is told which annotations encrypt nothing: %s', async (kind) => {
+  const annotations = { 'ssl-ports': '443', 'ssl-negotiation-policy': 'ELBSecurityPolicy-2016-08', 'backend-protocol': 'ssl' };
+  const { warnings } = await desire(awsMember(kind, { name: 'web', ports: https, annotations }));
+  const keys = ['ssl-ports', 'ssl-negotiation-policy', 'backend-protocol'];
+  const details = { keys: keys.map((key) => `service.beta.kubernetes.io/aws-load-balancer-${key}`).join(', ') };
+  expect(warnings).toEqual([{ code: 'AwsCertificateMissing', details }]);
+  const encrypted = { ...annotations, 'ssl-cert': acmCertificate };
+  expect((await desire(awsMember(kind, { name: 'web', ports: https, annotations: encrypted }))).warnings).toEqual([]);
 });
 
 describe('certificates that are looked for', () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Existing } from '../../../providers/aws/desire/facts.ts';
 import { slice } from '../decisions/fixtures.ts';
-import { awsMember, node } from './harness.ts';
+import { awsMember, node, settings } from './harness.ts';
+import type { Member } from '../../../providers/aws/desire/stack.ts';
 import { codesOf, desire } from './desire.ts';
 
 const plain = { name: 'web', ports: ['http:80/TCP@30080'] };
@@ -78,6 +79,12 @@ describe('targets', () => {
       { id: 'i-00000004', port: 30_080 },
     ]);
     expect(nlb.targetGroups[0]?.departing).toEqual(['i-00000002', 'i-00000006']);
+  });
+
+  test('of a Classic ELB are instances of nodes whether they are ready or not', async () => {
+    const nodes = [node(0), node(1, { ready: false }), node(2, { toBeDeleted: true })];
+    expect((await desire(awsMember('classic', plain), { nodes })).classic.instances).toEqual(['i-00000000', 'i-00000001']);
+    expect((await desire(awsMember('nlb', plain), { nodes })).nlb.targetGroups[0]?.targets.map(({ id }) => id)).toEqual(['i-00000000']);
   });
 
   test('are all instances where none is ready', async () => {
@@ -212,10 +219,13 @@ describe('who may connect', () => {
     ]);
   });
 
-  test('is refused in words where the rules would be too many', async () => {
+  test('is for AWS to refuse where the rules may be too many, and warned of', async () => {
     const sourceRanges = Array.from({ length: 61 }, (_, index) => `10.${index}.0.0/16`);
-    const { errors } = await desire(awsMember('nlb', { ...plain, sourceRanges }));
-    expect(errors).toMatchObject([{ code: 'AwsTooMany', details: { wanted: 61, quota: 60 } }]);
+    const { errors, warnings } = await desire(awsMember('nlb', { ...plain, sourceRanges }));
+    expect([errors, warnings]).toMatchObject([
+      [],
+      [{ code: 'AwsAboveQuota', details: { what: 'rules in its security group', quota: 60 } }],
+    ]);
   });
 });
 
@@ -225,6 +235,23 @@ test('51 listeners are refused before any call', async () => {
     { code: 'AwsTooMany', details: { what: 'listeners', wanted: 51, quota: 50 } },
   ]);
 });
+
+test.each(['nlb', 'classic'] as const)(
+  'more than 50 tags are refused before any call, those of the installation and our own included (%s)',
+  async (kind) => {
+    const tags = (count: number, name: string): Record<string, string> =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`${name}${index}`, 'x']));
+    const text = (count: number): string =>
+      Object.entries(tags(count, 'own'))
+        .map((entry) => entry.join('='))
+        .join(',');
+    const member = (count: number): Member => awsMember(kind, { ...plain, annotations: { 'additional-resource-tags': text(count) } });
+    const circumstances = { settings: { ...settings, defaultTags: tags(20, 'all') } };
+    // Two notes of which they are, whose it is, and two that may come.
+    expect((await desire(member(22), circumstances)).errors).toEqual([]);
+    expect((await desire(member(30), circumstances)).errors).toMatchObject([{ code: 'AwsTooMany', details: { what: 'tags', quota: 50 } }]);
+  },
+);
 
 test('an NLB that was made without security groups stays so, and that is said', async () => {
   const nlb: Existing = { scheme: 'internet-facing', subnets: [], ipAddressType: 'ipv4', hasSecurityGroups: false };

@@ -1,6 +1,6 @@
 import type { Circumstances } from '../../../providers/aws/desire/circumstances.ts';
 import { desireStack, stackOf, type Member } from '../../../providers/aws/desire/stack.ts';
-import { observeFacts } from '../../../providers/aws/observe/facts.ts';
+import { observeCertificates, observeFacts } from '../../../providers/aws/observe/facts.ts';
 import type { Desired, DesiredClassic, DesiredNlb } from '../../../providers/aws/plan/desired.ts';
 import { serviceKey } from '../../../src/model/metadata.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
@@ -18,7 +18,8 @@ export interface Desire {
 export async function desire(member: Member, changes: Partial<Circumstances> = {}): Promise<Desire> {
   const account = new Account();
   const settings = changes.settings ?? account.settings;
-  const facts = await observeFacts(account.cloud, settings);
+  const certificates = settings.certificateDiscovery ? await observeCertificates(account.cloud) : [];
+  const facts = { ...(await observeFacts(account.cloud, settings)), certificates };
   const circumstances = { facts, existing: {}, settings, nodes: account.nodes, slices: () => [], ...changes };
   const { desired, errors, warnings } = desireStack(stackOf(member), [member], circumstances);
   const key = serviceKey(member.service.metadata);

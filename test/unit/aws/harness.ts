@@ -1,6 +1,6 @@
 import assert from 'node:assert';
 import { Known } from '../../../providers/aws/observe/known.ts';
-import { observeFacts } from '../../../providers/aws/observe/facts.ts';
+import { observeCertificates, observeFacts } from '../../../providers/aws/observe/facts.ts';
 import { scanOwned } from '../../../providers/aws/observe/scan.ts';
 import { passStack, type PassResult } from '../../../providers/aws/pass.ts';
 import { memberOf, stackOf, type Member } from '../../../providers/aws/desire/stack.ts';
@@ -10,6 +10,7 @@ import { defaultSettings, type AwsSettings } from '../../../providers/aws/settin
 import type { Node } from '../../../src/model/cluster.ts';
 import type { EndpointSlice } from '../../../src/model/endpoint-slice.ts';
 import { balancerPrefix } from '../../../providers/aws/annotations/entry.ts';
+import type { ServiceKey } from '../../../src/model/metadata.ts';
 import { FakeCloud } from '../../aws/fake/cloud.ts';
 import { furnish, vpcId } from '../../aws/fake/world.ts';
 import { metadata, service, type ServiceLiteral } from '../decisions/fixtures.ts';
@@ -70,14 +71,21 @@ export class Account {
   }
 
   async pass(stack: StackIdentity, members: readonly Member[], disown = false): Promise<PassResult> {
-    const facts = await observeFacts(this.cloud, this.settings);
-    const circumstances = { facts, settings: this.settings, nodes: this.nodes, slices: () => this.slices };
+    const certificates = this.settings.certificateDiscovery ? await observeCertificates(this.cloud) : [];
+    const facts = { ...(await observeFacts(this.cloud, this.settings)), certificates };
+    const circumstances = {
+      facts,
+      settings: this.settings,
+      nodes: this.nodes,
+      slices: (key: ServiceKey) => this.slices.filter(({ service }) => service === key),
+    };
     return passStack(this.cloud, this.settings, {
       stack,
       members,
       disown,
       known: this.known,
       circumstances,
+      isAbsent: () => false,
       now: this.world.clock.date().getTime(),
     });
   }
@@ -112,6 +120,11 @@ export class Account {
       world.classic.has(id.replace('classic/', ''));
     return [...world.tags].filter(([id, tags]) => tags.get('herald.dev/cluster') === 'test' && present(id)).map(([id]) => id);
   }
+}
+
+/** By which clients reach the Service that decides about the load balancer. */
+export function hostnameOf({ standings }: PassResult): string | undefined {
+  return [...standings.values()][0]?.hostname;
 }
 
 export function single(member: Member): { readonly stack: StackIdentity; readonly members: readonly Member[] } {

@@ -27,6 +27,7 @@ export function undone(writes: readonly Write[]): string[] {
   const targets = new Set<string>();
   const values = new Map<string, string>();
   const rules = new Set<string>();
+  const groups = new Map<string, readonly (readonly string[])[]>();
   for (const { operation, input: raw } of writes) {
     const input = raw as Fields;
     const [, name = ''] = operation.split(':');
@@ -36,6 +37,14 @@ export function undone(writes: readonly Write[]): string[] {
       const before = values.get(`${about} ${key}`);
       if (before !== undefined && before !== text) found.push(`${operation} ${about}: ${key} was ${before}, then ${text}`);
       values.set(`${about} ${key}`, text);
+    };
+    // New ones stand beside old ones for a while: what was added may not go again, and what went may not come back.
+    const setGroups = (ids: readonly string[]): void => {
+      const before = groups.get(about) ?? [];
+      const added = before.at(-1)?.filter((id) => before.length > 1 && before.at(-2)?.includes(id) === false) ?? [];
+      if (added.some((id) => !ids.includes(id))) found.push(`${operation} ${about} takes away what came before it`);
+      if (ids.some((id) => before.length > 1 && before.at(-1)?.includes(id) === false)) found.push(`${operation} ${about} brings back`);
+      groups.set(about, [...before, ids]);
     };
     switch (name) {
       case 'RegisterTargets':
@@ -70,7 +79,7 @@ export function undone(writes: readonly Write[]): string[] {
         break;
       case 'SetSecurityGroups':
       case 'ApplySecurityGroupsToLoadBalancer':
-        set('security groups', input.SecurityGroups);
+        setGroups(input.SecurityGroups as readonly string[]);
         break;
       default:
         break;

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { FencedCloud } from '../../../providers/aws/fenced-cloud.ts';
 import { regionOfNodes, regionOfZone, vpcOfNodes } from '../../../providers/aws/place.ts';
 import { metadata } from '../decisions/fixtures.ts';
 import { FakeCloud } from '../../aws/fake/cloud.ts';
@@ -33,27 +32,15 @@ describe('where in AWS the cluster is', () => {
   });
 
   test('it is not guessed', async () => {
-    await expect(vpcOfNodes(cloud, [])).rejects.toThrow('no Node has a spec.providerID');
+    await expect(vpcOfNodes(cloud, [])).rejects.toMatchObject({
+      code: 'place',
+      message: 'which VPC? No Node has a spec.providerID of AWS',
+    });
     await expect(vpcOfNodes(cloud, [node(9)])).rejects.toThrow('AWS knows no instance i-00000009');
     const [instance] = cloud.world.instances.values();
     if (instance === undefined) throw new Error('the account has no instance');
     cloud.world.instances.set('i-0000000f', { ...instance, InstanceId: 'i-0000000f', VpcId: 'vpc-2' });
     const other = node(7, { providerID: 'aws:///us-east-1a/i-0000000f' });
-    await expect(vpcOfNodes(cloud, [node(0), other])).rejects.toThrow('the nodes are in vpc-1 and vpc-2');
-  });
-});
-
-describe('a controller that does not lead any more', () => {
-  test('reads AWS, and changes nothing', async () => {
-    let leads = true;
-    const fenced = new FencedCloud(cloud, () => leads);
-    const change = { Resources: ['sg-00000aaa'], Tags: [{ Key: 'a', Value: 'b' }] };
-    await fenced.call('ec2:CreateTags', change);
-    leads = false;
-    const before = cloud.calls.length;
-    await expect(fenced.call('ec2:CreateTags', change)).rejects.toMatchObject({ code: 'unreachable', operation: 'ec2:CreateTags' });
-    expect(cloud.calls).toHaveLength(before);
-    await fenced.call('ec2:DescribeVpcs', { VpcIds: [vpcId] });
-    expect(cloud.calls).toHaveLength(before + 1);
+    await expect(vpcOfNodes(cloud, [node(0), other])).rejects.toThrow('The nodes are in vpc-1 and vpc-2');
   });
 });

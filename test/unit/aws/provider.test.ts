@@ -83,6 +83,85 @@ describe('rules of nodes', () => {
   });
 });
 
+describe('rules of nodes that AWS refuses', () => {
+  test('are told to the Service, tried less and less often, and made when AWS lets them', async () => {
+    const town = new Town();
+    const attempts = (): number => town.cloud.calls.filter(isRuleOfNodes).length;
+    const isRuleOfNodes = ({ operation, input }: { readonly operation: string; readonly input: unknown }): boolean =>
+      operation === 'ec2:AuthorizeSecurityGroupIngress' && JSON.stringify(input).includes('UserIdGroupPairs');
+    town.cloud.fault = (call) => (isRuleOfNodes(call) ? { kind: 'error', code: 'denied' } : undefined);
+    const key = town.apply(web);
+    await town.run(600);
+    const refused = { code: 'AwsRefused', details: { operation: 'ec2:AuthorizeSecurityGroupIngress', kind: 'denied' } };
+    expect(town.said.get(key)).toMatchObject({ ingress: [{}], warnings: [refused] });
+    const before = attempts();
+    await town.run(3600);
+    // Twice the longest wait for each, as up to half of it is left to chance.
+    expect([attempts() - before <= 12, attempts() - before > 0]).toEqual([true, true]);
+    town.cloud.fault = () => undefined;
+    await town.run(900);
+    expect(town.cloud.world.securityGroups.get(nodeGroup)?.IpPermissions).toMatchObject([{ IpProtocol: 'tcp', FromPort: 30080 }]);
+    expect(town.said.get(key)?.warnings).toEqual([]);
+  });
+});
+
+describe('what is told to be repaired', () => {
+  test('is not what the owner of the Service has changed to and fro', async () => {
+    const town = new Town();
+    const ask = (value: string): unknown =>
+      town.apply({ ...web, annotations: { attributes: `load_balancing.cross_zone.enabled=${value}` } });
+    ask('false');
+    await town.run(600);
+    ask('true');
+    await town.run(0);
+    ask('false');
+    await town.run(60);
+    expect(town.repaired).toEqual([]);
+  });
+
+  test('is told once, however often the same is asked', async () => {
+    const town = new Town();
+    const key = town.apply(web);
+    await town.run(600);
+    for (const id of town.cloud.world.listeners.keys()) town.cloud.world.listeners.delete(id);
+    const before = town.cloud.writes.length;
+    while (town.cloud.writes.length === before) await town.run(10);
+    expect(town.repaired.length).toBeGreaterThan(0);
+    const told = town.repaired.length;
+    const service = town.services.get(key);
+    if (service !== undefined) expect((await town.provider.reconcile(service, town.snapshot)).repaired ?? []).toEqual([]);
+    await town.run(0);
+    expect(town.repaired.length).toBe(told);
+  });
+});
+
+describe('a node whose security group cannot be told', () => {
+  test('is said to those that send to it, at every look', async () => {
+    const town = new Town();
+    const { world } = town.cloud;
+    world.securityGroups.set('sg-00000bbb', {
+      GroupId: 'sg-00000bbb',
+      GroupName: 'other',
+      Description: '',
+      VpcId: 'vpc-1',
+      IpPermissions: [],
+      Tags: [],
+    });
+    world.tags.get(nodeGroup)?.delete('kubernetes.io/cluster/test');
+    const instance = world.instances.get('i-00000000');
+    const SecurityGroups = [{ GroupId: nodeGroup }, { GroupId: 'sg-00000bbb' }];
+    if (instance !== undefined) world.instances.set('i-00000000', { ...instance, SecurityGroups });
+    const key = town.apply(web);
+    const apart = town.apply({ name: 'apart', ports: ['a:443/TCP@30443'], annotations: { 'target-node-labels': 'apart=yes' } });
+    await town.run(300);
+    const unreachable = { code: 'AwsNodesUnreachable', details: { instance: 'i-00000000', groups: 2 } };
+    expect(town.said.get(key)?.warnings).toMatchObject([unreachable]);
+    expect(town.said.get(apart)?.warnings).toMatchObject([{ code: 'AwsNoTargets' }]);
+    await town.run(20);
+    expect(town.said.get(key)?.warnings).toMatchObject([unreachable]);
+  });
+});
+
 describe('an NLB that is shared', () => {
   const shared = { 'herald.dev/aws-shared-load-balancer': 'edge' };
   const first = { ...web, annotations: shared, createdAt: '2026-01-01T00:00:00Z' };
@@ -147,7 +226,7 @@ test('a look at a load balancer with which nothing is wrong costs 8 reads, one f
   // Orphans were looked for at the beginning, and are again in a while.
   await town.run(600);
   const before = town.cloud.calls.length;
-  await town.run(10);
+  await town.run(300);
   const ofAll = new Set<string>(['ec2:DescribeVpcs', 'ec2:DescribeSubnets', 'ec2:DescribeRouteTables', 'ec2:DescribeInstances']);
   const calls = town.cloud.calls.slice(before).filter(({ operation, input }) => !ofAll.has(operation) && !isOfAllGroups(operation, input));
   expect(calls.length).toBe(8 + 3 + 2 * 3);
@@ -162,7 +241,10 @@ describe('a preview', () => {
   test('has the calls that a pass would make, and makes none', async () => {
     const town = new Town();
     const key = town.apply(web);
-    const { actions, waits } = await town.provider.preview(key, town.snapshot);
+    const { observed, desired, actions, waits } = await town.provider.preview(key, town.snapshot);
+    expect(observed).toEqual(['nothing']);
+    expect(desired[0]).toMatch(/^NLB \S+, internal, ipv4, in subnet-/);
+    expect(desired[1]).toMatch(/^listener TCP 80: TCP to \d+ targets of type instance$/);
     expect(actions.map(({ operation }) => operation)).toEqual([
       'ec2:CreateSecurityGroup',
       'ec2:AuthorizeSecurityGroupIngress',
@@ -171,11 +253,17 @@ describe('a preview', () => {
       'elbv2:RegisterTargets',
       'elbv2:CreateLoadBalancer',
       'elbv2:CreateListener',
+      'ec2:AuthorizeSecurityGroupIngress',
     ]);
+    expect(actions.at(-1)).toMatchObject({ id: `${nodeGroup}: authorize`, input: { GroupId: nodeGroup } });
     expect(waits).toEqual(['the load balancer to become active']);
     expect(town.cloud.writes).toEqual([]);
     await town.run(300);
-    expect((await town.provider.preview(key, town.snapshot)).actions).toEqual([]);
+    const settled = await town.provider.preview(key, town.snapshot);
+    expect(settled.actions).toEqual([]);
+    expect(settled.observed[0]).toMatch(/^NLB \S+, internal, ipv4, active, \S+\.amazonaws\.com$/);
+    expect(settled.observed).toContainEqual('listener TCP 80');
+    expect(settled.observed).toContainEqual(expect.stringMatching(/^target group \S+, TCP 30080, instance: 3 healthy$/));
   });
 
   test('of a Service that is gone is its deletion; of one that is wrong, what is wrong', async () => {
@@ -190,7 +278,35 @@ describe('a preview', () => {
       'elbv2:DeleteLoadBalancer',
       'elbv2:DeleteTargetGroup',
       'ec2:DeleteSecurityGroup',
+      // Of nodes, and then the group by which they know load balancers.
+      'ec2:RevokeSecurityGroupIngress',
+      'ec2:DeleteSecurityGroup',
     ]);
+  });
+
+  test('of a Service that is gone narrows the rules of nodes to what others need, unless it is not known what that is', async () => {
+    const town = new Town();
+    const key = town.apply(web);
+    const other = { ...web, name: 'other', ports: ['http:81/TCP@30081'] };
+    town.apply(other);
+    await town.run(300);
+    town.delete(key);
+    const ranges = (calls: readonly { readonly operation: string; readonly input: unknown }[]): string[] =>
+      calls.flatMap(({ operation, input }) => {
+        if (!operation.endsWith('SecurityGroupIngress')) return [];
+        const { GroupId, IpPermissions } = input as { GroupId: string; IpPermissions: readonly { FromPort: number; ToPort: number }[] };
+        return IpPermissions.map(({ FromPort, ToPort }) => `${operation} ${GroupId} ${FromPort}-${ToPort}`);
+      });
+    const rules = async (): Promise<string[]> => ranges((await town.provider.preview(key, town.snapshot)).actions);
+    const told = await rules();
+    town.apply({ ...other, annotations: { scheme: 'public' } });
+    expect(await rules()).toEqual([]);
+    town.apply(other);
+    const before = town.cloud.writes.length;
+    await town.run(600);
+    const made = ranges(town.cloud.writes.slice(before));
+    expect(told.length).toBe(2);
+    expect(told).toEqual(made);
   });
 });
 
@@ -282,9 +398,10 @@ test('a mistake changes nothing of what is there, and all of it is told', async 
   expect(town.cloud.writes.length).toBe(writes);
   expect(town.said.get(key)).toMatchObject({
     ingress,
-    reason: { code: 'AwsSeveral' },
-    details: [{ code: 'AwsAnnotationInvalid' }, { code: 'AwsAnnotationInvalid' }, { code: 'AwsAnnotationInvalid' }],
+    reason: { code: 'AwsSeveral', details: { problems: { length: 3 } } },
   });
+  // They are no pools, of which the metrics count the refusals.
+  expect(town.said.get(key)?.details).toBeUndefined();
 });
 
 test('AWS that does not answer is said, and tried again', async () => {
@@ -292,7 +409,7 @@ test('AWS that does not answer is said, and tried again', async () => {
   town.cloud.fault = () => ({ kind: 'error', code: 'denied' });
   const key = town.apply(web);
   await town.run(60);
-  expect(town.said.get(key)?.reason).toMatchObject({ code: 'AwsCallFailed', details: { operation: 'elbv2:DescribeLoadBalancers' } });
+  expect(town.said.get(key)?.reason).toMatchObject({ code: 'AwsRefused', details: { operation: 'elbv2:DescribeLoadBalancers' } });
   town.cloud.fault = () => undefined;
   await town.run(600);
   expect(town.said.get(key)?.reason).toBeUndefined();

@@ -2,35 +2,38 @@ import { AwsProvider } from '../../../providers/aws/provider.ts';
 import type { ServiceMetadata } from '../../../providers/aws/service-metadata.ts';
 import type { AwsSettings } from '../../../providers/aws/settings.ts';
 import type { Reconciliation } from '../../../src/controller/provider.ts';
-import type { Node } from '../../../src/model/cluster.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/metadata.ts';
 import type { Service } from '../../../src/model/service.ts';
-import type { Snapshot } from '../../../src/model/snapshot.ts';
+import { Store } from '../../../src/model/store.ts';
+import { silentLog, type Log } from '../../../src/system/log.ts';
 import { FakeCloud } from '../../aws/fake/cloud.ts';
 import { furnish } from '../../aws/fake/world.ts';
 import { balancerPrefix } from '../../../providers/aws/annotations/entry.ts';
-import { cluster, service } from '../decisions/fixtures.ts';
+import { config, service } from '../decisions/fixtures.ts';
 import { node, settings, type AwsServiceLiteral } from './harness.ts';
-
-const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /** A cluster, its Services and AWS, with the provider between them; time passes only by `run`. */
 export class Town {
   readonly cloud = new FakeCloud();
-  readonly services = new Map<ServiceKey, Service>();
-  readonly nodes = new Map<string, Node>([0, 1, 2].map((index) => [`node-${index}`, node(index)]));
+  /** As in production: a snapshot that is no plain object. */
+  readonly snapshot = new Store(config({ defaultClass: false }));
   /** What was written to Services, in order: "+default/web", "-default/web". */
   readonly finalizers: string[] = [];
   readonly said = new Map<ServiceKey, Reconciliation>();
   readonly repaired: string[] = [];
-  readonly snapshot: Snapshot;
+  /** What the log warned of. */
+  readonly warned: { readonly message: string; readonly [field: string]: unknown }[] = [];
   settings: AwsSettings = { ...settings, retireSeconds: 60, orphanSeconds: 3600 };
   provider: AwsProvider;
 
   constructor() {
     furnish(this.cloud.world);
-    this.snapshot = { ...cluster({ config: { defaultClass: false } }), services: this.services, nodes: this.nodes };
+    for (const index of [0, 1, 2]) this.snapshot.upsert(node(index));
     this.provider = this.#newProvider();
+  }
+
+  get services(): Map<ServiceKey, Service> {
+    return this.snapshot.services;
   }
 
   /** What a new process knows: nothing. */
@@ -45,7 +48,7 @@ export class Town {
       if (before.includes('herald.dev/aws') !== add) {
         this.finalizers.push(`${add ? '+' : '-'}${key} after ${this.cloud.writes.length} writes`);
         const finalizers = add ? [...before, 'herald.dev/aws'] : before.filter((name) => name !== 'herald.dev/aws');
-        if (known !== undefined) this.services.set(key, { ...known, metadata: { ...known.metadata, finalizers } });
+        if (known !== undefined) this.snapshot.upsert({ ...known, metadata: { ...known.metadata, finalizers } });
       }
       // What is being deleted goes when nobody holds it any more.
       if (!add && known?.metadata.deleting === true) this.services.delete(key);
@@ -54,11 +57,20 @@ export class Town {
     const metadata: ServiceMetadata = {
       addFinalizer: (key) => set(key, true),
       removeFinalizer: (key) => set(key, false),
-      annotate: () => Promise.resolve(),
+      annotate: (key, wanted) => {
+        const known = this.services.get(key);
+        const entries = Object.entries({ ...known?.metadata.annotations, ...wanted }).flatMap(([name, value]) =>
+          value === undefined ? [] : [[name, value] as const],
+        );
+        if (known !== undefined)
+          this.snapshot.upsert({ ...known, metadata: { ...known.metadata, annotations: Object.fromEntries(entries) } });
+        return Promise.resolve(true);
+      },
     };
     const connect = (): Promise<{ cloud: FakeCloud; settings: AwsSettings }> =>
       Promise.resolve({ cloud: this.cloud, settings: this.settings });
-    const provider = new AwsProvider({ classless: 'off', connect, metadata, clock: this.cloud.world.clock, log: silent });
+    const log: Log = { ...silentLog, warn: (fields, message) => void this.warned.push({ ...fields, message }) };
+    const provider = new AwsProvider({ classless: 'off', connect, metadata, clock: this.cloud.world.clock, random: () => 0, log });
     provider.adopt(this.snapshot, new Map());
     return provider;
   }
@@ -69,8 +81,10 @@ export class Town {
     const written = Object.fromEntries(
       Object.entries(annotations).map(([name, value]) => [name.includes('/') ? name : `${balancerPrefix}${name}`, value]),
     );
-    const finalizers = this.services.get(key)?.metadata.finalizers ?? [];
-    this.services.set(key, { ...plain, metadata: { ...plain.metadata, annotations: written, creationTimestamp: createdAt, finalizers } });
+    const known = this.services.get(key);
+    const finalizers = known?.metadata.finalizers ?? [];
+    const metadata = { ...plain.metadata, annotations: written, creationTimestamp: createdAt, finalizers };
+    this.snapshot.upsert({ ...plain, metadata, ingress: known?.ingress ?? [] });
     return key;
   }
 
@@ -78,7 +92,7 @@ export class Town {
     const known = this.services.get(key);
     if (known === undefined) return;
     if ((known.metadata.finalizers ?? []).length === 0) this.services.delete(key);
-    else this.services.set(key, { ...known, metadata: { ...known.metadata, deleting: true } });
+    else this.snapshot.upsert({ ...known, metadata: { ...known.metadata, deleting: true } });
   }
 
   /** The controller's loop: what changed, then what is due, for so long. */
@@ -103,6 +117,6 @@ export class Town {
     this.said.set(key, said);
     this.repaired.push(...(said.repaired ?? []));
     const now = this.services.get(key);
-    if (now !== undefined) this.services.set(key, { ...now, ingress: said.ingress });
+    if (now !== undefined) this.snapshot.upsert({ ...now, ingress: said.ingress });
   }
 }

@@ -98,6 +98,24 @@ describe('two managers', () => {
     expect(states()).toEqual(['Up', 'Up']);
   });
 
+  test('BFD-004 BFD-015 another smallest TTL applies to the session that is up', () => {
+    const peer = new ScriptedPeer();
+    const multihop = (minimumTtl: number): Partial<SessionOptions> => ({ multihop: { minimumTtl } });
+    const { clock, wire, a, changes, connect } = pair();
+    connect(multihop(254), multihop(254));
+    clock.advance(10_000);
+    const [before] = a.status().sessions;
+    const seen = changes.length;
+    connect(multihop(100), multihop(254));
+    clock.advance(10_000);
+    expect(changes).toHaveLength(seen);
+    expect(a.status().sessions).toMatchObject([{ state: 'Up', discriminator: before?.discriminator }]);
+    expect(wire.log.length).toBeGreaterThan(10);
+    peer.configure(multihop(254));
+    peer.configure(multihop(100));
+    expect(peer.transport.minimumTtls.get(peerAddress)).toBe(100);
+  });
+
   test('the same again changes and sends nothing', () => {
     const { clock, wire, connect, changes } = pair();
     connect();
@@ -136,6 +154,29 @@ describe('two managers', () => {
     clock.advance(10);
     expect({ channels: transport.channels, pending: clock.pending }).toEqual({ channels: 0, pending: 0 });
   });
+});
+
+test('BFD-029 ten sessions at 50 ms: each packet leaves between three quarters of the interval and the whole of it after the one before', () => {
+  const clock = new VirtualClock();
+  const wire = new MemoryWire(clock);
+  const fast = { transmitInterval: 50, receiveInterval: 50 };
+  const manager = (at: string, seed: number): Manager =>
+    new Manager({ clock, random: seededRandom(seed), transport: wire.host(address(at)) }, { changed: () => {} });
+  const peers = Array.from({ length: 10 }, (_, i) => `10.0.1.${i + 1}`);
+  const ours = manager(ourAddress, 1);
+  ours.set(peers.map((peer) => ({ name: peer, peer, ...fast })));
+  for (const [i, at] of peers.entries()) manager(at, i + 2).set([{ name: 'x', peer: ourAddress, ...fast }]);
+  clock.advance(10_000);
+  expect(ours.status().sessions.map(({ state, polling }) => `${state} ${polling}`)).toEqual(peers.map(() => 'Up false'));
+  wire.log.length = 0;
+  clock.advance(10_000);
+  for (const peer of peers) {
+    const times = wire.log.filter(({ from, to }) => from === ourAddress && to === peer).map(({ at }) => at);
+    const between = times.slice(1).map((at, i) => at - (times[i] ?? 0));
+    expect(Math.min(...between)).toBeGreaterThanOrEqual(37.5 - 1e-6);
+    expect(Math.max(...between)).toBeLessThanOrEqual(50 + 1e-6);
+    expect(times.length).toBeGreaterThanOrEqual(200);
+  }
 });
 
 describe('which session a packet is for', () => {

@@ -35,6 +35,25 @@ describe('coming up', () => {
     expect(peer.take()).toEqual([]);
   });
 
+  test('BFD-019 the passive side sees to it that it hears, every second, until it sends', async () => {
+    const peer = new ScriptedPeer();
+    peer.configure({ passive: true }, 10_000);
+    expect(peer.transport.listened).toBe(10);
+    expect(peer.take()).toEqual([]);
+    peer.bringUp({ passive: true });
+    peer.keepSending(3_000, 300);
+    expect(peer.transport.listened).toBe(10);
+    // A peer in demand mode is sent nothing either.
+    peer.keepSending(3_000, 300, { demand: true });
+    expect(peer.transport.listened).toBeGreaterThanOrEqual(12);
+    const stopped = peer.manager.stop();
+    peer.clock.advance(10_000);
+    await stopped;
+    const before = peer.transport.listened;
+    peer.clock.advance(60_000);
+    expect(peer.transport.listened).toBe(before);
+  });
+
   test('BFD-006 three packets bring both ends up', () => {
     const peer = new ScriptedPeer();
     peer.configure();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { countNotification, newCounters } from '../../../src/bgp/counters.ts';
 import { describeProblem, newDrops, type ProblemContext } from '../../../src/bgp/problem.ts';
 import { Speaker } from '../../../src/bgp/index.ts';
 import { MemoryTransport } from '../../../src/bgp/transport/memory.ts';
@@ -180,4 +181,28 @@ test('the same reason with other numbers is no news', () => {
   }
   expect(reasons).toEqual([expect.stringMatching(/dropped \d+ segments with a wrong signature$/)]);
   expect(peer.status().lastError).not.toBe(reasons[0]);
+});
+
+test('flaps are counted by why, NOTIFICATIONs by the names of the RFCs', () => {
+  const { clock, left, right } = pair();
+  left.start({}, {});
+  right.start({ passive: true });
+  clock.advance(5_000);
+  right.speaker.removePeer('left', 'maintenance of the rack');
+  clock.advance(2_000);
+  expect(left.peer.status().counters).toMatchObject({
+    flaps: 1,
+    flapsBy: { received: 1 },
+    notifications: { sent: {}, received: { 'Cease: Administrative Shutdown (6/2)': 1 } },
+  });
+});
+
+test('a peer cannot make up names of NOTIFICATIONs', () => {
+  const counters = newCounters();
+  for (let subcode = 0; subcode < 256; subcode++)
+    for (const code of [0, 6, 9, 255]) countNotification(counters, 'received', { code, subcode, data: new Uint8Array() });
+  const names = Object.keys(counters.notifications.received);
+  expect(names).toContain('other');
+  expect(names).toContain('Cease: Hard Reset (6/9)');
+  expect(names.length).toBeLessThan(15);
 });

@@ -40,6 +40,7 @@ const events: { readonly [T in EventType]: Extract<FsmEvent, { type: T }> } = {
   keepaliveExpired: { type: 'keepaliveExpired' },
   sendHoldExpired: { type: 'sendHoldExpired' },
   stableExpired: { type: 'stableExpired' },
+  hold: { type: 'hold', milliseconds: 20_000 },
   connected: { type: 'connected' },
   accepted: { type: 'accepted' },
   connectFailed: { type: 'connectFailed', failure: { kind: 'refused', detail: '' } },
@@ -65,6 +66,7 @@ function outcome(from: StateName | FsmState, event: FsmEvent, change: Partial<Fs
     else if (effect.type === 'sendOpen') words.push(effect.identity.plainOpen === true ? 'plain OPEN' : 'OPEN');
     else if (effect.type === 'sendKeepalive') words.push('KEEPALIVE');
     else if (effect.type === 'arm') words.push(effect.timer);
+    else if (effect.type === 'prolong') words.push('not before', effect.timer);
     else if (effect.type !== 'cancel' && effect.type !== 'down') words.push(effect.type);
   }
   return words.join(' ');
@@ -82,6 +84,7 @@ const matrix: { readonly [T in EventType]: readonly [string, string, string, str
   keepaliveExpired: ['=', '=', '=', '=', 'OpenConfirm KEEPALIVE keepalive', 'Established KEEPALIVE keepalive'],
   sendHoldExpired: ['=', '=', '=', 'Idle 8/0 connectRetry', 'Idle 8/0 connectRetry', 'Idle 8/0 connectRetry'],
   stableExpired: ['=', '=', '=', '=', '=', '='],
+  hold: ['Idle not before connectRetry', '=', '=', '=', '=', '='],
   accepted: ['Idle close', '=', 'OpenSent OPEN hold', '=', '=', '='],
   connected: ['Idle close', 'OpenSent OPEN hold', 'Active close', '=', '=', '='],
   connectFailed: ['=', 'Active close connectRetry', '=', '=', '=', '='],
@@ -100,7 +103,7 @@ describe('the state machine', () => {
   );
 
   test('the matrix is complete', () => {
-    expect(cells).toHaveLength(6 * 18);
+    expect(cells).toHaveLength(6 * 19);
   });
 
   test.each(cells)('BGP-033 $state, $event', ({ state, event, expected }) => {
@@ -135,12 +138,14 @@ describe('the state machine', () => {
       const { effects } = step(stateOf(name, failures), event, config);
       return effects.find((effect) => effect.type === 'arm')?.milliseconds;
     };
-    expect([0, 1, 2, 3, 4, 50].map((failures) => pauseAfter(events.notification, 'OpenSent', failures))).toEqual([
-      5e3, 10e3, 20e3, 40e3, 60e3, 60e3,
-    ]);
+    const refused: FsmEvent = { type: 'notification', notification: { code: 6, subcode: 5, data: noData } };
+    expect([0, 1, 2, 3, 4, 50].map((failures) => pauseAfter(refused, 'OpenSent', failures))).toEqual([5e3, 10e3, 20e3, 40e3, 60e3, 60e3]);
     expect([0, 5].map((failures) => pauseAfter(events.connectFailed, 'Connect', failures))).toEqual([5e3, 5e3]);
     expect([0, 5].map((failures) => pauseAfter(events.closed, 'OpenConfirm', failures))).toEqual([5e3, 5e3]);
     expect([0, 5].map((failures) => pauseAfter(events.holdExpired, 'Established', failures))).toEqual([5e3, 5e3]);
+    // Administrative Reset is no error: whoever types it waits for the session.
+    expect([0, 5].map((failures) => pauseAfter(events.notification, 'Established', failures))).toEqual([5e3, 5e3]);
+    expect(step(stateOf('Established', 3), events.notification, config).state.failures).toBe(3);
     expect(step(stateOf('Established', 3), events.stableExpired, config).state.failures).toBe(0);
   });
 
@@ -235,6 +240,12 @@ describe('the state machine', () => {
   test('BGP-035 a peer that made an error is turned away until the pause is over', () => {
     const { state } = step(stateOf('OpenSent'), events.fault, config);
     expect(outcome(state, events.accepted)).toBe('Idle close');
+  });
+
+  test('BGP-107 who is held back turns the peer away, and begins when that is over', () => {
+    const { state } = step(stateOf('Idle'), events.hold, config);
+    expect(outcome(state, events.accepted)).toBe('Idle close');
+    expect(outcome(state, events.connectRetryExpired)).toBe('Connect dial connect');
   });
 
   test('BGP-103 a stop without a NOTIFICATION closes silently', () => {

@@ -29,6 +29,22 @@ describe('BFD-021 a session whose path is lost', () => {
     expect(left.peer.status().lastError).toContain('BFD Down');
   });
 
+  test('is counted as a loss of the path, and not as one that we have stopped', async () => {
+    const { clock, left, right } = await established();
+    left.peer.pathLost();
+    await advance(clock, 100);
+    expect(left.peer.status().counters).toMatchObject({ flaps: 1, flapsBy: { bfdDown: 1 } });
+    expect(left.peer.status().counters.flapsBy).not.toHaveProperty('stopped');
+    expect(right.peer.status().counters.flapsBy).toEqual({ received: 1 });
+  });
+
+  test('what we stop ourselves is no loss of the path', async () => {
+    const { clock, left } = await established();
+    left.peer.reconfigure({ ...left.options, adminDown: true });
+    await advance(clock, 100);
+    expect(left.peer.status().counters.flapsBy).toEqual({ stopped: 1 });
+  });
+
   test('does not come back while the path is lost, whichever side connects', async () => {
     const { clock, left, right } = await established();
     left.peer.pathLost();

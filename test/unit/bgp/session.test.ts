@@ -81,7 +81,7 @@ describe('coming up', () => {
     const peer = speaker.addPeer(options);
     expect(transport.dialed).toHaveLength(0);
     clock.advance(0);
-    expect(transport.dialed[0]).toMatchObject({ address: options.address, port: 179, ttl: 1, password, userTimeout: 9000 });
+    expect(transport.dialed[0]).toMatchObject({ address: options.address, port: 179, ttl: 1, password, userTimeout: 510_000 });
     const [open] = messages(transport.remote.take());
     expect(decodeOpen(open?.body ?? hex(''))).toMatchObject({ ok: true, value: { asn: 64512, holdTime: 9 } });
     send(encodeOpen(openOf(peerIdentity)));
@@ -240,6 +240,15 @@ describe('routes', () => {
       clock.advance(50_000);
     }
     expect(peer.status().lastError).toContain('send hold timer expired');
+  });
+
+  test.each([0, 3, 90, 600])('BGP-108 with a hold time of %i s the kernel does not judge before the send hold timer', (holdTime) => {
+    speaker.addPeer({ ...options, holdTime });
+    clock.advance(0);
+    const { userTimeout } = transport.dialed[0] ?? {};
+    // Without a hold time nobody is waited for.
+    if (holdTime === 0) expect(userTimeout).toBeUndefined();
+    else expect(userTimeout).toBeGreaterThan(Math.max(480, 2 * holdTime) * 1000);
   });
 
   test('BGP-085 received routes are counted, and errors that RFC 7606 tolerates, too', () => {

@@ -50,3 +50,16 @@ test('an earlier deadline replaces a later one', () => {
   expect(expired).toEqual(['hold 9000']);
   expect(clock.pending).toBe(0);
 });
+
+test('prolonging pushes a deadline back and never forward, and starts a timer that does not run', () => {
+  timers.arm('connectRetry', 5_000);
+  timers.prolong('connectRetry', 1_000);
+  clock.advance(4_999);
+  expect(expired).toEqual([]);
+  timers.prolong('connectRetry', 1_001);
+  clock.advance(1_001);
+  expect(expired).toEqual(['connectRetry 6000']);
+  timers.prolong('connectRetry', 10);
+  clock.advance(10);
+  expect(expired).toEqual(['connectRetry 6000', 'connectRetry 6010']);
+});

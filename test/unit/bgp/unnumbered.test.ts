@@ -45,6 +45,28 @@ test('two changes while the session closes leave one search for the peer, and a 
   expect(searches.size).toBe(0);
 });
 
+test('a peer whose path is lost is looked for all the same, not dialed, and told of when it is found', async () => {
+  const found: string[] = [];
+  speaker.onChange((peer) => void found.push(`${peer.status().state} ${peer.status().address}`));
+  const peer = speaker.addPeer(options);
+  peer.pathLost();
+  found.length = 0;
+  clock.advance(0);
+  const search = transport.discoveries.get('eth0');
+  search?.found(address('fe80::1'));
+  search?.found(address('fe80::1'));
+  await settle();
+  expect(found).toEqual(['Idle fe80::1']);
+  peer.pathLost();
+  search?.found(address('fe80::2'));
+  await settle();
+  expect(found).toEqual(['Idle fe80::1', 'Idle fe80::2']);
+  expect(transport.dialed).toEqual([]);
+  peer.pathRestored();
+  await settle();
+  expect(transport.dialed).toMatchObject([{ address: address('fe80::2') }]);
+});
+
 test('the router of one interface is not dialed on another', async () => {
   const peer = speaker.addPeer(options);
   clock.advance(0);

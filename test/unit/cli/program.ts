@@ -18,7 +18,7 @@ export interface Outcome {
 /** Runs a command that answers and ends. One that does not end is killed, with code -1. */
 export function herald(...command: readonly string[]): Promise<Outcome> {
   return new Promise((resolve) => {
-    execFile(program, command, { timeout: 25_000, killSignal: 'SIGKILL' }, (error, stdout, stderr) => {
+    execFile(program, command, { timeout: 100_000, killSignal: 'SIGKILL' }, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
       resolve({ code, stdout, stderr });
     });
@@ -42,7 +42,7 @@ export class Service {
 
   constructor(...command: readonly string[]) {
     // bin/herald replaces itself with Node: the process id is that of the program.
-    this.#child = spawn(program, command, { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.#child = spawn(program, [...command, '--socket', 'none'], { stdio: ['ignore', 'pipe', 'inherit'] });
     createInterface({ input: this.#child.stdout }).on('line', (line) => {
       this.#lines.push(JSON.parse(line) as Record<string, unknown>);
       for (const wake of this.#waiting) wake();

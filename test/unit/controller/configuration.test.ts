@@ -249,9 +249,52 @@ describe('the figures of a pool', () => {
   });
 });
 
+describe('a pool that holds the address of a Node', () => {
+  const row = node({ name: 'node1', internalIPs: ['10.0.0.11', '2001:db8::11'] });
+
+  test('says so, as long as it does, whichever of the two came first', async () => {
+    source.put(pool({ name: 'wide', addresses: ['10.0.0.0/24'] }), pool({ name: 'beside', addresses: ['10.0.1.0/24'] }));
+    await start();
+    expect(objects.of('IPAddressPool/wide')).toBe('Accepted, Ready');
+    source.put(row);
+    await pass(limits.objectStatusMilliseconds);
+    expect(objects.of('IPAddressPool/wide')).toBe('Accepted, PoolHoldsNodeAddress');
+    expect(objects.of('IPAddressPool/beside')).toBe('Accepted, Ready');
+    expect(objectEvents()).toEqual(['Warning PoolHoldsNodeAddress wide']);
+    // IPv6, in a pool that comes later.
+    source.put(pool({ name: 'six', addresses: ['2001:db8::10-2001:db8::1f'] }));
+    await pass(limits.objectStatusMilliseconds);
+    expect(objects.of('IPAddressPool/six')).toBe('Accepted, PoolHoldsNodeAddress');
+    source.put(pool({ name: 'wide', addresses: ['10.0.0.32/27'] }));
+    source.remove(row);
+    await pass(limits.objectStatusMilliseconds);
+    expect(['wide', 'six'].map((name) => objects.of(`IPAddressPool/${name}`))).toEqual(['Accepted, Ready', 'Accepted, Ready']);
+  });
+
+  test('gives all the same, and is not written for Nodes that change nothing about it', async () => {
+    source.put(pool({ name: 'wide', addresses: ['10.0.0.0/24'] }), row, service({ name: 'shop/web' }));
+    await start();
+    await pass(limits.objectStatusMilliseconds + limits.usageMilliseconds);
+    expect(source.snapshot.services.get('shop/web')?.ingress).toHaveLength(1);
+    objects.writes = [];
+    source.put(
+      node({ name: 'node2', internalIPs: ['10.0.2.1'] }),
+      node({ name: 'node1', internalIPs: ['10.0.0.11'], labels: { row: '2' } }),
+    );
+    await pass(limits.objectStatusMilliseconds);
+    expect(objects.writes).toEqual([]);
+  });
+});
+
 describe('the sessions of a peer', () => {
   test('are counted over the nodes, and those of an agent that falls silent no more', async () => {
-    source.put(peer({ name: 'tor' }), node({ name: 'n1' }), node({ name: 'n2' }), report('n1', 'Established'), report('n2', 'Idle'));
+    source.put(
+      peer({ name: 'tor' }),
+      node({ name: 'n1' }),
+      node({ name: 'n2', internalIPs: ['10.0.0.2'] }),
+      report('n1', 'Established'),
+      report('n2', 'Idle'),
+    );
     await start();
     const sessions = () => objects.statuses.get('BGPPeer/tor')?.fields['sessions'];
     expect([sessions(), objects.of('BGPPeer/tor')]).toEqual(['1/2', 'Accepted, SessionsMissing']);
@@ -278,7 +321,7 @@ describe('the sessions of a peer', () => {
   });
 
   test('with a router that another peer has are refused on the later one', async () => {
-    source.put(peer({ name: 'tor' }), node({ name: 'n1' }), node({ name: 'n2' }));
+    source.put(peer({ name: 'tor' }), node({ name: 'n1' }), node({ name: 'n2', internalIPs: ['10.0.0.2'] }));
     await start();
     await put(peer({ name: 'zebra' }));
     await pass(limits.objectStatusMilliseconds);

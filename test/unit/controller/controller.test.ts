@@ -163,6 +163,22 @@ describe('the controller', () => {
     expect(writer.condition('shop/web', 'Announced')).toBe('False ServiceDrained');
   });
 
+  test('a Service that only a node announces which is drained is announced, and says so', async () => {
+    source.put(...announcedOverOneSession());
+    const controller = await startController();
+    source.put(node({ name: 'n1', drain: 'keepLast' }));
+    await controller.settled();
+    expect(writer.condition('shop/web', 'Announced')).toBe('True NodeDraining');
+    const { nodeStates } = source.snapshot;
+    const settled = { phase: 'Settled', since: '2026-01-01T00:00:00Z', kept: 1 } as const;
+    source.put(report('n1', { ...nodeStates.get('n1'), drain: settled }));
+    await controller.settled();
+    expect(writer.condition('shop/web', 'Announced')).toBe('True LastNextHop');
+    source.put(node({ name: 'n1' }));
+    await controller.settled();
+    expect(writer.condition('shop/web', 'Announced')).toBe('True Announced');
+  });
+
   test('keeps every assigned address when it starts anew, whatever else waits', async () => {
     source.put(service({ name: 'shop/b' }));
     await (await startController()).stop();

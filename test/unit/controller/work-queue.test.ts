@@ -178,6 +178,71 @@ describe('the work queue', () => {
     expect(clock.pending).toBe(0);
   });
 
+  describe('with work that waits for something outside', () => {
+    function makeWaiting(): { queue: WorkQueue<string>; begun: string[]; end: (key: string) => Promise<void>; outside: Set<string> } {
+      const begun: string[] = [];
+      const gates = new Map<string, PromiseWithResolvers<undefined>>();
+      const outside = new Set<string>();
+      const work = async (key: string): Promise<void> => {
+        begun.push(key);
+        if (!outside.has(key)) return;
+        const gate = Promise.withResolvers<undefined>();
+        gates.set(key, gate);
+        await gate.promise;
+      };
+      const queue = new WorkQueue<string>({ clock: new VirtualClock(), random: () => 1, log: silentLog }, work, (key) => outside.has(key));
+      const end = async (key: string): Promise<void> => {
+        gates.get(key)?.resolve(undefined);
+        await new Promise(setImmediate);
+      };
+      return { queue, begun, end, outside };
+    }
+
+    const far = Array.from({ length: 3 * limits.keysAtWork }, (_, index) => `far${index}`);
+
+    test('keeps nobody else from his turn, though it was there first and goes first', async () => {
+      const { queue, begun, outside } = makeWaiting();
+      for (const key of far) outside.add(key);
+      for (const key of far) queue.addFirst(key);
+      for (const key of ['a', 'b']) queue.add(key);
+      queue.start();
+      await new Promise(setImmediate);
+      expect(begun).toEqual([...far.slice(0, limits.keysOutside), 'a', 'b']);
+      queue.add('c');
+      await new Promise(setImmediate);
+      expect(begun.at(-1)).toBe('c');
+      expect(queue.length).toBe(far.length);
+    });
+
+    test('goes on in its own order, and a key that is added again keeps its place and is not at work twice', async () => {
+      const { queue, begun, end, outside } = makeWaiting();
+      for (const key of far) outside.add(key);
+      for (const key of far) queue.add(key);
+      queue.start();
+      await new Promise(setImmediate);
+      queue.add(far[limits.keysOutside] ?? '');
+      queue.addFirst(far[limits.keysOutside + 1] ?? '');
+      queue.add('far0');
+      await new Promise(setImmediate);
+      expect(begun).toEqual(far.slice(0, limits.keysOutside));
+      await end('far1');
+      await end('far0');
+      expect(begun).toEqual(far.slice(0, limits.keysOutside + 2));
+    });
+
+    test('is done with the others where it need not wait for that any more', async () => {
+      const { queue, begun, outside } = makeWaiting();
+      for (const key of far) outside.add(key);
+      for (const key of far) queue.add(key);
+      queue.start();
+      await new Promise(setImmediate);
+      outside.delete('far40');
+      queue.add('far40');
+      await new Promise(setImmediate);
+      expect(begun.at(-1)).toBe('far40');
+    });
+  });
+
   test('lets others have their turn where ten thousand keys need nothing', async () => {
     let now = 0;
     const clock: Clock = { ...systemClock, now: () => now };

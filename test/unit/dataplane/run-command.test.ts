@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { runCommand } from '../../../src/dataplane/run-command.ts';
 
+const module = join(import.meta.dirname, '../../../src/dataplane/run-command.ts');
 const bounds = { timeout: 10_000, outputBytes: 1000 };
 
 test('a command that ends is an outcome, whatever its status', async () => {
@@ -18,16 +19,25 @@ test.each([
   await expect(runCommand(command, '', bounds)).rejects.toMatchObject({ name: 'DataplaneError', code });
 });
 
+test('a command that cannot be started leaves nothing behind that a process at its end would wait for', async () => {
+  const program = `
+    import { runCommand } from ${JSON.stringify(module)};
+    await runCommand(['/no/such/program'], '', { timeout: 3_600_000, outputBytes: 1000 }).catch((error) => console.log(error.code));
+    console.log(process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length);
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { timeout: 20_000 });
+  expect(stdout).toBe('unavailable\n0\n');
+});
+
 test('a process without file descriptors left gets errors, and does not end', async () => {
   const program = `
     import { openSync } from 'node:fs';
-    import { followCommand, runCommand } from ${JSON.stringify(join(import.meta.dirname, '../../../src/dataplane/run-command.ts'))};
+    import { followCommand, runCommand } from ${JSON.stringify(module)};
     const ended = Promise.withResolvers();
     const say = (error) => console.log(error.name, error.code, error.message);
     await runCommand(['true'], '', { timeout: 10_000, outputBytes: 1000 });
     try { for (;;) openSync('/dev/null'); } catch {}
-    // Node waits for this time at its end.
-    await runCommand(['true'], '', { timeout: 100, outputBytes: 1000 }).catch(say);
+    await runCommand(['true'], '', { timeout: 10_000, outputBytes: 1000 }).catch(say);
     const followed = followCommand(['true'], 100, () => {}, (why) => ended.resolve(why));
     console.log(await ended.promise);
     await followed.stop();

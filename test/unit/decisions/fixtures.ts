@@ -15,7 +15,7 @@ import type {
 } from '../../../src/model/configuration.ts';
 import type { Endpoint, EndpointSlice } from '../../../src/model/endpoint-slice.ts';
 import { serviceKey, type Labels, type Metadata, type NamespacedName, type ServiceKey } from '../../../src/model/metadata.ts';
-import type { NodeState } from '../../../src/model/node-state.ts';
+import type { NodeDrainReport, NodeState } from '../../../src/model/node-state.ts';
 import type { LabelSelector } from '../../../src/model/selector.ts';
 import type { Service, ServicePort } from '../../../src/model/service.ts';
 import { holdersIn } from '../../../src/model/address-index.ts';
@@ -208,7 +208,9 @@ export function peer({ name, peerAddress, routerID, ...rest }: PeerLiteral): BGP
     enableGracefulRestart: false,
     dualStackAddressFamily: false,
     passive: false,
+    flapDamping: true,
     adminDown: false,
+    bfdStrict: false,
     ...(routerID === undefined ? {} : { routerID: address(routerID) }),
     ...rest,
   };
@@ -240,9 +242,11 @@ export interface NodeLiteral {
   readonly podCIDRs?: readonly string[];
   readonly networkUnavailable?: boolean;
   readonly toBeDeleted?: boolean;
+  readonly drain?: NonNullable<Node['drain']>;
+  readonly taints?: readonly string[];
 }
 
-export function node({ name, labels, internalIPs, podCIDRs, networkUnavailable, toBeDeleted }: NodeLiteral): Node {
+export function node({ name, labels, internalIPs, podCIDRs, networkUnavailable, toBeDeleted, drain, taints }: NodeLiteral): Node {
   return {
     kind: 'Node',
     metadata: metadata(name, '', labels),
@@ -251,6 +255,8 @@ export function node({ name, labels, internalIPs, podCIDRs, networkUnavailable, 
     networkUnavailable: networkUnavailable ?? false,
     ready: true,
     toBeDeleted: toBeDeleted ?? false,
+    ...(drain === undefined ? {} : { drain }),
+    ...(taints === undefined ? {} : { taints }),
   };
 }
 
@@ -264,6 +270,15 @@ function secret({ name, type, password }: SecretLiteral): Secret {
   const of = named(name);
   const base = { kind: 'Secret', metadata: metadata(of.name, of.namespace), type: type ?? 'kubernetes.io/basic-auth' } as const;
   return password === undefined ? base : { ...base, password };
+}
+
+function drainOf({ drains }: ClusterLiteral, name: string): Pick<NodeState, 'drain'> {
+  const drain = drains?.[name];
+  return drain === undefined ? {} : { drain };
+}
+
+function cutOf({ cut = [] }: ClusterLiteral, name: string): Pick<NodeState, 'truncated'> {
+  return cut.includes(name) ? { truncated: true } : {};
 }
 
 function nodeState(name: string, sessions: Readonly<Record<string, string>>): NodeState {
@@ -291,6 +306,10 @@ export interface ClusterLiteral {
   readonly secrets?: readonly SecretLiteral[];
   /** Sessions that nodes report, Established: addresses by name of the peer, by name of the node. */
   readonly running?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** How far the drain of nodes is, in their reports. */
+  readonly drains?: Readonly<Record<string, NodeDrainReport>>;
+  /** Nodes whose reports do not list all Services that differ. */
+  readonly cut?: readonly string[];
   readonly externalIPPolicies?: readonly { readonly cidrs: readonly string[]; readonly namespaceSelector?: LabelSelector }[];
   readonly config?: Overrides<Omit<HeraldConfig, 'podCIDRs' | 'serviceCIDRs' | 'nodePortAddresses'>> & {
     readonly nodePortAddresses?: readonly string[];
@@ -355,7 +374,13 @@ export function cluster(literal: ClusterLiteral): Snapshot {
         cidrs: cidrs.map(prefix),
       })),
     ),
-    nodeStates: byName(Object.entries(literal.running ?? {}).map(([name, sessions]) => nodeState(name, sessions))),
+    nodeStates: byName(
+      Object.entries(literal.running ?? {}).map(([name, sessions]) => ({
+        ...nodeState(name, sessions),
+        ...drainOf(literal, name),
+        ...cutOf(literal, name),
+      })),
+    ),
     config: config(literal.config),
   };
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { renderPlan } from '../../../src/explain/render-plan.ts';
 import { renderService } from '../../../src/explain/render-service.ts';
-import type { AddressExplanation, NodeExplanation, ServiceExplanation } from '../../../src/explain/service.ts';
+import type { AddressExplanation, NodeExplanation } from '../../../src/explain/service-node.ts';
+import type { ServiceExplanation } from '../../../src/explain/service.ts';
 import { reason } from '../../../src/model/reasons.ts';
 
 const address: AddressExplanation = {
@@ -38,6 +39,12 @@ describe('renderService', () => {
     const host = [reason('HealthzNotServed', { address: '0.0.0.0:10256', why: 'the port is in use' })];
     expect(renderedNode({ host })).toMatch(
       /Node n1\n {2}host: \/healthz is not served at 0\.0\.0\.0:10256: the port is in use\n {6}fix: stop kube-proxy/,
+    );
+  });
+
+  test('why a node that is drained announces all the same', () => {
+    expect(renderedAddress({ drain: reason('LastNextHop', { node: 'n1' }) })).toMatch(
+      /192\.0\.2\.1 is announced to tor\n {4}drain: node "n1" is drained, but no other node announces the address.*\n.*fix: let another node announce it/,
     );
   });
 
@@ -141,7 +148,7 @@ describe('renderService', () => {
   });
 
   test('no Node object', () => {
-    expect(rendered({ nodes: [] })).toContain('There is no Node object');
+    expect(rendered({ nodes: [], noNodes: reason('NoNodes', undefined) })).toContain('there is no Node object');
   });
 });
 
@@ -161,10 +168,21 @@ describe('renderPlan', () => {
     });
     expect(lines).toContain('  shop/a: none -> 192.0.2.1, 2001:db8::1');
     expect(lines.find((line) => line.startsWith('  shop/b: 192.0.2.2  ('))).toContain('pool "x"');
-    expect(lines).toContain('  ! n1  tor: reset (holdTime)');
-    expect(lines).toContain('  ~ n2  tor: changes without a reset (connectRetryTime)');
-    expect(lines).toContain('  + n1  192.0.2.1/32 to tor');
-    expect(lines).toContain('  - n1  192.0.2.9 UDP 53');
-    expect(lines.at(-1)).toBe('2 addresses, 2 sessions, 1 routes and 1 rules would change.');
+    expect(lines).toContain('  ! tor: reset (holdTime)  on n1');
+    expect(lines).toContain('  ~ tor: changes without a reset (connectRetryTime)  on n2');
+    expect(lines).toContain('  + 192.0.2.1/32 to tor  on n1');
+    expect(lines).toContain('  - 192.0.2.9 UDP 53  on n1');
+    expect(lines.slice(-2)).toEqual([
+      '2 addresses, 2 sessions, 1 routes and 1 rules would change.',
+      'Of these, 1 sessions would reset, and 0 routes would be withdrawn.',
+    ]);
+  });
+
+  test('what many nodes do alike is one line', () => {
+    const routes = ['n1', 'n2', 'n3', 'n4'].map((node) => ({ node, change: 'remove' as const, what: '192.0.2.1/32 to tor' }));
+    expect(renderPlan({ addresses: [], sessions: [], rules: [], routes })).toContain('  - 192.0.2.1/32 to tor  on 4 nodes');
+    expect(renderPlan({ addresses: [], sessions: [], rules: [], routes: routes.slice(1) })).toContain(
+      '  - 192.0.2.1/32 to tor  on n2, n3, n4',
+    );
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { renderService } from '../../../src/explain/render-service.ts';
-import { explainService, type NodeExplanation, type ServiceExplanation } from '../../../src/explain/service.ts';
+import type { NodeExplanation } from '../../../src/explain/service-node.ts';
+import { explainService, type ServiceExplanation } from '../../../src/explain/service.ts';
 import type { NodeState, SessionStatus } from '../../../src/model/node-state.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 import { cluster, metadata, type ClusterLiteral } from '../decisions/fixtures.ts';
@@ -168,7 +169,7 @@ describe('explainService', () => {
     const down = [session('tor4', 'Active', 'the peer refused: bad peer AS'), session('tor6')];
     const explanation = explain(fabric, [state('n1', down), state('n2', up)]);
     const [first] = onNode(explanation, 'n1').addresses;
-    expect(first?.peers[0]).toEqual({
+    expect(first?.peers[0]).toMatchObject({
       peer: 'tor4',
       prefixes: ['192.0.2.1/32'],
       reason: reason('SessionDown', { peer: 'tor4', state: 'Active', lastError: 'the peer refused: bad peer AS' }),
@@ -215,6 +216,30 @@ describe('explainService', () => {
       code: 'SessionDown',
       details: { state: 'unknown to the agent', lastError: '' },
     });
+  });
+
+  test('a session that is held back says until when, how often it went down, and how to let it try', () => {
+    const flapping = {
+      ...session('tor4', 'Idle', 'reset by the peer'),
+      damping: { penalty: 4000, flapsInLastHour: 4, until: '2026-01-01T00:00:20Z' },
+    };
+    const explanation = explain(fabric, [state('n1', [flapping, session('tor6')])]);
+    expect(onNode(explanation, 'n1').addresses[0]?.peers[0]?.reason).toMatchObject({ code: 'SessionHeldBack' });
+    const told = renderService(explanation).join('\n');
+    expect(told).toContain(
+      'the session with "tor4" is held back until 2026-01-01T00:00:20Z, as it went down 4 times in the last hour, last because: reset by the peer',
+    );
+    expect(told).toMatch(/fix: .*flapDamping: false in BGPPeer "tor4"/);
+  });
+
+  test('a session that waits for BFD says so, and what to look at', () => {
+    const bfd = { state: 'Down', since: '2026-01-01T00:00:00Z', awaited: 'it is Down, control detection time expired' } as const;
+    const damping = { penalty: 4000, flapsInLastHour: 4, until: '2026-01-01T00:00:20Z' };
+    const explanation = explain(fabric, [state('n1', [{ ...session('tor4', 'Idle', 'closed by us'), bfd, damping }, session('tor6')])]);
+    expect(onNode(explanation, 'n1').addresses[0]?.peers[0]?.reason).toMatchObject({ code: 'BFDAwaited' });
+    const told = renderService(explanation).join('\n');
+    expect(told).toContain('the session with "tor4" waits for BFD (bfdStrict): it is Down, control detection time expired');
+    expect(told).toMatch(/fix: .*UDP 3784.*bfdStrict from BGPPeer "tor4"/);
   });
 
   const quarantined = (frontend: string): NodeState['differing'][number] => ({

@@ -2,21 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { agentCommand } from '../../../src/cli/agent-command.ts';
-import { controllerCommand } from '../../../src/cli/controller-command.ts';
+import { commands as loaders, commandsFor } from '../../../src/cli/commands.ts';
 import type { Environment } from '../../../src/cli/environment.ts';
-import { explainCommand } from '../../../src/cli/explain-command.ts';
-import { importCommand } from '../../../src/cli/import-command.ts';
-import { planCommand } from '../../../src/cli/plan-command.ts';
-import { runCommand } from '../../../src/cli/run-command.ts';
+import { failureKinds } from '../../../src/explain/failures.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/command-line.md'), 'utf8');
 
 /** Commands look at their environment only when they run. */
 const environment = {} as Environment;
-const commands = [controllerCommand, agentCommand, runCommand, explainCommand, planCommand, importCommand].map((command) =>
-  command(environment),
-);
+const commands = (await commandsFor([])).map((command) => command(environment));
 
 function optionsOf(command: Command): string[] {
   return [...command.options.map(({ flags }) => flags), ...command.commands.flatMap(optionsOf)];
@@ -30,9 +24,24 @@ test('docs/reference/command-line.md has every option of every command, and no o
       .map((command) => `${command} ${flags}`),
   );
   const options = commands.flatMap((command) => optionsOf(command).map((flags) => `${command.name()} ${flags}`));
-  expect(rows.toSorted()).toEqual(options.toSorted());
+  // What several commands below one share is one row.
+  expect(rows.toSorted()).toEqual([...new Set(options)].toSorted());
+});
+
+test('docs/reference/command-line.md has every change that --fail-on takes, with what it means', () => {
+  const rows = [...page.matchAll(/^\| `([a-z-]+)` \| (.*) \|$/gm)].map(([, name, means]) => [name, means]);
+  expect(rows).toEqual(expect.arrayContaining(Object.entries(failureKinds)));
 });
 
 test.each(commands.map((command) => [command.name()]))('docs/reference/command-line.md says what herald %s does', (name) => {
   expect(page).toContain(`\n| \`herald ${name}`);
+});
+
+test('a command line that begins with the name of a command loads that command alone', async () => {
+  for (const name of Object.keys(loaders)) {
+    const loaded = await commandsFor([name, '--help']);
+    expect(loaded.map((command) => command(environment).name())).toEqual([name]);
+  }
+  expect(await commandsFor(['--version'])).toEqual([]);
+  for (const words of [['--help'], ['statsu'], ['constructor']]) expect(await commandsFor(words)).toHaveLength(commands.length);
 });

@@ -131,3 +131,24 @@ test.each([
   const error = connectionError(Object.assign(new Error('x'), { code }), { server: new URL('https://api.example:6443') });
   expect(error).toMatchObject({ code: kind, message: expect.stringContaining(says) });
 });
+
+test('whoever counts hears of every request by its verb and answer, and of a watch when it begins', async () => {
+  const counted: string[] = [];
+  const observed = new KubeClient(connection(server.url), {
+    clock,
+    observer: { request: (verb, code) => void counted.push(`${verb} ${code}`) },
+  });
+  server.forbidden.add('/api/v1/secrets');
+  server.absent.add('/api/v1/nothing');
+  await observed.get('/api/v1/things');
+  await expect(observed.get('/api/v1/nothing')).rejects.toThrow('404');
+  await expect(observed.stream('/api/v1/secrets', { watch: true }, new AbortController().signal)).rejects.toThrow('403');
+  const away = new KubeClient(atServer(connection(server.url), new URL('http://127.0.0.1:1')), {
+    clock,
+    observer: { request: (verb, code) => void counted.push(`${verb} ${code}`) },
+  });
+  await expect(away.get('/api/v1/things')).rejects.toThrow('nothing listens there');
+  expect(counted).toEqual(['GET 200', 'GET 404', 'WATCH 403', 'GET unreachable']);
+  observed.close();
+  away.close();
+});

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 
 export interface FakeObject {
@@ -25,7 +26,11 @@ export class FakeApiServer {
   readonly requests: string[] = [];
   /** What each of them was about. */
   readonly paths: string[] = [];
+  /** The field selector of each, "" where it has none. */
+  readonly queries: string[] = [];
   readonly methods = new Set<string | undefined>();
+  /** Every merge patch that was taken. */
+  readonly patches: { readonly path: string; readonly body: unknown }[] = [];
   readonly authorizations: (string | undefined)[] = [];
   /** That were ever made. */
   connections = 0;
@@ -36,6 +41,8 @@ export class FakeApiServer {
   readonly absent = new Set<string>();
   /** Requests of paths that are here are answered 403. */
   readonly forbidden = new Set<string>();
+  /** Requests of paths that are here get this text: a log, what a pod answers, an object. */
+  readonly texts = new Map<string, string>();
   /** Every request is answered 503. */
   refuseAll = false;
   readonly #server: Server;
@@ -173,6 +180,7 @@ export class FakeApiServer {
     const version = searchParams.get('resourceVersion') ?? '';
     this.requests.push(initial ? 'stream' : watch ? `watch ${version}` : searchParams.has('continue') ? 'more' : 'list');
     this.paths.push(pathname);
+    this.queries.push(searchParams.get('fieldSelector') ?? '');
     this.methods.add(request.method);
     this.authorizations.push(request.headers.authorization);
     const fault = this.#faults.shift();
@@ -180,8 +188,11 @@ export class FakeApiServer {
     if (this.refuseAll) return refuse(response, 503, 'shutting down');
     if (this.absent.has(pathname)) return refuse(response, 404, 'the server could not find the requested resource');
     if (this.forbidden.has(pathname)) return refuse(response, 403, `${pathname} is forbidden`);
+    const text = this.texts.get(pathname);
+    if (text !== undefined) return void response.writeHead(200).end(text);
     if (initial && !this.streamsLists)
       return refuse(response, 422, 'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled');
+    if (request.method === 'PATCH') return void this.#patch(pathname, request, response);
     if (!watch) return this.#list(pathname, searchParams, response);
     const watcher = { response, path: pathname };
     response.on('close', () => this.#watchers.delete(watcher));
@@ -200,6 +211,18 @@ export class FakeApiServer {
       }
     }
     this.#watchers.add(watcher);
+  }
+
+  /** A merge patch of an object that has no namespace. */
+  async #patch(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [, list = '', name = ''] = /^(.*)\/([^/]+)$/.exec(path) ?? [];
+    const body = JSON.parse(await textOf(request)) as object;
+    const object = this.#of(list).get(`/${name}`);
+    if (object === undefined) return refuse(response, 404, `${path} not found`);
+    this.patches.push({ path, body });
+    this.put(list, name, mergePatch(object, body) as object);
+    response.writeHead(200, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify(this.#of(list).get(`/${name}`)));
   }
 
   #selected(path: string, query: URLSearchParams): FakeObject[] {
@@ -225,4 +248,15 @@ export class FakeApiServer {
 export function refuse(response: ServerResponse, status: number, message: string, headers: Record<string, string> = {}): void {
   response.writeHead(status, { 'Content-Type': 'application/json', ...headers });
   response.end(JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code: status, message }));
+}
+
+/** RFC 7386. */
+function mergePatch(target: unknown, patch: unknown): unknown {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
+  const merged: Record<string, unknown> = typeof target === 'object' && target !== null ? { ...target } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete merged[key];
+    else merged[key] = mergePatch(merged[key], value);
+  }
+  return merged;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { KubeClient } from '../../../src/kube/client.ts';
+import type { WatchObserver } from '../../../src/kube/client-observer.ts';
 import type { KubeError } from '../../../src/kube/error.ts';
 import type { RawObject } from '../../../src/kube/raw-object.ts';
 import { Reflector, type ReflectorSink, type Resource } from '../../../src/kube/reflector.ts';
@@ -16,6 +17,8 @@ export class ReflectorBench implements ReflectorSink {
   readonly held = new Map<string, RawObject>();
   /** What the sink was told in order: "+name", "-name", "complete", "trouble CODE", "works". */
   readonly told: string[] = [];
+  /** What whoever counts was told, each once and with how often: "listed", "heard present", "failed gone", "ended". */
+  readonly counted = new Map<string, number>();
   readonly server: FakeApiServer;
   readonly #stop = new AbortController();
   readonly #client: KubeClient;
@@ -38,7 +41,7 @@ export class ReflectorBench implements ReflectorSink {
   }
 
   run(options: Partial<Resource> = {}): void {
-    const components = { client: this.#client, clock: this.clock, random: seededRandom(1), log: silentLog };
+    const components = { client: this.#client, clock: this.clock, random: seededRandom(1), log: silentLog, observer: this.#observer };
     this.#running = new Reflector({ path, ...options }, this, components).run(this.#stop.signal);
   }
 
@@ -55,6 +58,16 @@ export class ReflectorBench implements ReflectorSink {
     await this.#running;
     this.#client.close();
     await this.server.stop();
+  }
+
+  get #observer(): WatchObserver {
+    const count = (what: string): void => void this.counted.set(what, (this.counted.get(what) ?? 0) + 1);
+    return {
+      listed: () => count('listed'),
+      heard: (_, type) => count(`heard ${type}`),
+      failed: (_, code) => count(`failed ${code}`),
+      ended: () => count('ended'),
+    };
   }
 
   get names(): string {

@@ -109,7 +109,19 @@ describe.each(ways)('a list $way', ({ streamsLists }) => {
     expect(bench.told.filter((one) => one.startsWith('-'))).toEqual(['-b']);
     // The reflector says again what is there; nothing that stayed was gone for a moment.
     expect(bench.told.indexOf('-b')).toBeGreaterThan(bench.told.indexOf('+d'));
+    expect(bench.counted.get('failed gone')).toBe(1);
+    expect(bench.counted.get('listed')).toBe(2);
   });
+});
+
+test('whoever counts hears of lists, of what watches say, and of the end', async () => {
+  await bench.watching();
+  bench.server.put(path, 'd');
+  bench.server.remove(path, 'b');
+  await bench.until('b is gone', () => bench.names === 'acd');
+  await bench.stop();
+  expect(Object.fromEntries(bench.counted)).toEqual({ 'heard present': 4, 'heard bookmark': 1, listed: 1, 'heard gone': 1, ended: 1 });
+  bench = await ReflectorBench.over();
 });
 
 describe('a list', () => {

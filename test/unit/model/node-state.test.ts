@@ -29,6 +29,7 @@ const state: NodeState = {
       peerASN: 0,
       prefixesSent: 0,
       lastError: '"no"',
+      damping: { penalty: 4100, flapsInLastHour: 5, until: '2026-01-01T00:01:00Z' },
     },
     {
       peer: 'tor2',
@@ -39,10 +40,12 @@ const state: NodeState = {
       localASN: 1,
       peerASN: 0,
       prefixesSent: 0,
+      damping: { penalty: 900, flapsInLastHour: 1 },
     },
   ],
   differing: [{ service: 'shop/web', aspect: 'Announced', reason: reason('SessionDown', { peer: 'tor1', state: 'Idle', lastError: '' }) }],
   host: [reason('HealthzNotServed', { address: '0.0.0.0:10256', why: 'the port is in use' })],
+  drain: { phase: 'Withdrawn', since: '2026-01-01T00:00:00Z', kept: 0, withdrawn: '2026-01-01T00:00:10Z', connections: 7 },
   directReturn: {
     receives: ['link', 'vxlan'],
     passes: ['l2', 'vxlan'],
@@ -62,6 +65,12 @@ const read = (raw: unknown): NodeState => {
 describe('NodeState', () => {
   test('comes back from its manifest, through JSON', () => {
     expect(read(JSON.parse(JSON.stringify(nodeStateManifest(state))))).toEqual(state);
+  });
+
+  test('a phase of a drain that another version knows is none in which routes are gone', () => {
+    const manifest = JSON.parse(JSON.stringify(nodeStateManifest(state))) as { status: { drain: object } };
+    manifest.status.drain = { phase: 'Resting', since: '2026-01-01T00:00:00Z' };
+    expect(read(manifest).drain).toEqual({ phase: 'Draining', since: '2026-01-01T00:00:00Z', kept: 0 });
   });
 
   test.each<[string, object]>([

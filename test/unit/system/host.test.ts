@@ -18,7 +18,7 @@ afterEach(() => rm(root, { recursive: true, force: true }));
 describe('the host', () => {
   test('reads and writes settings, and makes none', async () => {
     await put('sys/net/ipv4/ip_forward', '0\n');
-    const host = systemHost(root);
+    const host = systemHost({ root });
     expect(await host.readSetting('net/ipv4/ip_forward')).toBe('0');
     expect(await host.writeSetting('net/ipv4/ip_forward', '1')).toBeUndefined();
     expect((await readFile(join(root, 'sys/net/ipv4/ip_forward'), 'utf8')).trim()).toBe('1');
@@ -34,14 +34,14 @@ describe('the host', () => {
       'net/ipv6_route',
       line('00', '00450003', 'eth0') + line('00', '00000003', 'eth1') + line('40', '00450001', 'eth2') + line('00', '00200200', 'lo'),
     );
-    expect(await systemHost(root).advertisedDefault()).toEqual(['eth0']);
-    expect(await systemHost(join(root, 'none')).advertisedDefault()).toEqual([]);
+    expect(await systemHost({ root }).advertisedDefault()).toEqual(['eth0']);
+    expect(await systemHost({ root: join(root, 'none') }).advertisedDefault()).toEqual([]);
   });
 
   test('knows which legacy tables are in use', async () => {
     await put('net/ip_tables_names', 'nat\nfilter\n');
-    expect(await systemHost(root).legacyTables('ip')).toEqual(['nat', 'filter']);
-    expect(await systemHost(root).legacyTables('ip6')).toEqual([]);
+    expect(await systemHost({ root }).legacyTables('ip')).toEqual(['nat', 'filter']);
+    expect(await systemHost({ root }).legacyTables('ip6')).toEqual([]);
   });
 
   test('has no loopback among its interfaces', () => {

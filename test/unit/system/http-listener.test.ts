@@ -61,6 +61,25 @@ describe('listenHttp', () => {
     expect(await raw(port, 'GET / HTTP/1.1\r\nHost')).toMatch(/^HTTP\/1\.1 408 /);
   });
 
+  test('cuts off who asks and does not take the answer, and says when it was sent', async () => {
+    const sent = Promise.withResolvers<void>();
+    const body = 'x'.repeat(64 << 20);
+    const made = await listenHttp(
+      { address: '127.0.0.1', port: 0 },
+      () => ({ status: 200, headers: {}, body, sent: sent.resolve }),
+      bounds,
+    );
+    open.push(made);
+    const socket = connect(made.port, '127.0.0.1').on('error', () => undefined);
+    const closed = once(socket, 'close');
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await sent.promise;
+    let taken = 0;
+    socket.on('data', (data) => (taken += data.length));
+    await closed;
+    expect(taken).toBeLessThan(body.length);
+  });
+
   test('closes connections above the bound at once', async () => {
     const { port } = await listener();
     const kept = Array.from({ length: bounds.connections }, () => connect(port, '127.0.0.1').on('error', () => undefined));

@@ -40,7 +40,7 @@ export class Receiver {
     return this.#peers.size === 0;
   }
 
-  /** The peers of multihop sessions are in the filter, each with its own smallest TTL. */
+  /** The peers of multihop sessions are in the filter, each with its own smallest TTL. One that is there already gets this one. */
   add(user: object, peer: Address, minimumTtl: number): void {
     this.#peers.set(user, { peer, minimumTtl });
     this.#renewFilter();
@@ -79,6 +79,12 @@ export class Receiver {
       this.close();
       this.problem = inWords(error as NodeJS.ErrnoException, port);
     }
+  }
+
+  /** Where its interface is gone, or another one has its name now, the socket hears nothing any more, and does not say so: it is closed. */
+  check(): void {
+    const { interface: networkInterface } = this.kind;
+    if (networkInterface !== undefined && this.#raw?.isBoundTo(networkInterface) === false) this.close();
   }
 
   drops(): number {

@@ -39,8 +39,14 @@ export class Sender {
     }
     if (this.#libc.sendto(this.#socket.fd, packet, packet.length, MSG_DONTWAIT, this.#to, this.#to.length) >= 0) return undefined;
     const error = systemError(this.#libc, 'sending');
-    if (outlived.has(error.code ?? '')) this.close();
+    if (outlived.has(error.code ?? '') || !this.#hasInterface(this.#socket)) this.close();
     return error;
+  }
+
+  /** For IPv6 the error does not always say that an interface is gone. */
+  #hasInterface(socket: DatagramSocket): boolean {
+    const { interface: networkInterface } = this.#endpoint;
+    return networkInterface === undefined || socket.isBoundTo(networkInterface);
   }
 
   close(): void {

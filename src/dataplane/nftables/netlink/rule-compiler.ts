@@ -199,11 +199,12 @@ class RuleCompiler implements CompiledRule {
     else if (this.#accept('or')) {
       const bits = this.#number();
       this.#emit(expressions.bitwise(~bits, bits));
-    } else if (this.#accept('xor')) this.#emit(expressions.bitwise(0xffff_ffff, this.#number()));
+    } else if (this.#accept('and')) this.#emit(expressions.bitwise(this.#number(), 0));
+    else if (this.#accept('xor')) this.#emit(expressions.bitwise(0xffff_ffff, this.#number()));
     this.#emit(expressions.metaSet(key, 0));
   }
 
-  /** KEY @NAME, KEY != @NAME, KEY vmap @NAME, KEY { a, b }, KEY and NUMBER != 0, KEY and NUMBER vmap @NAME, KEY VALUE */
+  /** KEY @NAME, KEY != @NAME, KEY vmap @NAME, KEY { a, b }, KEY and NUMBER != 0 (or ==), KEY and NUMBER vmap @NAME, KEY VALUE */
   #match(): void {
     const term = this.#key(0);
     const word = this.#next();
@@ -215,8 +216,9 @@ class RuleCompiler implements CompiledRule {
       this.#emit(expressions.bitwise(this.#number(), 0));
       if (this.#accept('vmap')) this.#emit(expressions.verdictLookup(this.#setName()));
       else {
-        this.#skip('!=');
-        this.#emit(expressions.compare(false, hostNumber(this.#number())));
+        const isEqual = this.#accept('==');
+        if (!isEqual) this.#skip('!=');
+        this.#emit(expressions.compare(isEqual, hostNumber(this.#number())));
       }
     } else this.#equals(term, word);
   }

@@ -36,7 +36,7 @@ const answers: readonly [Operation, string, number, AwsErrorCode][] = [
   ['ec2:AuthorizeSecurityGroupIngress', 'RulesPerSecurityGroupLimitExceeded', 400, 'quota'],
   ['elbv2:CreateListener', 'TargetGroupAssociationLimitException', 400, 'quota'],
   ['elbv2:CreateListener', 'CertificateNotFoundException', 400, 'certificate'],
-  ['acm:DescribeCertificate', 'ResourceNotFoundException', 400, 'certificate'],
+  ['acm:DescribeCertificate', 'ResourceNotFoundException', 400, 'notFound'],
   ['elbv2:CreateLoadBalancer', 'SubnetNotFoundException', 400, 'subnet'],
   ['ec2:DescribeSubnets', 'InvalidSubnetID.NotFound', 400, 'subnet'],
   ['elbv2:RegisterTargets', 'InvalidTargetException', 400, 'invalid'],

@@ -15,12 +15,19 @@ const refused = (): Error => Object.assign(new Error('refused'), { code: 'ECONNR
 class Bench {
   readonly clock = new VirtualClock();
   readonly stop = new AbortController();
+  leads = true;
   readonly #pacer: Pacer;
   /** When each request was sent, in milliseconds. */
   readonly sent: number[] = [];
+  /** What whoever counts was told: "waited", or the code of an attempt. */
+  readonly counted: string[] = [];
 
   constructor(log: Log = silentLog, random = seededRandom(1)) {
-    this.#pacer = new Pacer({ clock: this.clock, random, log, stopped: this.stop.signal });
+    const observer = {
+      waited: (operation: string) => void this.counted.push(`${operation} waited`),
+      attempted: (operation: string, code: string) => void this.counted.push(`${operation} ${code}`),
+    };
+    this.#pacer = new Pacer({ clock: this.clock, random, log, stopped: this.stop.signal, mayWrite: () => this.leads, observer });
   }
 
   /** A request that fails as `failures` say, one after the other, and then succeeds. */
@@ -53,6 +60,8 @@ describe('requests to AWS', () => {
     // The bucket was emptied: creating has 1.5 a second.
     expect(second - first).toBeGreaterThan(600);
     expect(third - second).toBeGreaterThan(600);
+    const attempt = (code: string): string[] => ['elbv2:CreateListener waited', `elbv2:CreateListener ${code}`];
+    expect(bench.counted).toEqual([...attempt('throttled'), ...attempt('throttled'), ...attempt('ok')]);
   });
 
   test('one that stays throttled is given up after so many, with an error that says so', async () => {
@@ -144,5 +153,53 @@ describe('requests to AWS', () => {
       { message: 'AWS refused', operation: 'ec2:DescribeSubnets', GroupId: 'sg-1', attempt: 1, code: 'throttled', awsCode: 'Throttling' },
       { message: 'AWS answered', operation: 'ec2:DescribeSubnets', GroupId: 'sg-1', attempt: 2 },
     ]);
+  });
+});
+
+describe('a controller that does not lead any more', () => {
+  const notLeading = {
+    name: 'AwsError',
+    code: 'unreachable',
+    message: expect.stringContaining('the Lease was not renewed in time') as string,
+  };
+
+  test('reads, and changes nothing', async () => {
+    const bench = new Bench();
+    bench.leads = false;
+    await expect(bench.send('ec2:DescribeVpcs')).resolves.toBe('answer');
+    await expect(bench.send('ec2:CreateTags')).rejects.toMatchObject({ ...notLeading, operation: 'ec2:CreateTags' });
+    expect(bench.sent).toHaveLength(1);
+  });
+
+  test('sends nothing for which it waited while it still led', async () => {
+    const bench = new Bench();
+    const burst = rates[classOf('elbv2:CreateListener')]?.burst ?? 0;
+    for (let i = 0; i < burst; i++) void bench.send('elbv2:CreateListener');
+    const waiting = bench.send('elbv2:CreateListener').catch(thrown);
+    await bench.advance(20);
+    expect(bench.sent).toHaveLength(burst);
+    bench.leads = false;
+    await bench.advance(2000);
+    expect(await waiting).toMatchObject(notLeading);
+    expect(bench.sent).toHaveLength(burst);
+  });
+
+  test('sends nothing again that was throttled while it still led', async () => {
+    const bench = new Bench();
+    const again = bench.send('elbv2:CreateListener', [throttled]).catch(thrown);
+    await bench.advance(20);
+    bench.leads = false;
+    await bench.advance(5000);
+    expect(await again).toMatchObject(notLeading);
+    expect(bench.sent).toHaveLength(1);
+  });
+
+  test('does not go on waiting, and says why', async () => {
+    const bench = new Bench();
+    const waiting = bench.send('elbv2:CreateListener', times(20, throttled)).catch(thrown);
+    await bench.advance(20);
+    bench.stop.abort(new Error('given up: another controller may lead by now'));
+    expect(await waiting).toMatchObject({ code: 'unreachable', message: expect.stringContaining('another controller may lead') as string });
+    expect(bench.clock.pending).toBe(0);
   });
 });

@@ -3,7 +3,8 @@ import { createAllocator } from '../../../../src/decisions/allocation/allocator.
 import { effectivePools } from '../../../../src/decisions/allocation/pools.ts';
 import { advertisementStatus } from '../../../../src/decisions/configuration/advertisement-status.ts';
 import type { ObjectStatus } from '../../../../src/decisions/configuration/object-status.ts';
-import { peersOnNode, peerStatus } from '../../../../src/decisions/configuration/peer-status.ts';
+import { PeerSessions } from '../../../../src/controller/configuration/peer-sessions.ts';
+import { peersOnNode, peerStatus, type PeerSummary } from '../../../../src/decisions/configuration/peer-status.ts';
 import { conflictsOf } from '../../../../src/decisions/configuration/pool-conflicts.ts';
 import { poolStatus, uncountable } from '../../../../src/decisions/configuration/pool-status.ts';
 import type { IPAddressPool } from '../../../../src/model/configuration.ts';
@@ -135,6 +136,10 @@ describe('a peer', () => {
   const nodes = [{ name: 'n1', labels: { rack: 'a' } }, { name: 'n2' }, { name: 'n3' }];
   const tor = { name: 'tor', peerAddress: '10.0.0.254' };
   const up = { tor: '10.0.0.254' };
+  const twoNodes = [
+    { name: 'n1', internalIPs: ['10.0.0.1'] },
+    { name: 'n2', internalIPs: ['10.0.0.2'] },
+  ];
 
   test('says how many of its sessions are up, of the nodes that it selects', () => {
     const status = statusOf({ nodes, peers: [tor], running: { n1: up, n2: up } });
@@ -149,7 +154,37 @@ describe('a peer', () => {
   test('whose report is old, or whose agent was stopped, has no session', () => {
     const snapshot = cluster({ nodes: nodes.slice(0, 1), peers: [tor], running: { n1: up } });
     expect(peersOnNode(snapshot, 'n1', now).get('tor')).toMatchObject({ established: true });
-    expect(peersOnNode(snapshot, 'n1', now + 91_000).get('tor')).toEqual({ expected: true, established: false });
+    expect(peersOnNode(snapshot, 'n1', now + 91_000).get('tor')).toMatchObject({ expected: true, established: false });
+  });
+
+  test('to which two nodes say one router ID has both named, and its sessions count', () => {
+    const running = { n1: up, n2: up };
+    const status = (literal: ClusterLiteral): { readonly sharedID: PeerSummary['sharedID']; readonly status: ObjectStatus } => {
+      const snapshot = cluster(literal);
+      const sessions = new PeerSessions();
+      sessions.lookAtAll(snapshot, now);
+      const found = snapshot.peers.get('tor');
+      if (found === undefined) throw new RangeError('no peer');
+      const summary = sessions.of('tor');
+      return { sharedID: summary.sharedID, status: peerStatus(found, summary) };
+    };
+    const shared = status({ nodes: twoNodes, peers: [{ ...tor, routerID: '10.0.0.1' }], running });
+    expect(shared.sharedID).toEqual({ routerID: '10.0.0.1', nodes: ['n1', 'n2'] });
+    expect(codes(shared.status)).toBe('DuplicateRouterID, ready');
+    expect(codes(status({ nodes: twoNodes, peers: [tor], running }).status)).toBe('accepted, ready');
+    expect(codes(status({ nodes: twoNodes.slice(0, 1), peers: [{ ...tor, routerID: '10.0.0.1' }], running }).status)).toBe(
+      'accepted, ready',
+    );
+  });
+
+  test('whose nodes have one router ID no longer, says so no more', () => {
+    const sessions = new PeerSessions();
+    const literal = (routerID?: string) =>
+      cluster({ nodes: twoNodes, peers: [{ ...tor, ...(routerID === undefined ? {} : { routerID }) }] });
+    sessions.lookAtAll(literal('10.0.0.1'), now);
+    expect(sessions.of('tor').sharedID).toBeDefined();
+    expect([...sessions.lookAtAll(literal(), now)]).toEqual(['tor']);
+    expect(sessions.of('tor').sharedID).toBeUndefined();
   });
 
   test('that selects no node, or is shut down, is not ready', () => {
@@ -171,6 +206,10 @@ describe('a peer', () => {
     const running = { n1: up, n2: up, n3: up };
     expect(codes(statusOf({ nodes, peers: [{ ...tor, bfdProfile: 'fast' }], running }))).toBe('BFDProfileMissing, ready');
     expect(codes(statusOf({ nodes, peers: [{ ...tor, bfdProfile: 'fast' }] }))).toBe('BFDProfileMissing, SessionsMissing');
+    const strict = { ...tor, bfdProfile: 'fast', bfdStrict: true };
+    expect(codes(statusOf({ nodes, peers: [strict], running }))).toBe('StrictBFDProfileMissing, ready');
+    expect(codes(statusOf({ nodes, peers: [strict] }))).toBe('StrictBFDProfileMissing, SessionsMissing');
+    expect(codes(statusOf({ nodes, peers: [{ ...strict, adminDown: true }] }))).toBe('accepted, PeerAdminDown');
   });
 
   test('whose Secret is gone while its session runs is ready', () => {

@@ -30,6 +30,7 @@ test('it is refused for what the reference names, and for nothing else', () => {
   );
   const named = [
     /^L\.\.\.Advertisement kind: Herald announces by BGP only/,
+    /^BGPPeer spec\.(myASN|peerASN|localASN): is AS_TRANS/,
     /^BGPPeer spec\.vrf: is not supported yet/,
     /^BGPPeer spec\.ebgpMultiHop: is for (external sessions|peers behind another router)/,
     /^BGPAdvertisement spec\.communities\[\.\.\.\]: .*neither a community nor a name of one/,

@@ -133,6 +133,36 @@ describe('a Node', () => {
   });
 });
 
+describe('the drain of a Node', () => {
+  const annotated = (value: string) =>
+    parseObject({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1', annotations: { 'herald.dev/drain': value } } });
+
+  test.each([
+    ['true', 'keepLast'],
+    ['force', 'force'],
+    ['false', undefined],
+    ['', undefined],
+  ])('%j asks for %j', (value, drain) => {
+    const { object, problems } = annotated(value);
+    expect(object).toHaveProperty('internalIPs');
+    expect(object?.kind === 'Node' ? object.drain : 'no Node').toBe(drain);
+    expect(problems).toEqual([]);
+  });
+
+  test('is left out where nobody can tell what was meant, and the Node stays', () => {
+    const { object, problems } = annotated('yes');
+    expect(object?.kind === 'Node' ? object.drain : 'no Node').toBeUndefined();
+    expect(problems).toMatchObject([{ field: 'metadata.annotations["herald.dev/drain"]', fix: 'write "true", "force" or "false"' }]);
+  });
+
+  test('taints are known by their keys, and say nothing by themselves', () => {
+    const taints = ['b', 'a', 'b'].map((key) => ({ key: `example.com/${key}`, effect: 'NoSchedule' }));
+    const { object } = parseObject({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' }, spec: { unschedulable: true, taints } });
+    expect(object).toMatchObject({ taints: ['example.com/a', 'example.com/b'] });
+    expect(object).not.toHaveProperty('drain');
+  });
+});
+
 describe('a Namespace', () => {
   test('has the label that the API server sets', () => {
     expect(parseObject({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }).object).toMatchObject({

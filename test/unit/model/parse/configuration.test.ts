@@ -18,6 +18,7 @@ describe('objects of herald.dev', () => {
       keepaliveTimeSeconds: 30,
       ebgpMultiHop: false,
       dualStackAddressFamily: false,
+      flapDamping: true,
       adminDown: false,
     });
     expect(parseObject(ours('BGPAdvertisement', {})).object).toMatchObject({

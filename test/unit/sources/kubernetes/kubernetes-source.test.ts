@@ -294,6 +294,33 @@ describe('reports of other agents', () => {
     expect(source.snapshot.nodeStates.get('node2')?.directReturn).toMatchObject({ receives: ['link'], passes: ['l2'] });
   });
 
+  const node = (annotations: Record<string, string>, more: object = {}): object => ({ metadata: { annotations }, ...more });
+
+  test('are read when the node is to be drained, and not when another is', async () => {
+    server.put(states, 'node2', report);
+    server.put(nodes, 'node1', node({}));
+    server.put(nodes, 'node2', node({ 'herald.dev/drain': 'true' }));
+    await source.start();
+    server.put(services, 'web', web, 'shop');
+    await until(() => source.snapshot.services.has('shop/web'));
+    expect(source.snapshot.nodeStates.size).toBe(0);
+    server.put(nodes, 'node1', node({ 'herald.dev/drain': 'true' }));
+    await until(() => source.snapshot.nodeStates.size === 1);
+  });
+
+  test.each([
+    ['the annotation', node({ 'herald.dev/drain': 'force' })],
+    ['a taint that HeraldConfig names', node({}, { spec: { taints: [{ key: 'example.com/out', effect: 'NoSchedule' }] } })],
+  ])('are read before the start is over where the node is drained by %s', async (_, drained) => {
+    server.put(states, 'node1', {
+      status: { updated: '2026-01-01T00:00:00Z', drain: { phase: 'Withdrawn', since: '2026-01-01T00:00:00Z' } },
+    });
+    server.put('/apis/herald.dev/v1alpha1/heraldconfigs', 'default', { spec: { nodeDrain: { taint: 'example.com/out' } } });
+    server.put(nodes, 'node1', drained);
+    await source.start();
+    expect(source.snapshot.nodeStates.get('node1')?.drain).toEqual({ phase: 'Withdrawn', since: '2026-01-01T00:00:00Z', kept: 0 });
+  });
+
   test('are read from the start where HeraldConfig asks for direct server return', async () => {
     server.put(states, 'node2', report);
     server.put('/apis/herald.dev/v1alpha1/heraldconfigs', 'default', { spec: { directReturn: true } });

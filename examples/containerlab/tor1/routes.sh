@@ -1,0 +1,42 @@
+#!/bin/sh
+# Of test/lab/standard-topology.ts, by scripts/write-topology.ts.
+set -e
+echo 0 >/proc/sys/net/ipv6/conf/all/disable_ipv6
+for file in /proc/sys/net/ipv6/conf/*/disable_ipv6; do echo 0 >"$file"; done
+echo 0 >/proc/sys/net/ipv4/conf/all/rp_filter
+for file in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 0 >"$file"; done
+echo 0 >/proc/sys/net/ipv4/conf/all/send_redirects
+for file in /proc/sys/net/ipv4/conf/*/send_redirects; do echo 0 >"$file"; done
+echo 0 >/proc/sys/net/ipv4/conf/all/accept_redirects
+for file in /proc/sys/net/ipv4/conf/*/accept_redirects; do echo 0 >"$file"; done
+echo 1 >/proc/sys/net/ipv4/conf/all/ignore_routes_with_linkdown
+for file in /proc/sys/net/ipv4/conf/*/ignore_routes_with_linkdown; do echo 1 >"$file"; done
+echo 1 >/proc/sys/net/ipv6/conf/all/ignore_routes_with_linkdown
+for file in /proc/sys/net/ipv6/conf/*/ignore_routes_with_linkdown; do echo 1 >"$file"; done
+echo 0 >/proc/sys/net/ipv6/conf/all/accept_dad
+for file in /proc/sys/net/ipv6/conf/*/accept_dad; do echo 0 >"$file"; done
+for file in /proc/sys/net/ipv6/conf/*/accept_redirects; do echo 0 >"$file"; done
+echo 1 >/proc/sys/net/ipv4/ip_forward
+echo 1 >/proc/sys/net/ipv6/conf/all/forwarding
+for file in /proc/sys/net/ipv6/conf/*/forwarding; do echo 1 >"$file"; done
+echo 1 >/proc/sys/net/ipv4/fib_multipath_hash_policy
+echo 1 >/proc/sys/net/ipv6/fib_multipath_hash_policy
+ip link set lo up
+ip -batch - <<'EOT'
+route replace 10.9.0.0/24 via 10.8.1.1
+route replace fd00:9::/64 via fd00:8:1::1
+route replace 10.2.0.0/24 via 10.8.1.1
+route replace fd00:2::/64 via fd00:8:1::1
+route replace 10.0.0.11 via 10.1.0.11
+route replace fd00::11 via fd00:1::11
+route replace 10.244.1.0/24 via 10.1.0.11
+route replace fd00:244:1::/64 via fd00:1::11
+route replace 10.0.0.12 via 10.1.0.12
+route replace fd00::12 via fd00:1::12
+route replace 10.244.2.0/24 via 10.1.0.12
+route replace fd00:244:2::/64 via fd00:1::12
+route replace 10.0.0.13 via 10.1.0.13
+route replace fd00::13 via fd00:1::13
+route replace 10.244.3.0/24 via 10.1.0.13
+route replace fd00:244:3::/64 via fd00:1::13
+EOT

@@ -1,0 +1,71 @@
+/** A load balancer as the API of this example has it: one address, ports, and the hosts behind it. */
+export interface Balancer {
+  readonly name: string;
+  readonly address: string;
+  readonly ports: readonly { readonly port: number; readonly nodePort: number }[];
+  readonly hosts: readonly string[];
+}
+
+/** What the provider needs of the API; a test puts a double in its place. */
+export interface BalancerApi {
+  /** Undefined: there is none of this name. */
+  get(name: string): Promise<Balancer | undefined>;
+  /** Makes it, or changes it. */
+  put(name: string, wanted: Pick<Balancer, 'ports' | 'hosts'>): Promise<Balancer>;
+  /** That there is none is no error. */
+  delete(name: string): Promise<void>;
+}
+
+/** The API did not answer, or said no. */
+export class ApiError extends Error {
+  readonly code: 'unreachable' | 'refused';
+
+  constructor(code: ApiError['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'ApiError';
+    this.code = code;
+  }
+}
+
+/** The API over HTTP: `/balancers/NAME`, JSON. */
+export class HttpApi implements BalancerApi {
+  readonly #url: string;
+  readonly #stopped: AbortSignal;
+
+  constructor(url: string, stopped: AbortSignal) {
+    this.#url = url;
+    this.#stopped = stopped;
+  }
+
+  async get(name: string): Promise<Balancer | undefined> {
+    return (await this.#call('GET', name)) as Balancer | undefined;
+  }
+
+  async put(name: string, wanted: Pick<Balancer, 'ports' | 'hosts'>): Promise<Balancer> {
+    const balancer = await this.#call('PUT', name, wanted);
+    if (balancer === undefined) throw new ApiError('refused', `balancer ${name} was made, and is not there`);
+    return balancer as Balancer;
+  }
+
+  async delete(name: string): Promise<void> {
+    await this.#call('DELETE', name);
+  }
+
+  async #call(method: string, name: string, body?: object): Promise<unknown> {
+    let response: Response;
+    try {
+      response = await fetch(`${this.#url}/balancers/${encodeURIComponent(name)}`, {
+        method,
+        // An API that never answers must not hold the Service for ever.
+        signal: AbortSignal.any([this.#stopped, AbortSignal.timeout(10_000)]),
+        headers: { 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+    } catch (cause) {
+      throw new ApiError('unreachable', `${method} of balancer ${name}: the API did not answer`, { cause });
+    }
+    if (response.status === 404) return undefined;
+    if (!response.ok) throw new ApiError('refused', `${method} of balancer ${name}: ${response.status} ${await response.text()}`);
+    return response.status === 204 ? undefined : response.json();
+  }
+}

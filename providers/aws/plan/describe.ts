@@ -1,0 +1,90 @@
+import type { ClassicListener } from '../cloud/elb.ts';
+import type { Desired, DesiredClassic, DesiredNlb, DesiredSecurityGroups } from './desired.ts';
+import type { Observed, ObservedClassic, ObservedLoadBalancer, ObservedTargetGroup } from './observed.ts';
+
+/** What there is of a stack in AWS, as lines for people. */
+export function describeObserved({ loadBalancers, targetGroups, classic, securityGroups }: Observed): string[] {
+  const lines = [
+    ...loadBalancers.flatMap(observedNlb),
+    ...targetGroups.map(observedTargets),
+    ...classic.flatMap(observedClassic),
+    ...securityGroups.map(({ GroupId, GroupName }) => `security group ${GroupId} (${GroupName})`),
+  ];
+  return lines.length === 0 ? ['nothing'] : lines;
+}
+
+/** What there should be. Undefined: nothing. */
+export function describeDesired(desired: Desired | undefined): string[] {
+  if (desired === undefined) return ['nothing'];
+  return desired.kind === 'nlb' ? desiredNlb(desired) : desiredClassic(desired);
+}
+
+function observedNlb({ loadBalancer, listeners }: ObservedLoadBalancer): string[] {
+  const { LoadBalancerName, DNSName, Scheme, State, IpAddressType } = loadBalancer;
+  const why = State.Reason === undefined ? '' : `: ${State.Reason}`;
+  return [
+    `NLB ${LoadBalancerName}, ${Scheme}, ${IpAddressType}, ${State.Code}${why}, ${DNSName}`,
+    ...listeners.map(({ listener }) => `listener ${listener.Protocol} ${listener.Port}`),
+  ];
+}
+
+function observedTargets({ targetGroup, health }: ObservedTargetGroup): string {
+  const states = Map.groupBy(health, ({ TargetHealth }) => TargetHealth.State);
+  const counts = [...states].map(([state, targets]) => `${targets.length} ${state}${reasonsOf(targets)}`);
+  const { TargetGroupName, Protocol, Port, TargetType } = targetGroup;
+  return `target group ${TargetGroupName}, ${Protocol} ${Port}, ${TargetType}: ${counts.join(', ') || 'no targets'}`;
+}
+
+/** AWS' words for what is wrong with targets, each once. */
+function reasonsOf(targets: ObservedTargetGroup['health']): string {
+  const reasons = new Set(targets.flatMap(({ TargetHealth: { Description, Reason } }) => Description ?? Reason ?? []));
+  return reasons.size === 0 ? '' : ` (${[...reasons].join('; ')})`;
+}
+
+function observedClassic({ loadBalancer, health }: ObservedClassic): string[] {
+  const { LoadBalancerName, DNSName, Scheme, ListenerDescriptions, Instances } = loadBalancer;
+  const inService = [...health.values()].filter((state) => state === 'InService').length;
+  return [
+    `Classic ELB ${LoadBalancerName}, ${Scheme}, ${DNSName}`,
+    ...ListenerDescriptions.map(({ Listener }) => classicListener(Listener)),
+    `${Instances.length} instances, ${inService} in service`,
+  ];
+}
+
+function desiredNlb({ name, scheme, ipAddressType, subnets, listeners, targetGroups, securityGroups }: DesiredNlb): string[] {
+  const groups = new Map(targetGroups.map((group) => [group.key, group]));
+  return [
+    `NLB ${name}, ${scheme}, ${ipAddressType}, in ${subnets.map(({ SubnetId }) => SubnetId).join(', ')}`,
+    ...listeners.map(({ protocol, port, targetGroup, certificates }) => {
+      const group = groups.get(targetGroup);
+      const to = group === undefined ? targetGroup : `${group.protocol} to ${group.targets.length} targets of type ${group.targetType}`;
+      return `listener ${protocol} ${port}: ${to}${certificates.length === 0 ? '' : `, certificates ${certificates.join(', ')}`}`;
+    }),
+    ...describeGroups(securityGroups),
+  ];
+}
+
+function desiredClassic({ name, scheme, subnets, listeners, instances, securityGroups }: DesiredClassic): string[] {
+  return [
+    `Classic ELB ${name}, ${scheme}, in ${subnets.join(', ')}`,
+    ...listeners.map(classicListener),
+    `${instances.length} instances`,
+    ...describeGroups(securityGroups),
+  ];
+}
+
+function classicListener({ Protocol, LoadBalancerPort, InstanceProtocol, InstancePort, SSLCertificateId }: ClassicListener): string {
+  const certificate = SSLCertificateId === undefined ? '' : `, certificate ${SSLCertificateId}`;
+  return `listener ${Protocol} ${LoadBalancerPort}: ${InstanceProtocol} to instance port ${InstancePort}${certificate}`;
+}
+
+function describeGroups(groups: DesiredSecurityGroups): string[] {
+  switch (groups.kind) {
+    case 'none':
+      return ['no security groups'];
+    case 'given':
+      return [`security groups ${groups.ids.join(', ')}`];
+    case 'managed':
+      return [`security group ${groups.name} with ${groups.rules.length} rules`];
+  }
+}

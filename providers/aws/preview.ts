@@ -1,0 +1,70 @@
+import type { Preview } from '../../src/controller/provider.ts';
+import type { ServiceKey } from '../../src/model/metadata.ts';
+import type { Snapshot } from '../../src/model/snapshot.ts';
+import type { Cloud } from './cloud.ts';
+import { previewNarrowing, previewNodeRules, type NodeRulesDecision } from './node-rules-pass.ts';
+import { otherStacks } from './other-stacks.ts';
+import { decideStack, keptOf, planWith, targetsOf, type PassInput } from './pass.ts';
+import { placeholder } from './plan/action.ts';
+import { describeDesired, describeObserved } from './plan/describe.ts';
+import { planDisown, type StackPlan } from './plan/plan.ts';
+import { backendGroup } from './plan/security-groups.ts';
+import { podHosts } from './pod-hosts.ts';
+import type { AwsSettings } from './settings.ts';
+
+/** What a pass over one stack would do. */
+async function previewStack(cloud: Cloud, settings: AwsSettings, input: PassInput) {
+  const { planInput, outcome, unsettled } = await decideStack(cloud, settings, input);
+  const plan: StackPlan =
+    unsettled !== undefined
+      ? { actions: [], waits: [], problems: [] }
+      : input.disown
+        ? planDisown(planInput)
+        : planWith(planInput, outcome, keptOf(input, planInput, outcome));
+  return { planInput, outcome, mayPlan: unsettled === undefined, plan };
+}
+
+/** What would be done for a Service: in the stack that it belongs to, and after that in those that it has left. */
+export async function previewStacks(
+  { cloud, settings }: { readonly cloud: Cloud; readonly settings: AwsSettings },
+  key: ServiceKey,
+  snapshot: Snapshot,
+  input: PassInput,
+  left: readonly PassInput[],
+): Promise<Preview> {
+  const { planInput, outcome, mayPlan, plan } = await previewStack(cloud, settings, input);
+  const { actions, waits, problems } = plan;
+  const { desired } = planInput;
+  // What is deleted needs no rules any more: those that no other load balancer needs either go with it.
+  const closing = async (): Promise<NodeRulesDecision | undefined> => {
+    const isDeletion = mayPlan && outcome === undefined && !input.disown && actions.length > 0 && problems.length === 0;
+    const rest = isDeletion && settings.manageNodeRules ? otherStacks(input.stack.key, snapshot, settings, input.circumstances) : undefined;
+    return rest === undefined ? undefined : previewNarrowing(cloud, settings, rest.targets, podHosts(rest.members, snapshot));
+  };
+  const reaches = settings.manageNodeRules && mayPlan && !input.disown && desired !== undefined;
+  const coming = actions.find(({ creates }) => creates === backendGroup) === undefined ? undefined : placeholder(backendGroup);
+  const rules: NodeRulesDecision | undefined = reaches
+    ? await previewNodeRules(cloud, settings, targetsOf(desired), podHosts(input.members, snapshot), coming)
+    : await closing();
+  const isKnown = mayPlan && (outcome === undefined || outcome.desired !== undefined);
+  const others = [];
+  for (const one of left) others.push(await previewStack(cloud, settings, one));
+  // Who goes on elsewhere keeps what serves him until it is served there.
+  const later = input.members.length === 0 ? '' : `, when ${input.stack.key} serves`;
+  return {
+    observed: [planInput, ...others.map((other) => other.planInput)].flatMap(({ observed }) => describeObserved(observed)),
+    desired: isKnown ? describeDesired(desired) : ['not known, because of what is wrong'],
+    actions: [
+      ...actions,
+      ...(rules?.plan.actions ?? []),
+      ...others.flatMap((other) => other.plan.actions.map((action) => ({ ...action, reason: `${action.reason}${later}` }))),
+    ],
+    waits: [...waits, ...others.flatMap((other) => other.plan.waits)].map((wait) => wait.for),
+    reasons: [
+      ...(outcome?.errors.get(key) ?? []),
+      ...(rules?.problems ?? []),
+      ...[...problems, ...others.flatMap((other) => other.plan.problems)].filter(({ code }) => code !== 'AwsProvisioning'),
+      ...(outcome?.warnings.get(key) ?? []),
+    ],
+  };
+}

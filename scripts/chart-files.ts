@@ -1,0 +1,88 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const manifests = join(import.meta.dirname, '../manifests');
+
+/**
+ * Files of the chart that say what manifests/ says, by their paths below manifests/chart: CRDs, what processes may do, and what watches them. The
+ * others, which have values to fill in, are written by hand, and a test holds both against manifests/base.
+ */
+export function chartFiles(): ReadonlyMap<string, string> {
+  return new Map([
+    ['templates/crds.yaml', definitions()],
+    ['templates/controller-rbac.yaml', roles('base/controller-rbac.yaml', 'controller')],
+    ['templates/agent-rbac.yaml', roles('base/agent-rbac.yaml', 'agent')],
+    ['templates/explain-rbac.yaml', roles('base/explain-rbac.yaml', 'explain')],
+    ['templates/drain-rbac.yaml', roles('base/drain-rbac.yaml', 'drain')],
+    ['templates/aws-rbac.yaml', where('.Values.aws.clusterName', roles('overlays/aws/controller-rbac.yaml', 'controller'))],
+    ['templates/metallb-rbac.yaml', where('.Values.metallb.enabled', metallb())],
+    ['templates/monitoring.yaml', where('.Values.monitoring.enabled', monitoring())],
+    ['files/dashboard.json', readFileSync(join(manifests, 'monitoring/dashboard.json'), 'utf8')],
+  ]);
+}
+
+const origin = (from: string): string => `{{- /* Of manifests/${from}, by scripts/write-chart.ts. */ -}}\n`;
+
+function definitions(): string {
+  const files = readdirSync(join(manifests, 'crds')).filter((file) => file !== 'kustomization.yaml');
+  const documents = files.map((file) => {
+    const text = literal(readFileSync(join(manifests, 'crds', file), 'utf8'));
+    const keep = '{{- if $.Values.crds.keep }}\n  annotations:\n    helm.sh/resource-policy: keep\n  {{- end }}';
+    return text.replace(/^metadata:\n/m, `metadata:\n  ${keep}\n  labels: {{- include "herald.labels" (dict "root" $) | nindent 4 }}\n`);
+  });
+  return where('.Values.crds.enabled', origin('crds') + documents.join('---\n'));
+}
+
+function roles(file: string, component: string): string {
+  return (
+    origin(file) +
+    literal(readFileSync(join(manifests, file), 'utf8'))
+      .replaceAll('namespace: herald-system', 'namespace: {{ $.Release.Namespace }}')
+      .replaceAll(
+        /^(kind: ServiceAccount\nmetadata:\n)/gm,
+        `$1  {{- with .Values.${component}.serviceAccount.annotations }}\n  annotations: {{- toYaml . | nindent 4 }}\n  {{- end }}\n`,
+      )
+      .replaceAll(
+        /^metadata:\n/gm,
+        `metadata:\n  labels: {{- include "herald.labels" (dict "root" $ "component" "${component}") | nindent 4 }}\n`,
+      )
+  );
+}
+
+function metallb(): string {
+  return roles('components/metallb/metallb-rbac.yaml', 'controller').replaceAll(
+    'namespace: metallb-system',
+    'namespace: {{ .Values.metallb.namespace }}',
+  );
+}
+
+/** What the operator selects by is the reader's to say, and where the runbooks are. The dashboard has braces of its own, and is no template. */
+function monitoring(): string {
+  const labels = (further: string): string =>
+    `  labels:\n    {{- include "herald.labels" (dict "root" $) | nindent 4 }}\n    {{- with .Values.monitoring.labels }}{{ toYaml . | nindent 4 }}{{ end }}\n${further}`;
+  const objects = ['monitoring/pod-monitors.yaml', 'monitoring/prometheus-rule.yaml'].map((file) =>
+    literal(readFileSync(join(manifests, file), 'utf8'))
+      .replaceAll('namespace: herald-system', 'namespace: {{ $.Release.Namespace }}')
+      .replaceAll(/^  labels: .*\n/gm, labels(''))
+      .replaceAll('runbook_url: docs/', 'runbook_url: {{ $.Values.monitoring.runbooks }}docs/'),
+  );
+  const dashboard = `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: herald-dashboard
+  namespace: {{ $.Release.Namespace }}
+${labels(`    grafana_dashboard: '1'\n`)}data:
+  herald.json: |
+    {{- .Files.Get "files/dashboard.json" | nindent 4 }}
+`;
+  return origin('monitoring') + [...objects, dashboard].join('---\n');
+}
+
+function where(condition: string, text: string): string {
+  return `{{- if ${condition} }}\n${text}{{- end }}\n`;
+}
+
+/** Braces of our texts are no templates. */
+function literal(text: string): string {
+  return text.replaceAll(/\{\{|\}\}/g, (braces) => `{{ ${JSON.stringify(braces)} }}`);
+}

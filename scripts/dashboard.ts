@@ -1,0 +1,401 @@
+/** A Grafana dashboard of the metrics of docs/reference/metrics.md, as data: rows of panels, each with queries. */
+
+interface Query {
+  readonly expr: string;
+  readonly legend: string;
+}
+
+interface Panel {
+  readonly title: string;
+  readonly about: string;
+  readonly unit: 'short' | 's' | 'percentunit' | 'bytes' | 'ops' | 'bool';
+  readonly queries: readonly Query[];
+  readonly kind?: 'timeseries' | 'stat' | 'table';
+}
+
+interface Row {
+  readonly title: string;
+  readonly panels: readonly Panel[];
+}
+
+const agents = 'job="herald-agent",node=~"$node"';
+const quantile = (q: number, metric: string, by = 'le'): string =>
+  `histogram_quantile(${q}, sum by (${by}) (rate(${metric}_bucket{${agents}}[$__rate_interval])))`;
+
+const rows: readonly Row[] = [
+  {
+    title: 'At a glance',
+    panels: [
+      {
+        title: 'Services pending',
+        about: 'They do not have what they ask for.',
+        unit: 'short',
+        kind: 'stat',
+        queries: [{ expr: 'sum(herald_pending_services) or vector(0)', legend: 'pending' }],
+      },
+      {
+        title: 'Sessions down',
+        about: 'Of all nodes and peers.',
+        unit: 'short',
+        kind: 'stat',
+        queries: [{ expr: 'count(herald_bgp_session_up == 0) or vector(0)', legend: 'down' }],
+      },
+      {
+        title: 'Nodes whose kernel takes no changes',
+        about: 'Their rules stay as they are.',
+        unit: 'short',
+        kind: 'stat',
+        queries: [{ expr: 'count(herald_dataplane_up == 0) or vector(0)', legend: 'nodes' }],
+      },
+      {
+        title: 'Processes that are not ready',
+        about: 'By /readyz.',
+        unit: 'short',
+        kind: 'stat',
+        queries: [{ expr: 'count(herald_ready == 0) or vector(0)', legend: 'processes' }],
+      },
+      {
+        title: 'Controllers that lead',
+        about: 'One, always.',
+        unit: 'short',
+        kind: 'stat',
+        queries: [{ expr: 'sum(herald_leader)', legend: 'leaders' }],
+      },
+      {
+        title: 'Objects that are wrong',
+        about: 'They, or a part of them, are left out.',
+        unit: 'short',
+        kind: 'stat',
+        queries: [{ expr: 'max(herald_source_problems{severity="error"})', legend: 'objects' }],
+      },
+    ],
+  },
+  {
+    title: 'Services and addresses',
+    panels: [
+      {
+        title: 'Services pending, by reason',
+        about: 'herald explain service says what to do about each.',
+        unit: 'short',
+        queries: [{ expr: 'sum by (reason) (herald_pending_services)', legend: '{{reason}}' }],
+      },
+      {
+        title: 'Services pending, by pool and reason',
+        about: 'A Service counts for each pool that said no.',
+        unit: 'short',
+        queries: [{ expr: 'sum by (pool, reason) (herald_pending_services_by_pool)', legend: '{{pool}}: {{reason}}' }],
+      },
+      {
+        title: 'Addresses in use',
+        about: 'Of those that a pool can give.',
+        unit: 'percentunit',
+        queries: [
+          {
+            expr: '1 - max by (pool, family) (herald_pool_addresses{state="free"}) / max by (pool, family) (herald_pool_size_addresses)',
+            legend: '{{pool}} {{family}}',
+          },
+        ],
+      },
+      {
+        title: 'Conditions of Services',
+        about: 'Those that are not True.',
+        unit: 'short',
+        queries: [
+          {
+            expr: 'sum by (condition, status, reason) (herald_service_conditions{status!="True"}) > 0',
+            legend: '{{condition}}={{status}} {{reason}}',
+          },
+        ],
+      },
+    ],
+  },
+  {
+    title: 'BGP and BFD',
+    panels: [
+      {
+        title: 'Sessions that are up',
+        about: 'By peer, over all nodes.',
+        unit: 'short',
+        queries: [{ expr: `sum by (peer) (herald_bgp_session_up{${agents}})`, legend: '{{peer}}' }],
+      },
+      {
+        title: 'Flaps',
+        about: 'Sessions that went down, by why, and those that are held back for it.',
+        unit: 'short',
+        queries: [
+          {
+            expr: `sum by (peer, reason) (increase(herald_bgp_session_flaps_total{${agents}}[$__rate_interval])) > 0`,
+            legend: '{{peer}} {{reason}}',
+          },
+          { expr: `sum by (peer) (herald_bgp_session_held_back{${agents}}) > 0`, legend: '{{peer}} held back' },
+        ],
+      },
+      {
+        title: 'Prefixes at routers',
+        about: 'What each peer has of the nodes.',
+        unit: 'short',
+        queries: [{ expr: `sum by (peer, family) (herald_bgp_prefixes_advertised{${agents}})`, legend: '{{peer}} {{family}}' }],
+      },
+      {
+        title: 'Messages',
+        about: 'Without keepalives.',
+        unit: 'ops',
+        queries: [
+          {
+            expr: `sum by (direction, type) (rate(herald_bgp_messages_total{${agents},type!="keepalive"}[$__rate_interval]))`,
+            legend: '{{direction}} {{type}}',
+          },
+        ],
+      },
+      {
+        title: 'NOTIFICATIONs',
+        about: 'In the words of the RFCs.',
+        unit: 'short',
+        queries: [
+          {
+            expr: `sum by (peer, direction, name) (increase(herald_bgp_notifications_total{${agents}}[$__rate_interval])) > 0`,
+            legend: '{{peer}} {{direction}} {{name}}',
+          },
+        ],
+      },
+      {
+        title: 'BFD',
+        about: 'Sessions that are up, and times that one went down.',
+        unit: 'short',
+        queries: [
+          { expr: `sum by (peer) (herald_bfd_session_up{${agents}})`, legend: '{{peer}} up' },
+          { expr: `sum by (peer) (increase(herald_bfd_session_flaps_total{${agents}}[$__rate_interval])) > 0`, legend: '{{peer}} flaps' },
+        ],
+      },
+    ],
+  },
+  {
+    title: 'From a change to the kernel and to the routers',
+    panels: [
+      {
+        title: 'Until the kernel has it',
+        about: 'Median and 99th percentile over the nodes.',
+        unit: 's',
+        queries: [
+          { expr: quantile(0.5, 'herald_change_to_rule_duration_seconds', 'le, kind'), legend: '{{kind}} p50' },
+          { expr: quantile(0.99, 'herald_change_to_rule_duration_seconds', 'le, kind'), legend: '{{kind}} p99' },
+        ],
+      },
+      {
+        title: 'Until routes are on their way',
+        about: 'Changes that alter a route.',
+        unit: 's',
+        queries: [
+          { expr: quantile(0.5, 'herald_change_to_route_duration_seconds', 'le, kind'), legend: '{{kind}} p50' },
+          { expr: quantile(0.99, 'herald_change_to_route_duration_seconds', 'le, kind'), legend: '{{kind}} p99' },
+        ],
+      },
+      {
+        title: 'Network programming, as kube-proxy has it',
+        about: 'From the change of the pod.',
+        unit: 's',
+        queries: [{ expr: quantile(0.99, 'kubeproxy_network_programming_duration_seconds', 'le, ip_family'), legend: '{{ip_family}} p99' }],
+      },
+      {
+        title: 'Until the agent has heard of it',
+        about: 'What the API server and its controllers take.',
+        unit: 's',
+        queries: [{ expr: quantile(0.99, 'herald_change_heard_duration_seconds'), legend: 'p99' }],
+      },
+    ],
+  },
+  {
+    title: 'Data plane',
+    panels: [
+      {
+        title: 'Passes',
+        about: 'Plan, withdraw, commit, announce.',
+        unit: 's',
+        queries: [{ expr: quantile(0.99, 'herald_pass_duration_seconds', 'le, result'), legend: '{{result}} p99' }],
+      },
+      {
+        title: 'Transactions',
+        about: 'Of nf_tables.',
+        unit: 'ops',
+        queries: [
+          { expr: `sum by (result) (rate(herald_dataplane_transactions_total{${agents}}[$__rate_interval]))`, legend: '{{result}}' },
+        ],
+      },
+      {
+        title: 'Repairs and failures',
+        about: 'Another program changed what is ours, or the kernel took nothing.',
+        unit: 'short',
+        queries: [
+          { expr: `sum by (node) (increase(herald_dataplane_repairs_total{${agents}}[$__rate_interval])) > 0`, legend: '{{node}} repairs' },
+          {
+            expr: `sum by (node) (increase(herald_dataplane_failures_total{${agents}}[$__rate_interval])) > 0`,
+            legend: '{{node}} failures',
+          },
+        ],
+      },
+      {
+        title: 'Not as decided',
+        about: 'Services that differ, frontends in quarantine, problems of the host.',
+        unit: 'short',
+        queries: [
+          { expr: `sum by (node, aspect, reason) (herald_differing_services{${agents}})`, legend: '{{node}} {{aspect}} {{reason}}' },
+          { expr: `sum by (node, why) (herald_dataplane_quarantined_frontends{${agents}}) > 0`, legend: '{{node}} {{why}}' },
+          { expr: `sum by (node, reason) (herald_host_problems{${agents}})`, legend: '{{node}} {{reason}}' },
+        ],
+      },
+    ],
+  },
+  {
+    title: 'Controller, API server and AWS',
+    panels: [
+      {
+        title: 'Queues',
+        about: 'Keys that wait or are at work.',
+        unit: 'short',
+        queries: [
+          { expr: 'sum by (queue) (herald_queue_depth)', legend: '{{queue}}' },
+          { expr: 'sum by (queue) (herald_queue_waiting_retries)', legend: '{{queue}} to be tried again' },
+        ],
+      },
+      {
+        title: 'Time of a Service at its provider',
+        about: '99th percentile.',
+        unit: 's',
+        queries: [
+          {
+            expr: 'histogram_quantile(0.99, sum by (le, provider) (rate(herald_reconcile_duration_seconds_bucket[$__rate_interval])))',
+            legend: '{{provider}}',
+          },
+        ],
+      },
+      {
+        title: 'Requests to the API server',
+        about: 'By verb and answer.',
+        unit: 'ops',
+        queries: [
+          { expr: 'sum by (job, verb, code) (rate(herald_api_requests_total[$__rate_interval]))', legend: '{{job}} {{verb}} {{code}}' },
+        ],
+      },
+      {
+        title: 'Lists read again',
+        about: 'A watch could not go on where it broke off.',
+        unit: 'short',
+        queries: [
+          { expr: 'sum by (job, resource) (increase(herald_watch_lists_total[$__rate_interval])) > 0', legend: '{{job}} {{resource}}' },
+        ],
+      },
+      {
+        title: 'Requests to AWS',
+        about: 'By what was answered.',
+        unit: 'ops',
+        queries: [{ expr: 'sum by (code) (rate(herald_aws_requests_total[$__rate_interval]))', legend: '{{code}}' }],
+      },
+      {
+        title: 'Wait before a request to AWS',
+        about: '99th percentile.',
+        unit: 's',
+        queries: [
+          {
+            expr: 'histogram_quantile(0.99, sum by (le, operation) (rate(herald_aws_wait_duration_seconds_bucket[$__rate_interval])))',
+            legend: '{{operation}}',
+          },
+        ],
+      },
+    ],
+  },
+  {
+    title: 'Processes',
+    panels: [
+      {
+        title: 'Memory',
+        about: 'Resident.',
+        unit: 'bytes',
+        queries: [{ expr: 'process_resident_memory_bytes{job=~"herald-.*"}', legend: '{{job}} {{node}}' }],
+      },
+      {
+        title: 'Processor',
+        about: 'Cores.',
+        unit: 'short',
+        queries: [{ expr: 'rate(process_cpu_seconds_total{job=~"herald-.*"}[$__rate_interval])', legend: '{{job}} {{node}}' }],
+      },
+      {
+        title: 'Delay of the event loop',
+        about: '99th percentile.',
+        unit: 's',
+        queries: [{ expr: 'nodejs_eventloop_lag_p99_seconds{job=~"herald-.*"}', legend: '{{job}} {{node}}' }],
+      },
+    ],
+  },
+];
+
+const width = 24;
+const heights = { stat: 4, timeseries: 8, table: 8 } as const;
+
+/** manifests/monitoring/dashboard.json. */
+export function dashboard(): string {
+  const panels: object[] = [];
+  let y = 0;
+  let id = 1;
+  for (const { title, panels: inRow } of rows) {
+    panels.push({ id: id++, type: 'row', title, collapsed: false, gridPos: { x: 0, y: y++, w: width, h: 1 }, panels: [] });
+    const isOverview = inRow.every(({ kind }) => kind === 'stat');
+    const columns = isOverview ? inRow.length : 2;
+    const height = heights[isOverview ? 'stat' : 'timeseries'];
+    for (const [index, panel] of inRow.entries()) {
+      const [column, line] = [index % columns, Math.floor(index / columns)];
+      const gridPos = { x: (width / columns) * column, y: y + line * height, w: width / columns, h: height };
+      panels.push(panelObject(id++, panel, gridPos));
+    }
+    y += Math.ceil(inRow.length / columns) * height;
+  }
+  const node = {
+    name: 'node',
+    label: 'Node',
+    type: 'query',
+    datasource,
+    query: 'label_values(herald_dataplane_up, node)',
+    refresh: 2,
+    includeAll: true,
+    multi: true,
+    allValue: '.*',
+  };
+  const source = { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' };
+  const object = {
+    uid: 'herald',
+    title: 'Herald',
+    description: 'Addresses, routes and forwarding of Services of type LoadBalancer.',
+    tags: ['herald', 'kubernetes', 'load balancing', 'bgp'],
+    schemaVersion: 39,
+    version: 1,
+    editable: true,
+    refresh: '30s',
+    time: { from: 'now-3h', to: 'now' },
+    timezone: '',
+    templating: { list: [source, node] },
+    annotations: { list: [] },
+    panels,
+  };
+  return `${JSON.stringify(object, undefined, 2)}\n`;
+}
+
+const datasource = { type: 'prometheus', uid: '${datasource}' } as const;
+
+function panelObject(id: number, { title, about, unit, queries, kind = 'timeseries' }: Panel, gridPos: object): object {
+  return {
+    id,
+    type: kind,
+    title,
+    description: about,
+    datasource,
+    gridPos,
+    fieldConfig: { defaults: { unit, min: 0 }, overrides: [] },
+    targets: queries.map(({ expr, legend }, index) => ({
+      refId: String.fromCharCode(65 + index),
+      datasource,
+      expr,
+      legendFormat: legend,
+      range: kind !== 'stat',
+      instant: kind === 'stat',
+    })),
+  };
+}

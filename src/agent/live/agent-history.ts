@@ -1,0 +1,172 @@
+import type { Peer } from '../../bgp/index.ts';
+import type { QuarantinedFrontend } from '../../dataplane/dataplane.ts';
+import { asSent } from '../../decisions/announcement/last-resort.ts';
+import type { RouteIntent } from '../../decisions/announcement/route.ts';
+import { Causes } from '../../live/causes.ts';
+import type { Happening, History } from '../../live/history.ts';
+import { limits } from '../../live/limits.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import { says, type Reason } from '../../model/reasons.ts';
+import type { Change, Snapshot } from '../../model/snapshot.ts';
+import { formatPrefix } from '../../net/prefix.ts';
+import type { Clock } from '../../system/clock.ts';
+import type { RoutesByPeer, WhyWithdrawn } from '../route-table.ts';
+import { programmedText, sameForwarding, type ForwardingChange } from './forwarding-change.ts';
+import { RoutePile } from './route-pile.ts';
+
+/** Tells the history of an agent's process what becomes of Services and sessions. Of a Service that stays as it is, nothing. */
+export class AgentHistory {
+  readonly #history: History;
+  readonly #causes: Causes;
+  /** What was heard when the pass began that is running. */
+  #mark: number | undefined;
+  /** Services whose latest forwarding the kernel was not told of yet. */
+  readonly #unprogrammed = new Map<ServiceKey, ForwardingChange>();
+  readonly #refused = new Map<ServiceKey, string>();
+
+  constructor(history: History, clock: Clock) {
+    this.#history = history;
+    this.#causes = new Causes(clock);
+  }
+
+  heard(changes: readonly Change[], snapshot: Snapshot): void {
+    this.#causes.heard(changes, snapshot);
+  }
+
+  passBegins(): void {
+    this.#mark = this.#causes.mark;
+  }
+
+  /** `done`: the pass was carried out, for these Services. */
+  passEnds(done: Iterable<ServiceKey> | undefined, snapshot: Snapshot): void {
+    if (done !== undefined && this.#mark !== undefined) {
+      const services = [...done];
+      this.#causes.done(services, this.#mark);
+      for (const service of services) if (!snapshot.services.has(service)) this.#history.gone('Service', service);
+    }
+    this.#mark = undefined;
+  }
+
+  readonly routesChanged = (service: ServiceKey, before: RoutesByPeer, after: RoutesByPeer, why: WhyWithdrawn | undefined): void => {
+    if (sameRoutes(before, after)) return;
+    const [announced, withdrawn, changed] = [new RoutePile(), new RoutePile(), new RoutePile()];
+    for (const peer of new Set([...before.keys(), ...after.keys()])) {
+      const then = new Map((before.get(peer) ?? []).map((route) => [formatPrefix(route.prefix), route]));
+      for (const route of after.get(peer) ?? []) {
+        const prefix = formatPrefix(route.prefix);
+        const earlier = then.get(prefix);
+        then.delete(prefix);
+        if (earlier === undefined) announced.add(peer, prefix, route);
+        else if (!sameRoute(earlier, route)) changed.add(peer, prefix, route);
+      }
+      for (const [prefix, route] of then) withdrawn.add(peer, prefix, route);
+    }
+    const whyGone = (peer: string, route: RouteIntent): Reason | undefined => why?.(peer, route);
+    for (const { said, pile } of withdrawn.by(whyGone, (reason) => (reason === undefined ? '' : `${reason.code} ${says(reason)}`)))
+      this.#record(service, { what: 'Withdrawn', text: 'withdrawn', reason: said, ...pile.told() });
+    if (!announced.isEmpty) this.#record(service, { what: 'Announced', text: 'announced', ...announced.told() });
+    for (const { said = 'several', pile } of changed.by(
+      (_, route) => attributesText(route),
+      (text) => text,
+    ))
+      this.#record(service, { what: 'Changed', text: `announced with other attributes (${said}):`, ...pile.told() });
+  };
+
+  /** What the kernel is to do for a Service may be another. */
+  planned(service: ServiceKey, { before, after }: ForwardingChange): void {
+    const first = this.#unprogrammed.get(service)?.before ?? before;
+    if (sameForwarding(first, after)) this.#unprogrammed.delete(service);
+    else this.#unprogrammed.set(service, { before: first, after });
+  }
+
+  /** The kernel was told of all that was planned. `refused`: Services of which it refuses something, or refuses it no longer. */
+  committed(refused: Iterable<ServiceKey>, quarantined: ReadonlyMap<string, QuarantinedFrontend>): void {
+    for (const [service, change] of this.#unprogrammed) {
+      const what = change.after.frontends.length === 0 ? 'Removed' : 'Programmed';
+      this.#record(service, { what, text: programmedText(change) });
+    }
+    this.#unprogrammed.clear();
+    for (const service of refused) this.#tellRefusal(service, quarantined);
+  }
+
+  /** Follows the sessions with a peer, until the peer is removed. */
+  follow(peer: Peer): void {
+    const record = (what: string, text: string): void =>
+      this.#history.record('BGPPeer', peer.name, { what, text: shortened(text), causes: this.#causes.ofPeer(peer.name) });
+    peer.on('established', () => {
+      const { address, peerAsn } = peer.status();
+      record('SessionUp', `session established with ${address}, AS ${peerAsn}`);
+    });
+    peer.on('down', ({ reason }) => record('SessionDown', reason));
+  }
+
+  /** The peer is none of this node any more. */
+  peerRemoved(peer: string, why: string): void {
+    this.#history.record('BGPPeer', peer, { what: 'SessionDown', text: why, causes: this.#causes.ofPeer(peer) });
+    this.#history.gone('BGPPeer', peer);
+  }
+
+  #tellRefusal(service: ServiceKey, quarantined: ReadonlyMap<string, QuarantinedFrontend>): void {
+    const error = [...quarantined].find(([, { services }]) => services.includes(service));
+    const before = this.#refused.get(service);
+    if (error === undefined) {
+      this.#refused.delete(service);
+      if (before !== undefined) this.#record(service, { what: 'Accepted', text: 'the kernel takes all of it now' });
+      return;
+    }
+    const [frontend, { error: words, owner }] = error;
+    const text =
+      owner === undefined ? `the kernel refuses ${frontend}: ${words}` : `${frontend} is of Service ${owner}, which has it in the kernel`;
+    if (text === before) return;
+    this.#refused.set(service, text);
+    this.#record(service, { what: 'Refused', text });
+  }
+
+  #record(service: ServiceKey, happening: Happening): void {
+    const causes = this.#causes.of(service, this.#mark);
+    this.#history.record('Service', service, { ...happening, text: shortened(happening.text), causes });
+  }
+}
+
+function attributesText(route: RouteIntent): string {
+  const { communities, localPref, med, asPathPrepend } = asSent(route);
+  return [
+    `${communities.length} communities`,
+    ...(localPref === undefined ? [] : [`localPref ${localPref}`]),
+    ...(med === undefined ? [] : [`med ${med}`]),
+    `own AS prepended ${asPathPrepend} times`,
+    ...(route.lastResort === true ? ['as the last resort of routers'] : []),
+  ].join(', ');
+}
+
+function shortened(text: string): string {
+  return text.length <= limits.words ? text : `${text.slice(0, limits.words - 1)}…`;
+}
+
+/** Nearly always they are, so this is quick. Both are sorted by prefix. */
+function sameRoutes(before: RoutesByPeer, after: RoutesByPeer): boolean {
+  if (before.size !== after.size) return false;
+  for (const [peer, routes] of after) {
+    const then = before.get(peer);
+    if (then === undefined || then.length !== routes.length) return false;
+    if (!routes.every((route, index) => samePrefix(route, then[index]) && sameRoute(route, then[index]))) return false;
+  }
+  return true;
+}
+
+function samePrefix({ prefix: a }: RouteIntent, other: RouteIntent | undefined): boolean {
+  return (
+    other !== undefined &&
+    a.length === other.prefix.length &&
+    a.address.value === other.prefix.address.value &&
+    a.address.family === other.prefix.address.family
+  );
+}
+
+function sameRoute(a: RouteIntent, b: RouteIntent | undefined): boolean {
+  if (b === undefined || a.localPref !== b.localPref || a.med !== b.med) return false;
+  if (a.asPathPrepend !== b.asPathPrepend || a.lastResort !== b.lastResort || a.communities.length !== b.communities.length) return false;
+  return (
+    a.communities === b.communities || a.communities.every((one, index) => JSON.stringify(one) === JSON.stringify(b.communities[index]))
+  );
+}

@@ -1,0 +1,30 @@
+import type { LiveRoute, LiveSession, Page } from '../../live/contract.ts';
+import { livePaths } from '../../live/contract.ts';
+import type { Live } from '../../live/live.ts';
+import { pageOf, type LiveQuery } from '../../live/query.ts';
+import { routeParameters } from './live-routes.ts';
+
+/** What an agent can be asked. */
+export interface AgentLists {
+  sessions(): readonly LiveSession[];
+  /** Throws LiveQueryError. */
+  routes(query: LiveQuery): Pick<Page<LiveRoute>, 'items' | 'next'>;
+}
+
+/** Has the process tell what its agent does. The result ends it. */
+export function tellOfAgent(live: Live, agent: AgentLists): () => void {
+  const taken = [
+    live.add(livePaths.sessions, {
+      parameters: ['peer'],
+      items: (query) => {
+        const peer = query.text('peer');
+        const all = agent.sessions().filter((session) => peer === undefined || session.peer === peer);
+        return pageOf(all, (session) => session.peer, query);
+      },
+    }),
+    live.add(livePaths.routes, { parameters: routeParameters, items: (query) => agent.routes(query) }),
+  ];
+  return () => {
+    for (const end of taken) end();
+  };
+}

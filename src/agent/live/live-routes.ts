@@ -1,0 +1,89 @@
+import { formatCommunity, type AdvertisedRoute, type Community, type Family, type Peer } from '../../bgp/index.ts';
+import type { LiveRoute, Page } from '../../live/contract.ts';
+import { limits } from '../../live/limits.ts';
+import { LiveQueryError, type LiveQuery } from '../../live/query.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import { formatAddress } from '../../net/address.ts';
+import { formatPrefix } from '../../net/prefix.ts';
+import type { RouteTable } from '../route-table.ts';
+
+const families = { IPv4: 4, IPv6: 6 } as const;
+const familyNames = ['IPv4', 'IPv6'] as const;
+
+export const routeParameters = ['peer', 'family', 'service'] as const;
+
+/** Throws LiveQueryError. */
+export function liveRoutes(peers: ReadonlyMap<string, Peer>, table: RouteTable, query: LiveQuery): Pick<Page<LiveRoute>, 'items' | 'next'> {
+  const [wanted, service] = [query.text('peer'), query.text('service')];
+  const family = query.oneOf('family', familyNames);
+  const asked = [...peers.values()]
+    .filter(({ name }) => wanted === undefined || name === wanted)
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  const inFamilies = family === undefined ? familyNames : [family];
+  if (service !== undefined) return { items: asked.flatMap((peer) => routesOfService(peer, table, service as ServiceKey, inFamilies)) };
+  const items: LiveRoute[] = [];
+  const after = query.after === undefined ? undefined : placeOf(query.after);
+  for (const peer of asked) {
+    for (const name of inFamilies) {
+      const order = compare(peer.name, families[name], after);
+      if (order < 0) continue;
+      for (const route of peer.advertised(families[name], order === 0 ? after?.at : 0)) {
+        // One more than fits tells that there is more.
+        if (items.length === query.limit) return { items, next: `${peer.name} ${families[name]} ${route.at - 1}` };
+        items.push(liveRoute(peer.name, name, route, table));
+      }
+    }
+  }
+  return { items };
+}
+
+/** Few, and found without a look at the others. */
+function routesOfService(peer: Peer, table: RouteTable, service: ServiceKey, inFamilies: readonly LiveRoute['family'][]): LiveRoute[] {
+  return (table.routesOf(service).get(peer.name) ?? []).flatMap(({ prefix }) => {
+    const family = familyNames.find((name) => families[name] === prefix.address.family);
+    const sent = peer.advertisedRoute(prefix);
+    return family === undefined || sent === undefined || !inFamilies.includes(family) ? [] : [liveRoute(peer.name, family, sent, table)];
+  });
+}
+
+function liveRoute(peer: string, family: LiveRoute['family'], route: AdvertisedRoute, table: RouteTable): LiveRoute {
+  const prefix = formatPrefix(route.prefix);
+  const services = [...table.wantedBy(peer, prefix)].toSorted();
+  return {
+    peer,
+    family,
+    prefix,
+    nextHops: route.nextHops.map(formatAddress),
+    asPath: route.asPath,
+    ...(route.localPref === undefined ? {} : { localPref: route.localPref }),
+    ...(route.med === undefined ? {} : { med: route.med }),
+    communities: route.communities.map(communityText),
+    services: services.slice(0, limits.servicesOfRoute),
+    ...(services.length > limits.servicesOfRoute ? { moreServices: services.length - limits.servicesOfRoute } : {}),
+    ...(route.isChanging ? { changing: true } : {}),
+  };
+}
+
+/** In numbers, as all tables have them. */
+function communityText(community: Community): string {
+  if (community.kind !== 'standard') return formatCommunity(community);
+  return `${community.value >>> 16}:${community.value & 0xffff}`;
+}
+
+interface Place {
+  readonly peer: string;
+  readonly family: Family;
+  readonly at: number;
+}
+
+function placeOf(text: string): Place {
+  const [, peer, family, at] = /^(\S+) ([46]) (\d{1,10})$/.exec(text) ?? [];
+  if (peer === undefined) throw new LiveQueryError('after is no end of a page', 'give the "next" of the page before, and nothing else');
+  return { peer, family: family === '4' ? 4 : 6, at: Number(at) };
+}
+
+/** Whether the routes of a peer and a family are before the place (negative), behind it, or those in which it is (0). */
+function compare(peer: string, family: Family, place: Place | undefined): number {
+  if (place === undefined) return 1;
+  return peer === place.peer ? family - place.family : peer < place.peer ? -1 : 1;
+}

@@ -1,0 +1,43 @@
+import type { AnswerHttp, HttpPlace, ListenHttp } from '../../system/http-listener.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+
+/** Counts the sockets of health checks and what they answer. `healthz`: where /healthz and /livez are served; all others are of Services. */
+export function measuredListener(listen: ListenHttp, metrics: Metrics, healthz: readonly HttpPlace[]): ListenHttp {
+  const nodeHealth = new Set(healthz.map(textOf));
+  let open = 0;
+  metrics.part('listeners', ['herald_health_check_listeners'], (put) => put('herald_health_check_listeners', {}, open));
+  return async (place, answer, bounds) => {
+    const counted = nodeHealth.has(textOf(place)) ? countedNodeHealth(answer, metrics) : countedServiceHealth(answer, metrics);
+    const listener = await listen(place, counted, bounds);
+    open++;
+    return {
+      port: listener.port,
+      close: async () => {
+        open--;
+        await listener.close();
+      },
+    };
+  };
+}
+
+function countedServiceHealth(answer: AnswerHttp, metrics: Metrics): AnswerHttp {
+  return async (path, query) => {
+    const answered = await answer(path, query);
+    metrics.add('herald_health_check_requests_total', { code: String(answered.status) });
+    return answered;
+  };
+}
+
+function countedNodeHealth(answer: AnswerHttp, metrics: Metrics): AnswerHttp {
+  return async (path, query) => {
+    const answered = await answer(path, query);
+    const code = String(answered.status);
+    if (path === '/healthz') metrics.add('kubeproxy_proxy_healthz_total', { code });
+    if (path === '/livez') metrics.add('kubeproxy_proxy_livez_total', { code });
+    return answered;
+  };
+}
+
+function textOf({ address, port }: HttpPlace): string {
+  return `${address} ${port}`;
+}

@@ -1,0 +1,144 @@
+import type { Streamed } from '../event-stream.ts';
+import { maximumTracedConnections } from '../limits.ts';
+import type { Endpoint, Endpoints } from '../transport/transport.ts';
+import { octets as joined } from '../wire/writer.ts';
+import { captureHead, capturePacket } from './pcapng.ts';
+import { tcpFlag, tcpPacket } from './tcp-packet.ts';
+import type { TracedConnection, TraceEvent } from './trace-event.ts';
+
+export interface CaptureOptions {
+  /** Who writes it: "herald 1.2.3". */
+  readonly application: string;
+  /** What packets are of: the name of the peer. */
+  readonly name: string;
+}
+
+/** Octets of a message in one packet: most messages are in one, which is what a reader wants to see. */
+const segmentLength = 8_192;
+
+/** Ports where a transport does not tell them: that of BGP, and above this the number of the connection. */
+const bgpPort = 179;
+const ephemeralPorts = { first: 49_152, count: 16_384 } as const;
+
+/** Sequence numbers of one connection, the next of each direction. */
+interface Conversation {
+  readonly ends: Endpoints;
+  sent: number;
+  received: number;
+}
+
+/**
+ * What a trace says as a capture file that Wireshark and tcpdump read. The IP and TCP headers are made: addresses, ports, the order, the times and
+ * the octets of the messages are true, while segments, acknowledgements and the time to live are not those of the wire. A connection that was
+ * there before the trace begins in the middle; messages that were lost leave no gap in the sequence numbers, so that those behind them can be read.
+ */
+export class Capture {
+  readonly #options: CaptureOptions;
+  readonly #conversations = new Map<number, Conversation>();
+  #lost = 0;
+
+  constructor(options: CaptureOptions) {
+    this.#options = options;
+  }
+
+  /** What the file begins with. */
+  head(): Uint8Array {
+    return captureHead(this.#options.application, this.#options.name);
+  }
+
+  /** What an event adds to the file; nothing for one that has no packets. */
+  add(event: Streamed<TraceEvent>): Uint8Array {
+    switch (event.type) {
+      case 'lost':
+        this.#lost += event.count;
+        return joined();
+      case 'present':
+        return joined();
+      case 'opened':
+        return this.#handshake(event);
+      case 'message':
+        return this.#data(event, event.direction, event.octets);
+      case 'unreadable':
+        return this.#data(event, 'received', event.octets, event.problem);
+      case 'closed':
+        return this.#end(event);
+    }
+  }
+
+  #handshake({ at, connection }: TraceEvent): Uint8Array {
+    const conversation = this.#conversationOf(connection, 0);
+    const opening = connection.openedBy === 'us' ? 'sent' : 'received';
+    const answering = opening === 'sent' ? 'received' : 'sent';
+    return joined(
+      this.#packet(at, conversation, opening, tcpFlag.syn, nothing),
+      this.#packet(at, conversation, answering, tcpFlag.syn + tcpFlag.ack, nothing),
+      this.#packet(at, conversation, opening, tcpFlag.ack, nothing),
+    );
+  }
+
+  #data({ at, connection }: TraceEvent, direction: 'sent' | 'received', message: Uint8Array, comment?: string): Uint8Array {
+    const conversation = this.#conversationOf(connection);
+    const packets: Uint8Array[] = [];
+    for (let from = 0; from < message.length; from += segmentLength) {
+      const payload = message.subarray(from, from + segmentLength);
+      const isLast = from + segmentLength >= message.length;
+      const flags = tcpFlag.ack + (isLast ? tcpFlag.psh : 0);
+      packets.push(this.#packet(at, conversation, direction, flags, payload, isLast ? comment : undefined));
+    }
+    return joined(...packets);
+  }
+
+  #end({ at, connection, by, problem }: Extract<TraceEvent, { type: 'closed' }>): Uint8Array {
+    const conversation = this.#conversations.get(connection.number);
+    // It was never made, or nothing of it has been seen.
+    if (conversation === undefined) return joined();
+    this.#conversations.delete(connection.number);
+    const flags = tcpFlag.ack + (problem === undefined ? tcpFlag.fin : tcpFlag.rst);
+    return this.#packet(at, conversation, by === 'us' ? 'sent' : 'received', flags, nothing, problem);
+  }
+
+  #packet(
+    at: Date,
+    conversation: Conversation,
+    direction: 'sent' | 'received',
+    flags: number,
+    payload: Uint8Array,
+    comment?: string,
+  ): Uint8Array {
+    const { local, remote } = conversation.ends;
+    const [from, to] = direction === 'sent' ? [local, remote] : [remote, local];
+    const other = direction === 'sent' ? 'received' : 'sent';
+    const acknowledgement = (flags & tcpFlag.ack) === 0 ? 0 : conversation[other];
+    const packet = tcpPacket({ from, to, sequence: conversation[direction], acknowledgement, flags, payload });
+    const taken = payload.length + ((flags & (tcpFlag.syn | tcpFlag.fin)) === 0 ? 0 : 1);
+    conversation[direction] = (conversation[direction] + taken) % 2 ** 32;
+    const lostBefore = this.#lost;
+    this.#lost = 0;
+    const missing =
+      lostBefore === 0 ? undefined : `${lostBefore} messages before this one are missing: they came faster than they were read`;
+    const notes = [missing, comment].filter((note) => note !== undefined).join('; ');
+    return capturePacket(at, packet, { ...(notes === '' ? {} : { comment: notes }), lostBefore });
+  }
+
+  /** A connection that was there before is joined behind its handshake, which Wireshark takes for a capture that began late. */
+  #conversationOf(connection: TracedConnection, start = 1): Conversation {
+    const known = this.#conversations.get(connection.number);
+    if (known !== undefined) return known;
+    const conversation = { ends: endsOf(connection), sent: start, received: start };
+    const [oldest] = this.#conversations.keys();
+    // The end of a connection may be among what was lost.
+    if (oldest !== undefined && this.#conversations.size >= maximumTracedConnections) this.#conversations.delete(oldest);
+    this.#conversations.set(connection.number, conversation);
+    return conversation;
+  }
+}
+
+const nothing = new Uint8Array(0);
+
+function endsOf({ ends, openedBy, number }: TracedConnection): Endpoints {
+  if (ends !== undefined) return ends;
+  const unknown = { family: 4, value: 0n } as const;
+  const bgp: Endpoint = { address: unknown, port: bgpPort };
+  const other: Endpoint = { address: unknown, port: ephemeralPorts.first + (number % ephemeralPorts.count) };
+  return openedBy === 'us' ? { local: other, remote: bgp } : { local: bgp, remote: other };
+}

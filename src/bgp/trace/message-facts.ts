@@ -1,0 +1,164 @@
+import { addressFromBytes, formatAddress } from '../../net/address.ts';
+import { formatPrefix } from '../../net/prefix.ts';
+import { formatCommunity } from '../community-text.ts';
+import { describeCapability } from '../open-status.ts';
+import { decodeMessage, type Message, type WireSession } from '../wire/any-message.ts';
+import type { AsPathSegment } from '../wire/as-path.ts';
+import type { PathAttributes } from '../wire/attributes.ts';
+import { errorName, familyName, refreshSubtype, afi } from '../wire/codes.ts';
+import { innermost, shutdownMessageOf } from '../wire/notification.ts';
+import { readPaths, type Nlri } from '../wire/nlri.ts';
+
+/** What a message says, as plain values. */
+export type MessageFacts =
+  | {
+      readonly kind: 'OPEN';
+      readonly version: number;
+      /** That of the capability for four octets, where there is one. */
+      readonly asn: number;
+      /** Seconds. */
+      readonly holdTime: number;
+      readonly routerId: string;
+      /** In words, in the order they came in. */
+      readonly capabilities: readonly string[];
+    }
+  | UpdateFacts
+  /** `code` and `subcode`: of a Hard Reset those that it carries (RFC 8538), and `name` has both. */
+  | { readonly kind: 'NOTIFICATION'; readonly code: number; readonly subcode: number; readonly name: string; readonly text?: string }
+  | { readonly kind: 'KEEPALIVE' }
+  | { readonly kind: 'ROUTE-REFRESH'; readonly family: string; readonly subtype: 'request' | 'begin' | 'end' | number }
+  /** `problem`: what a NOTIFICATION would say of it. */
+  | { readonly kind: 'malformed'; readonly problem: string };
+
+export interface UpdateFacts {
+  readonly kind: 'UPDATE';
+  readonly announced: readonly PathFacts[];
+  readonly withdrawn: readonly PathFacts[];
+  readonly attributes: AttributeFacts;
+  /** RFC 4724 2: "IPv4 unicast". */
+  readonly endOfRib?: string;
+  /** What was wrong and could be tolerated (RFC 7606). */
+  readonly faults: readonly string[];
+}
+
+export interface PathFacts {
+  readonly prefix: string;
+  /** RFC 7911. */
+  readonly pathId?: number;
+  /** Of an announcement: the global address, and the link-local one behind it where there are both. */
+  readonly nextHops?: readonly string[];
+}
+
+export interface AttributeFacts {
+  readonly origin?: 'IGP' | 'EGP' | 'incomplete' | number;
+  /** As routers print it: sets in braces, confederations in parentheses. */
+  readonly asPath?: string;
+  readonly med?: number;
+  readonly localPref?: number;
+  readonly communities?: readonly string[];
+  readonly atomicAggregate?: true;
+  readonly aggregator?: string;
+  readonly originatorId?: string;
+  readonly clusterList?: readonly string[];
+  readonly onlyToCustomer?: number;
+  /** Types that this codec does not read. */
+  readonly other?: readonly number[];
+}
+
+/** One whole message, header included. */
+export function messageFacts(octets: Uint8Array, session: WireSession): MessageFacts {
+  const message = decodeMessage(octets, session);
+  return message.ok ? factsOf(message.value) : { kind: 'malformed', problem: message.fault.problem };
+}
+
+function factsOf(message: Message): MessageFacts {
+  switch (message.kind) {
+    case 'open': {
+      const { version, holdTime, capabilities } = message;
+      const wide = capabilities.find((capability) => capability.kind === 'fourOctetAsn');
+      const routerId = identifier(message.routerId);
+      return {
+        kind: 'OPEN',
+        version,
+        asn: wide?.asn ?? message.asn,
+        holdTime,
+        routerId,
+        capabilities: capabilities.map(describeCapability),
+      };
+    }
+    case 'update': {
+      const { announced, withdrawn, attributes, endOfRib, faults } = message;
+      return {
+        kind: 'UPDATE',
+        announced: announced.flatMap(pathsOf),
+        withdrawn: withdrawn.flatMap(pathsOf),
+        attributes: attributeFacts(attributes),
+        ...(endOfRib === undefined ? {} : { endOfRib: familyName(endOfRib === 4 ? afi.ipv4 : afi.ipv6, 1) }),
+        faults: faults.map(({ problem }) => problem),
+      };
+    }
+    case 'notification': {
+      const { code, subcode, data } = innermost(message);
+      const isWrapped = code !== message.code || subcode !== message.subcode;
+      const name = `${isWrapped ? `${errorName(message.code, message.subcode)} of ` : ''}${errorName(code, subcode)}`;
+      const text = shutdownMessageOf({ code, subcode, data });
+      return { kind: 'NOTIFICATION', code, subcode, name, ...(text === undefined ? {} : { text }) };
+    }
+    case 'keepalive':
+      return { kind: 'KEEPALIVE' };
+    case 'routeRefresh':
+      return {
+        kind: 'ROUTE-REFRESH',
+        family: familyName(message.afi, message.safi),
+        subtype: subtypeNames[message.subtype] ?? message.subtype,
+      };
+  }
+}
+
+const subtypeNames: Readonly<Record<number, 'request' | 'begin' | 'end'>> = {
+  [refreshSubtype.request]: 'request',
+  [refreshSubtype.begin]: 'begin',
+  [refreshSubtype.end]: 'end',
+};
+
+function pathsOf(nlri: Nlri): PathFacts[] {
+  const nextHops = nlri.nextHop === undefined ? {} : { nextHops: nextHopsOf(nlri.nextHop) };
+  return [...readPaths(nlri)].map(({ prefix, pathId }) => ({
+    prefix: formatPrefix(prefix),
+    ...(pathId === undefined ? {} : { pathId }),
+    ...nextHops,
+  }));
+}
+
+/** 4 octets, 16, or 32: the codec has seen to that. */
+function nextHopsOf(octets: Uint8Array): string[] {
+  const parts = octets.length === 32 ? [octets.subarray(0, 16), octets.subarray(16)] : [octets];
+  return parts.map((part) => formatAddress(addressFromBytes(part)));
+}
+
+const origins = ['IGP', 'EGP', 'incomplete'] as const;
+
+function attributeFacts(attributes: PathAttributes): AttributeFacts {
+  const { origin, asPath, med, localPref, communities, atomicAggregate, aggregator, originatorId, clusterList, onlyToCustomer, other } =
+    attributes;
+  return {
+    ...(origin === undefined ? {} : { origin: origins[origin] ?? origin }),
+    ...(asPath === undefined ? {} : { asPath: asPathText(asPath) }),
+    ...(med === undefined ? {} : { med }),
+    ...(localPref === undefined ? {} : { localPref }),
+    ...(communities === undefined ? {} : { communities: communities.map(formatCommunity) }),
+    ...(atomicAggregate === undefined ? {} : { atomicAggregate }),
+    ...(aggregator === undefined ? {} : { aggregator: `${aggregator.asn} ${identifier(aggregator.routerId)}` }),
+    ...(originatorId === undefined ? {} : { originatorId: identifier(originatorId) }),
+    ...(clusterList === undefined ? {} : { clusterList: clusterList.map(identifier) }),
+    ...(onlyToCustomer === undefined ? {} : { onlyToCustomer }),
+    ...(other === undefined ? {} : { other: other.map(({ type }) => type) }),
+  };
+}
+
+function asPathText(segments: readonly AsPathSegment[]): string {
+  const around = { sequence: ['', ''], set: ['{', '}'], confederationSequence: ['(', ')'], confederationSet: ['({', '})'] } as const;
+  return segments.map(({ kind, asns }) => `${around[kind][0]}${asns.join(' ')}${around[kind][1]}`).join(' ');
+}
+
+const identifier = (value: number): string => formatAddress({ family: 4, value: BigInt(value) });

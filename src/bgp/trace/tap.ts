@@ -1,0 +1,131 @@
+import type { Clock } from '../../system/clock.ts';
+import type { Direction } from '../collision.ts';
+import { EventStream } from '../event-stream.ts';
+import { maximumExtendedMessageLength, maximumTracedMessages, maximumTracedOctets } from '../limits.ts';
+import type { Negotiated } from '../negotiate.ts';
+import type { TransportFailure } from '../problem.ts';
+import type { Connection } from '../transport/transport.ts';
+import type { WireSession } from '../wire/any-message.ts';
+import type { Framing } from '../wire/framer.ts';
+import { withHeader } from '../wire/message.ts';
+import type { TracedConnection, TraceEvent, TracedMessage } from './trace-event.ts';
+
+export type TraceStream = EventStream<TraceEvent>;
+
+type Happening = TraceEvent extends infer E ? (E extends TraceEvent ? Omit<E, 'at' | 'connection'> : never) : never;
+
+/** Where the messages of one peer can be watched. While nobody does, one costs a comparison and nothing is kept. */
+export class Tap {
+  readonly #clock: Clock;
+  readonly #traces = new Set<TraceStream>();
+  readonly #present = new Set<TappedConnection>();
+  #connections = 0;
+  #closed = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get isWatched(): boolean {
+    return this.#traces.size > 0;
+  }
+
+  /** A stream of what passes from now on, which begins with the connections that are there. */
+  trace({ signal }: { readonly signal?: AbortSignal } = {}): TraceStream {
+    const stream: TraceStream = new EventStream(
+      {
+        count: maximumTracedMessages,
+        octets: maximumTracedOctets,
+        octetsOf: (event) => ('octets' in event ? event.octets.length : 0),
+        leave: (ended) => this.#traces.delete(ended),
+      },
+      signal,
+    );
+    const at = this.#clock.date();
+    for (const { facts } of this.#present) stream.push({ at, connection: facts, type: 'present' });
+    if (this.#closed) stream.finish();
+    else if (!stream.done) this.#traces.add(stream);
+    return stream;
+  }
+
+  /** For the session: it dials, or was dialed. */
+  connection(direction: Direction): TappedConnection {
+    return new TappedConnection(this, { number: ++this.#connections, openedBy: direction === 'dialed' ? 'us' : 'peer' });
+  }
+
+  /** For the session, when the peer is removed: streams end after what they hold. */
+  close(): void {
+    this.#closed = true;
+    for (const stream of this.#traces) stream.finish();
+  }
+
+  /** For its connections. */
+  opened(connection: TappedConnection): void {
+    this.#present.add(connection);
+    this.tell(connection, { type: 'opened' });
+  }
+
+  closed(connection: TappedConnection, by: 'us' | 'peer', problem: string | undefined): void {
+    this.#present.delete(connection);
+    this.tell(connection, { type: 'closed', by, ...(problem === undefined ? {} : { problem }) });
+  }
+
+  tell({ facts }: TappedConnection, what: Happening): void {
+    if (!this.isWatched) return;
+    const event: TraceEvent = { at: this.#clock.date(), connection: facts, ...what };
+    for (const stream of this.#traces) stream.push(event);
+  }
+}
+
+/** One connection, as its state machine tells of it. */
+export class TappedConnection {
+  facts: TracedConnection;
+  readonly #tap: Tap;
+
+  constructor(tap: Tap, facts: TracedConnection) {
+    this.#tap = tap;
+    this.facts = facts;
+  }
+
+  opened(connection: Connection | undefined): void {
+    const ends = connection?.endpoints?.();
+    if (ends !== undefined) this.facts = { ...this.facts, ends };
+    this.#tap.opened(this);
+  }
+
+  closed(by: 'us' | 'peer', failure: TransportFailure | undefined): void {
+    this.#tap.closed(this, by, failure?.detail);
+  }
+
+  /** A whole message, to which nobody writes any more. */
+  sent(octets: Uint8Array, negotiated: Negotiated | undefined): void {
+    if (this.#tap.isWatched) this.#tap.tell(this, message('sent', octets, negotiated));
+  }
+
+  /** A copy is kept: the octets of the frame may be a small part of what was read at once. */
+  received({ type, body }: Extract<Framing, { kind: 'frame' }>, negotiated: Negotiated | undefined): void {
+    if (!this.#tap.isWatched) return;
+    this.#tap.tell(this, message('received', withHeader(type, body, maximumExtendedMessageLength), negotiated));
+  }
+
+  unreadable({ fault, octets }: Extract<Framing, { kind: 'fault' }>): void {
+    if (this.#tap.isWatched) this.#tap.tell(this, { type: 'unreadable', octets: octets.slice(), problem: fault.problem });
+  }
+}
+
+function message(direction: TracedMessage['direction'], octets: Uint8Array, negotiated: Negotiated | undefined): TracedMessage {
+  return { type: 'message', direction, octets, session: negotiated === undefined ? {} : wireSessionOf(direction, negotiated) };
+}
+
+function wireSessionOf(direction: TracedMessage['direction'], negotiated: Negotiated): WireSession {
+  const { fourOctetAsn, internal, families, addPathReceive, extendedMessages, enhancedRouteRefresh } = negotiated;
+  return {
+    fourOctetAsn,
+    internal,
+    families,
+    // We announce one path for a prefix, and so without identifiers.
+    addPathReceive: direction === 'received' ? addPathReceive : [],
+    enhancedRouteRefresh,
+    ...(extendedMessages ? { maximum: maximumExtendedMessageLength } : {}),
+  };
+}

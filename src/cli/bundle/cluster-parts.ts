@@ -1,0 +1,91 @@
+import { KubeClient } from '../../kube/client.ts';
+import { listPages } from '../../kube/list-pages.ts';
+import { isRecord, type RawObject } from '../../kube/raw-object.ts';
+import { connectAsCaller } from '../caller-connection.ts';
+import { defaultNamespace } from '../default-namespace.ts';
+import type { Environment } from '../environment.ts';
+import { limits } from '../limits.ts';
+import { findLive, type FindLiveOptions } from '../live/find-live.ts';
+import { containersIn, metricsPortOf, recordsOf } from '../pod-containers.ts';
+import { inTime, textOf } from './answers.ts';
+import type { Bundle } from './bundle.ts';
+import { addLive } from './live-parts.ts';
+
+/** By which the shipped manifests and the chart name what is Herald's. */
+const labelSelector = 'app.kubernetes.io/name=herald';
+
+/** What a cluster knows of Herald besides its objects: its pods with logs and metrics, what they tell, and Events. */
+export async function addCluster(bundle: Bundle, environment: Environment, options: FindLiveOptions): Promise<void> {
+  const { clock, stopped } = environment;
+  const { heraldNamespace = defaultNamespace } = options;
+  const client = new KubeClient(await connectAsCaller(environment, options), { clock });
+  try {
+    await bundle.part('version of the cluster', async () => bundle.json('cluster/version.json', await client.get('/version', {}, stopped)));
+    await bundle.part('Events', () => addEvents(bundle, client, heraldNamespace, stopped));
+    const pods = (await bundle.part("Herald's pods", () => addPods(bundle, client, heraldNamespace, stopped))) ?? [];
+    // Before logs, which may take all the room that is left.
+    const live = await bundle.part('processes of Herald', () => findLive(environment, options));
+    if (live !== undefined) await addLive(bundle, live).finally(() => live.close());
+    // Where nobody answers on a node, each waits its time.
+    for (let from = 0; from < pods.length; from += limits.liveAtOnce)
+      await Promise.all(pods.slice(from, from + limits.liveAtOnce).map((pod) => addPod(bundle, client, pod, stopped)));
+  } finally {
+    client.close();
+  }
+}
+
+async function addPods(bundle: Bundle, client: KubeClient, namespace: string, signal: AbortSignal): Promise<readonly RawObject[]> {
+  const pods: RawObject[] = [];
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
+  for await (const { items } of listPages(client, path, { labelSelector }, signal)) pods.push(...items);
+  bundle.objects('cluster/pods.json', pods);
+  if (pods.length <= limits.bundlePods) return pods;
+  bundle.failed("Herald's pods", new Error(`logs and metrics are those of the first ${limits.bundlePods} of ${pods.length}`));
+  return pods.slice(0, limits.bundlePods);
+}
+
+async function addPod(bundle: Bundle, client: KubeClient, pod: RawObject, stopped: AbortSignal): Promise<void> {
+  const { name, namespace = '' } = pod.metadata;
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}`;
+  const ask = async (target: string, query = {}): Promise<string> =>
+    textOf(await client.stream(target, query, inTime(stopped)), limits.bundleFileBytes);
+  for (const { container, hasEnded } of containersOf(pod)) {
+    const query = { container, tailLines: limits.bundleLogLines, limitBytes: limits.bundleLogBytes, timestamps: true };
+    const file = `cluster/${name}/${container}`;
+    await bundle.part(`log of ${name}`, async () => bundle.text(`${file}.log`, await ask(`${path}/log`, query)));
+    if (!hasEnded) continue;
+    await bundle.part(`log of ${name} before it was restarted`, async () =>
+      bundle.text(`${file}.previous.log`, await ask(`${path}/log`, { ...query, previous: true })),
+    );
+  }
+  const port = metricsPortOf(pod);
+  if (port === undefined) return;
+  await bundle.part(`metrics of ${name}`, async () =>
+    bundle.text(`cluster/${name}/metrics.txt`, await ask(`${path}:${port}/proxy/metrics`)),
+  );
+}
+
+function containersOf(pod: RawObject): { readonly container: string; readonly hasEnded: boolean }[] {
+  const status = isRecord(pod['status']) ? pod['status'] : {};
+  return containersIn(pod).flatMap(({ name }) => {
+    if (typeof name !== 'string') return [];
+    const restarts = recordsOf(status['containerStatuses']).find((one) => one['name'] === name)?.['restartCount'];
+    return [{ container: name, hasEnded: typeof restarts === 'number' && restarts > 0 }];
+  });
+}
+
+/** Those that Herald has written, those about its objects, and those of its namespace. */
+async function addEvents(bundle: Bundle, client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {
+  const events: RawObject[] = [];
+  for await (const { items } of listPages(client, '/apis/events.k8s.io/v1/events', {}, signal)) {
+    events.push(...items.filter((event) => isOfHerald(event, namespace)));
+    if (events.length >= limits.bundleEvents) break;
+  }
+  bundle.objects('cluster/events.json', events.slice(0, limits.bundleEvents));
+}
+
+function isOfHerald({ reportingController, regarding, metadata }: RawObject, namespace: string): boolean {
+  const about = isRecord(regarding) ? regarding : {};
+  const isOurs = (text: unknown): boolean => typeof text === 'string' && text.startsWith('herald.dev/');
+  return isOurs(reportingController) || isOurs(about['apiVersion']) || metadata.namespace === namespace;
+}

@@ -1,0 +1,127 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { runCommand, type CommandLine } from '../../dataplane/run-command.ts';
+import { httpGet } from '../../system/http-get.ts';
+import { formatAddress } from '../../net/address.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { limits } from '../limits.ts';
+import type { Bundle } from './bundle.ts';
+import type { Redaction } from './redaction.ts';
+
+/** The metrics of the agent of this node, where they are served as they are by default. */
+export async function addLocalMetrics(bundle: Bundle, snapshot: Snapshot | undefined, node: string): Promise<void> {
+  const addresses = snapshot?.nodes.get(node)?.internalIPs.map(formatAddress) ?? ['127.0.0.1'];
+  for (const address of addresses) {
+    const host = address.includes(':') ? `[${address}]` : address;
+    const bounds = { milliseconds: limits.bundleAnswerMilliseconds, bytes: limits.bundleFileBytes };
+    const text = await httpGet(`http://${host}:${metricsPort}/metrics`, bounds);
+    if (text === undefined) continue;
+    bundle.text('host/metrics.txt', text);
+    return;
+  }
+  throw new Error(`nobody answers at port ${metricsPort} of ${addresses.join(', ')}`);
+}
+
+const metricsPort = 10_290;
+
+const commands: Readonly<Record<string, CommandLine>> = {
+  'uname.txt': ['uname', '-a'],
+  'links.txt': ['ip', '-d', '-s', 'link'],
+  'addresses.txt': ['ip', 'address'],
+  'rules.txt': ['ip', 'rule'],
+  'rules-ipv6.txt': ['ip', '-6', 'rule'],
+  'routes.txt': ['ip', 'route', 'show', 'table', 'all'],
+  'routes-ipv6.txt': ['ip', '-6', 'route', 'show', 'table', 'all'],
+  'neighbours.txt': ['ip', 'neighbour'],
+  // Never with -i: that shows the key of each session with TCP MD5.
+  'tcp-179.txt': ['ss', '-tnoe', '( sport = :179 or dport = :179 )'],
+  'conntrack.txt': ['conntrack', '-S'],
+};
+
+/** The kernel of this host, as far as Herald has to do with it, and the command lines of its processes. */
+export async function addHost(bundle: Bundle): Promise<void> {
+  for (const [file, command] of Object.entries(commands))
+    await bundle.part(command.join(' '), async () => bundle.text(`host/${file}`, await outputOf(command)));
+  await bundle.part('nft tables', () => addTables(bundle));
+  await bundle.part('settings of the kernel', async () => bundle.text('host/settings.txt', await settings()));
+  await bundle.part('processes of Herald', async () => bundle.text('host/processes.txt', await processes(bundle.redaction)));
+}
+
+/** Our tables with their rules, and the names of all others. */
+async function addTables(bundle: Bundle): Promise<void> {
+  const all = await outputOf(['nft', 'list', 'tables']);
+  bundle.text('host/nft-tables.txt', all);
+  for (const { family, name } of heraldTables(all))
+    bundle.text(`host/nft-${family}-${name}.txt`, await outputOf(['nft', 'list', 'table', family, name]));
+}
+
+function heraldTables(list: string): { readonly family: string; readonly name: string }[] {
+  return [...list.matchAll(/^table (\w+) (herald\S*)$/gm)].map(([, family = '', name = '']) => ({ family, name }));
+}
+
+async function outputOf(command: CommandLine): Promise<string> {
+  const { status, stdout, stderr } = await runCommand(command, '', {
+    timeout: limits.bundleAnswerMilliseconds,
+    outputBytes: limits.bundleFileBytes,
+  });
+  if (status !== 0) throw new Error(`it ends with ${status}: ${stderr.trim()}`);
+  return stdout;
+}
+
+/** docs/reference/host.md says what is wanted of them. */
+const settingFiles = [
+  'net/ipv4/ip_forward',
+  'net/ipv4/fib_multipath_hash_policy',
+  'net/ipv6/fib_multipath_hash_policy',
+  'net/ipv4/conf/all/rp_filter',
+  'net/ipv4/conf/default/rp_filter',
+  'net/ipv4/conf/all/route_localnet',
+  'net/ipv6/conf/all/forwarding',
+  'net/netfilter/nf_conntrack_count',
+  'net/netfilter/nf_conntrack_max',
+  'net/netfilter/nf_conntrack_tcp_be_liberal',
+  'net/netfilter/nf_conntrack_tcp_loose',
+  'net/netfilter/nf_conntrack_tcp_timeout_established',
+  'net/netfilter/nf_conntrack_tcp_timeout_close_wait',
+] as const;
+
+async function settings(): Promise<string> {
+  const lines: string[] = [];
+  for (const file of settingFiles) {
+    const value = await readFile(`/proc/sys/${file}`, 'utf8').catch((error: NodeJS.ErrnoException) => `(${error.code})`);
+    lines.push(`${file.replaceAll('/', '.')} = ${value.trim()}`);
+  }
+  return lines.join('\n');
+}
+
+/** Command lines with "herald" in them: that is how flags are known. Environments are not looked at. */
+async function processes(redaction: Redaction): Promise<string> {
+  const lines = await commandLines();
+  // Word by word: behind an option that takes a secret there may be one.
+  return lines.map(({ id, words }) => [id, ...(redaction.object(words) as string[])].join(' ')).join('\n');
+}
+
+/** Whether this host is a node of Herald, though nobody answers at the socket: an agent in a pod has its own in the pod. */
+export async function isNode(): Promise<boolean> {
+  if ((await commandLines()).some(({ words }) => isAgent(words))) return true;
+  // An agent that has ended has left its rules.
+  const tables = await outputOf(['nft', 'list', 'tables']).catch(() => '');
+  return heraldTables(tables).length > 0;
+}
+
+/** "herald agent" and "herald run", and not the command that asks. */
+export function isAgent(words: readonly string[]): boolean {
+  return words.some((word, index) => isProgram(word) && ['agent', 'run'].includes(words[index + 1] ?? ''));
+}
+
+const isProgram = (word: string): boolean => /(?:^|\/)herald$|src\/cli\/main\.[jt]s$/.test(word);
+
+async function commandLines(): Promise<{ readonly id: string; readonly words: readonly string[] }[]> {
+  const found: { id: string; words: string[] }[] = [];
+  for (const id of await readdir('/proc')) {
+    if (!/^\d+$/.test(id)) continue;
+    // One that ends meanwhile is none.
+    const words = (await readFile(`/proc/${id}/cmdline`, 'utf8').catch(() => '')).split('\0').filter((word) => word !== '');
+    if (words.some(isProgram)) found.push({ id, words });
+  }
+  return found;
+}

@@ -1,0 +1,151 @@
+import { Argument, Command } from 'commander';
+import { secondsSince } from '../explain/age.ts';
+import { explainClaims, type ProviderExplanation, type ServiceRecordExplanation } from '../explain/provider.ts';
+import { renderService } from '../explain/render-service.ts';
+import { explainService, narrowed, type ServiceExplanation } from '../explain/service.ts';
+import { unreadLines, withUndecided } from '../explain/undecided.ts';
+import type { ServiceKey } from '../model/metadata.ts';
+import type { Service } from '../model/service.ts';
+import { problemText } from '../sources/source.ts';
+import { silentLog } from '../system/log.ts';
+import { addAwsOptions, type AwsFlags } from './aws-options.ts';
+import { UsageError, type Environment } from './environment.ts';
+import { withLiveNode } from '../explain/live-routes.ts';
+import { askRoutes, noAskOption, type AskOptions } from './live/ask-routes.ts';
+import { addFindLiveOptions } from './live/find-live.ts';
+import { addReadingOptions, openReading, problemLines } from './open-reading.ts';
+import { outputOption, type OutputOptions } from './options.ts';
+import type { Reading } from './reading.ts';
+
+interface Options extends OutputOptions, AskOptions, AwsFlags {
+  readonly node?: string;
+  readonly peer?: string;
+}
+
+export function explainServiceCommand(environment: Environment): Command {
+  const command = new Command('service')
+    .description('why a Service has its address or not, and who announces and forwards it: pool by pool, node by node, peer by peer')
+    .addArgument(new Argument('<namespace/name>', 'the Service'))
+    .option('--node <name>', 'of this node alone')
+    .option('--peer <name>', 'what this BGPPeer is told alone')
+    .addOption(noAskOption())
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      '\nExample:\n  herald explain service shop/web                          in the cluster of $KUBECONFIG\n  herald explain service shop/web --node node1 --peer tor1\n  herald explain service shop/web --source /etc/herald     a directory, and what herald run has recorded there\n  herald explain service shop/web -f manifests/            what would happen to manifests\n  herald explain service shop/web --aws-cluster-name production     and what there is in AWS; nothing is changed',
+    )
+    .action(async (name: string, options: Options) => {
+      const key = (name.includes('/') ? name : `default/${name}`) as ServiceKey;
+      const [namespace = ''] = key.split('/');
+      const reading = await openReading(environment, options, namespace);
+      try {
+        await explain(environment, reading, key, options);
+      } finally {
+        reading.close();
+      }
+    });
+  return addAwsOptions(addFindLiveOptions(addReadingOptions(command)));
+}
+
+async function explain(environment: Environment, reading: Reading, key: ServiceKey, options: Options): Promise<void> {
+  const { snapshot, problems, unread, now, from } = reading;
+  const about = problems.filter(({ object, severity }) => object === `Service/${key}` || (object === undefined && severity === 'error'));
+  const [namespace = ''] = key.split('/');
+  const service = snapshot.services.get(key);
+  const pods = service === undefined ? undefined : await reading.pods(namespace);
+  const decided = explainService(snapshot, key, now, pods);
+  if (service === undefined || decided === undefined) {
+    const because = [...about.map(problemText), ...unreadLines(unread)].map((line) => `\n  ${line}`).join('');
+    throw new UsageError(`there is no valid Service ${key} in ${from}${because}`, 1);
+  }
+  requireKnown(decided, options);
+  const { live, unasked } = await askRoutes(environment, options, { node: options.node, service: key });
+  const sent = { ...decided, nodes: decided.nodes.map((node) => withLiveNode(node, live)) };
+  const whole = await withProviderAndRecord(environment, reading, service, sent, options);
+  const explanation = withUndecided(narrowed(whole, options), unread, namespace);
+  if (options.output === 'json') {
+    environment.print(JSON.stringify({ ...explanation, problems: about, unread, unasked }, undefined, 2));
+    return;
+  }
+  const untold = unasked.map(({ who, why }) => `not asked, so as decided and reported: ${who}: ${why}`);
+  for (const line of [...renderService(explanation), ...problemLines(about), ...unreadLines(unread), ...untold]) environment.print(line);
+}
+
+/** Of a bundle: all that is known of a Service, without asking a cloud. Undefined: there is none of this name. */
+export async function serviceExplanation(
+  environment: Environment,
+  reading: Reading,
+  key: ServiceKey,
+): Promise<ServiceExplanation | undefined> {
+  const { snapshot, now, unread } = reading;
+  const [namespace = ''] = key.split('/');
+  const service = snapshot.services.get(key);
+  const decided = service === undefined ? undefined : explainService(snapshot, key, now, await reading.pods(namespace));
+  if (service === undefined || decided === undefined) return undefined;
+  const whole = await withProviderAndRecord(environment, reading, service, decided, undefined);
+  return withUndecided(whole, unread, namespace);
+}
+
+async function withProviderAndRecord(
+  environment: Environment,
+  reading: Reading,
+  service: Service,
+  decided: ServiceExplanation,
+  options: AwsFlags | undefined,
+): Promise<ServiceExplanation> {
+  const { namespace, name } = service.metadata;
+  return {
+    ...decided,
+    provider: await explainProvider(environment, reading, service, options),
+    record: await recordOf(reading, `${namespace}/${name}`),
+  };
+}
+
+function requireKnown({ nodes }: ServiceExplanation, { node, peer }: Options): void {
+  const names = nodes.map((one) => one.node);
+  if (node !== undefined && !names.includes(node))
+    throw new UsageError(`there is no node ${node}: the nodes are ${names.join(', ') || 'none'}`, 1);
+  const peers = new Set(nodes.flatMap(({ addresses }) => addresses.flatMap((address) => address.peers.map((one) => one.peer))));
+  if (peer === undefined || peers.has(peer)) return;
+  throw new UsageError(
+    `no node has a session with a BGPPeer ${peer} that decides about this Service: it has ${[...peers].join(', ') || 'none'}`,
+    1,
+  );
+}
+
+/** Who serves it, and of a provider that acts outside: what it finds there and would do, where it is switched on here. */
+async function explainProvider(
+  environment: Environment,
+  reading: Reading,
+  service: Service,
+  options: AwsFlags | undefined,
+): Promise<ProviderExplanation> {
+  const { snapshot } = reading;
+  const { namespace, name } = service.metadata;
+  const awsClassless = options?.awsClassless ?? 'off';
+  const all = await environment.claims({ awsClassless });
+  const claimed = explainClaims(all, service, snapshot, awsClassless);
+  const holder = all.find((one) => one.name !== claimed.provider && one.holds?.(`${namespace}/${name}`, service) === true)?.name;
+  const claims = holder === undefined ? claimed : { ...claimed, holder };
+  const acting = [claims.provider, holder].find((one) => one === 'aws');
+  if (acting === undefined) return claims;
+  if (options?.awsClusterName === undefined) {
+    const noPreview = 'say --aws-cluster-name as the controller has it, with credentials of AWS at hand, to see it, and the difference';
+    return { ...claims, noPreview };
+  }
+  const providers = await environment.providers({ log: silentLog, post: { mayWrite: () => false }, aws: options });
+  const preview = await providers.find((one) => one.name === acting)?.preview?.(`${namespace}/${name}`, snapshot);
+  return preview === undefined ? claims : { ...claims, preview };
+}
+
+async function recordOf(reading: Reading, key: ServiceKey): Promise<ServiceRecordExplanation> {
+  const { conditions, events } = await reading.record(key);
+  const ago = (text: string | undefined): { readonly secondsAgo?: number } => {
+    const seconds = secondsSince(text, reading.now);
+    return seconds === undefined ? {} : { secondsAgo: seconds };
+  };
+  return {
+    conditions: conditions.map(({ since, ...condition }) => ({ ...condition, ...ago(since) })),
+    events: events.map(({ last, ...event }) => ({ ...event, ...ago(last) })),
+  };
+}

@@ -1,0 +1,26 @@
+import { systemClock } from '../system/clock.ts';
+import type { Log } from '../system/log.ts';
+import type { MakeCommand } from './commands.ts';
+import { textLog } from './text-log.ts';
+
+/** What runs on, as against what a person asks. In the file of `npm run build:kubectl` no-processes.ts takes the place of this one. */
+export const processCommands: Readonly<Record<string, () => Promise<MakeCommand>>> = {
+  controller: async () => (await import('./controller-command.ts')).controllerCommand,
+  agent: async () => (await import('./agent-command.ts')).agentCommand,
+  run: async () => (await import('./run-command.ts')).runCommand,
+};
+
+export const example: string = 'herald run examples/one-host     controller and agent of this host, over a directory of manifests';
+
+/** On standard output. */
+export async function processLog(level: string, format: 'json' | 'text' = 'json'): Promise<Log> {
+  if (format === 'text')
+    return textLog(
+      level,
+      () => systemClock.date(),
+      (line) => void process.stdout.write(`${line}\n`),
+    );
+  const { pino, stdSerializers } = await import('pino');
+  const log: Log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { error: stdSerializers.err } });
+  return log;
+}

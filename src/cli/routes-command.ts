@@ -1,0 +1,42 @@
+import { Option, type Command } from 'commander';
+import { renderRoutes } from '../explain/render-routes.ts';
+import { routeTable, type RouteTable } from '../explain/route-table.ts';
+import type { ServiceKey } from '../model/metadata.ts';
+import type { Environment } from './environment.ts';
+import { nodeOption, peerOption, requireKnownNames, type NameOptions } from './name-options.ts';
+import { withLiveRoutes } from '../explain/live-routes.ts';
+import { askRoutes, noAskOption, type AskOptions } from './live/ask-routes.ts';
+import { addFindLiveOptions } from './live/find-live.ts';
+import { tableCommand, type TableOptions } from './table-command.ts';
+import { unknownName } from './unknown-name.ts';
+
+interface Options extends TableOptions, NameOptions, AskOptions {
+  readonly service?: string;
+}
+
+export function routesCommand(environment: Environment): Command {
+  const command = tableCommand<Options, RouteTable>(environment, {
+    command: 'routes',
+    description: 'the routes that nodes announce, to whom, with their attributes as they are sent, and for which Service',
+    examples: [
+      'herald routes                                   in the cluster of $KUBECONFIG',
+      'herald routes -o wide --node node1 --peer tor1  with every attribute, and why a route is not sent',
+      'herald routes --service shop/web --watch        again whenever something changes',
+      'herald routes -f manifests/                     what would be announced of manifests',
+    ],
+    options: [nodeOption(), peerOption(), new Option('--service <namespace/name>', 'for this Service alone'), noAskOption()],
+    async data({ snapshot, now }, options) {
+      const { node, peer, service } = options;
+      requireKnownNames(snapshot, { ...(node === undefined ? {} : { node }), ...(peer === undefined ? {} : { peer }) });
+      const key = service === undefined || service.includes('/') ? service : `default/${service}`;
+      if (key !== undefined && !snapshot.services.has(key as ServiceKey)) throw unknownName('Service', key, snapshot.services.keys());
+      const wanted = { ...(peer === undefined ? {} : { peer }), ...(key === undefined ? {} : { service: key as ServiceKey }) };
+      const decided = routeTable(snapshot, now, { ...(node === undefined ? {} : { node }), ...wanted });
+      const { live, unasked } = await askRoutes(environment, options, { node, peer, service: key });
+      const table = withLiveRoutes(decided, live, wanted);
+      return unasked.length === 0 ? table : { ...table, unasked };
+    },
+    lines: renderRoutes,
+  });
+  return addFindLiveOptions(command);
+}

@@ -1,0 +1,50 @@
+import { Causes } from '../../live/causes.ts';
+import type { History } from '../../live/history.ts';
+import { limits } from '../../live/limits.ts';
+import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
+import type { ObjectEvent } from '../../model/object-event.ts';
+import type { Source } from '../../sources/source.ts';
+import type { Clock } from '../../system/clock.ts';
+import type { EventSink } from './event-sink.ts';
+
+export interface EventHistoryComponents {
+  readonly history: History;
+  readonly source: Pick<Source, 'snapshot' | 'onChange'>;
+  readonly clock: Clock;
+  /** Where Events go besides; absent: a directory has none. */
+  readonly events?: EventSink | undefined;
+}
+
+/** Events of Services are the history of a controller: with the objects that had changed just before. To be made before the controller. */
+export class EventHistory implements EventSink {
+  readonly #components: EventHistoryComponents;
+  readonly #causes: Causes;
+  readonly #end: () => void;
+
+  constructor(components: EventHistoryComponents) {
+    const { source, clock } = components;
+    this.#components = components;
+    this.#causes = new Causes(clock);
+    this.#end = source.onChange((changes) => this.#causes.heard(changes, source.snapshot));
+  }
+
+  record(event: ObjectEvent): void {
+    const { events } = this.#components;
+    events?.record(event);
+    if (event.regarding.kind === 'Service') this.#tell(serviceKey(event.regarding), event);
+  }
+
+  stop(): void {
+    this.#end();
+  }
+
+  #tell(service: ServiceKey, { reason, note }: ObjectEvent): void {
+    const { history, source } = this.#components;
+    const text = note.length <= limits.words ? note : `${note.slice(0, limits.words - 1)}…`;
+    history.record('Service', service, { what: reason, text, causes: this.#causes.lately(service) });
+    if (!source.snapshot.services.has(service)) {
+      history.gone('Service', service);
+      this.#causes.forget(service);
+    }
+  }
+}

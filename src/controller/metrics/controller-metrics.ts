@@ -1,0 +1,87 @@
+import type { KeptInPool, PoolUsage } from '../../decisions/allocation/allocator.ts';
+import type { Condition } from '../../model/condition.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import type { ControllerObserver, QueueFigures, QueueName } from '../controller-observer.ts';
+import { limits } from '../limits.ts';
+import type { Provider, Reconciliation } from '../provider.ts';
+import { ConditionCounts } from './condition-counts.ts';
+import { PoolRefusals } from './pool-refusals.ts';
+
+/** Measures what a controller does, and what Services and pools have come to. */
+export class ControllerMetrics implements ControllerObserver {
+  readonly #metrics: Metrics;
+  readonly #conditions = new ConditionCounts();
+  readonly #refusals = new PoolRefusals();
+  readonly #ends: (() => void)[] = [];
+
+  constructor(metrics: Metrics) {
+    this.#metrics = metrics;
+    this.#ends.push(
+      metrics.part('services', ['herald_service_conditions', 'herald_pending_services'], (put) => this.#conditions.put(put)),
+      metrics.part('refusals', ['herald_pending_services_by_pool'], (put) => this.#refusals.put(put)),
+    );
+  }
+
+  /** Exposes how things are with the controller and its providers. */
+  follow(controller: { readonly figures: () => Readonly<Record<QueueName, QueueFigures>> }, providers: readonly Provider[]): void {
+    this.#ends.push(
+      this.#metrics.part('queues', ['herald_queue_depth', 'herald_queue_waiting_retries', 'herald_queue_longest_work_seconds'], (put) => {
+        for (const [queue, { depth, retries, longestMilliseconds }] of Object.entries(controller.figures())) {
+          put('herald_queue_depth', { queue }, depth);
+          put('herald_queue_waiting_retries', { queue }, retries);
+          put('herald_queue_longest_work_seconds', { queue }, longestMilliseconds / 1000);
+        }
+      }),
+      this.#metrics.part('pools', ['herald_pool_addresses', 'herald_pool_size_addresses'], (put) => {
+        const kept = keptByPool(providers.flatMap((provider) => provider.kept?.() ?? []));
+        for (const { pool, family: version, total, free, assigned } of firstPools(
+          providers.flatMap((provider) => provider.usage?.() ?? []),
+        )) {
+          const family = `ipv${version}`;
+          put('herald_pool_size_addresses', { pool, family }, Number(total));
+          put('herald_pool_addresses', { pool, family, state: 'free' }, Number(free));
+          put('herald_pool_addresses', { pool, family, state: 'assigned' }, assigned);
+          put('herald_pool_addresses', { pool, family, state: 'kept' }, kept.get(`${pool} ${version}`) ?? 0);
+        }
+      }),
+    );
+  }
+
+  reconciled(provider: string, outcome: Reconciliation | undefined, milliseconds: number): void {
+    const result = outcome === undefined ? 'failed' : outcome.reason === undefined ? 'met' : 'unmet';
+    this.#metrics.observe('herald_reconcile_duration_seconds', { provider, result }, milliseconds / 1000);
+  }
+
+  told(key: ServiceKey, conditions: readonly Condition[], details: NonNullable<Reconciliation['details']>): void {
+    this.#conditions.set(key, conditions);
+    this.#refusals.set(key, details);
+  }
+
+  gone(key: ServiceKey): void {
+    this.#conditions.set(key, []);
+    this.#refusals.set(key, []);
+  }
+
+  worked(queue: QueueName, result: 'done' | 'retried' | 'failed'): void {
+    this.#metrics.add('herald_queue_work_total', { queue, result });
+  }
+
+  stop(): void {
+    for (const end of this.#ends.splice(0)) end();
+  }
+}
+
+function keptByPool(kept: readonly KeptInPool[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { pool, address } of kept) {
+    const key = `${pool} ${address.family}`;
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** Each pool has one entry a family. */
+function firstPools(usage: readonly PoolUsage[]): readonly PoolUsage[] {
+  return usage.slice(0, 2 * limits.measuredPools);
+}

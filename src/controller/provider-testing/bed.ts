@@ -1,0 +1,220 @@
+import assert from 'node:assert';
+import { serviceKey, type Metadata, type ServiceKey } from '../../model/metadata.ts';
+import { parseObject } from '../../model/parse.ts';
+import type { Service } from '../../model/service.ts';
+import type { Change, HeraldObject, Snapshot } from '../../model/snapshot.ts';
+import { Store } from '../../model/store.ts';
+import { formatAddress } from '../../net/address.ts';
+import type { Source } from '../../sources/source.ts';
+import { silentLog } from '../../system/log.ts';
+import { VirtualClock } from '../../system/virtual-clock.ts';
+import { Controller } from '../controller.ts';
+import type { Provider, ProviderComponents, ServiceMetadata } from '../provider-module.ts';
+import type { StatusWriter } from '../status-writer.ts';
+import type { ProviderSubject, ProviderWorld } from './subject.ts';
+
+/** A cluster in memory, and Herald's own controller in it with one provider, on a clock that goes when it is told to. */
+export class Bed implements Source {
+  readonly clock = new VirtualClock();
+  readonly world: ProviderWorld;
+  readonly #subject: ProviderSubject;
+  readonly #store = new Store();
+  readonly #listeners = new Set<(changes: readonly Change[]) => void>();
+  #stop = new AbortController();
+  #provider: Provider | undefined;
+  #controller: Controller | undefined;
+  #version = 0;
+
+  constructor(subject: ProviderSubject) {
+    this.#subject = subject;
+    this.world = subject.world(this.clock);
+    for (const object of subject.objects ?? []) this.#store.upsert(read(object));
+  }
+
+  get snapshot(): Snapshot {
+    return this.#store;
+  }
+
+  get provider(): Provider {
+    assert(this.#provider, 'start comes first');
+    return this.#provider;
+  }
+
+  /** The Service of the subject, as it is in the cluster or would come there. */
+  get served(): Service {
+    const object = read(this.#subject.service);
+    assert(object.kind === 'Service', 'the subject names a Service');
+    return this.#store.services.get(serviceKey(object.metadata)) ?? object;
+  }
+
+  get key(): ServiceKey {
+    return serviceKey(this.served.metadata);
+  }
+
+  /** What clients are told to use, as text. */
+  get ingress(): readonly string[] {
+    const { ingress = [] } = this.#store.services.get(this.key) ?? {};
+    return ingress.map(({ address, hostname }) => (address === undefined ? (hostname ?? '') : formatAddress(address)));
+  }
+
+  get left(): readonly string[] {
+    return [...(this.world.left?.() ?? [])].toSorted();
+  }
+
+  /** A provider as a process makes it that starts, without a controller. */
+  async makeProvider(): Promise<Provider> {
+    const provider = await this.world.createProvider(this.#components());
+    this.#provider = provider;
+    return provider;
+  }
+
+  /** Ends the process that runs, if one does, and starts another one. */
+  async start(): Promise<void> {
+    this.#stop.abort();
+    await this.#controller?.stop();
+    this.#stop = new AbortController();
+    this.#controller = new Controller({
+      source: this,
+      providers: [await this.makeProvider()],
+      writer: this.#writer(),
+      clock: this.clock,
+      random: () => 0.5,
+      log: silentLog,
+    });
+    await this.#controller.start();
+    await this.#turn();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#controller?.stop();
+  }
+
+  /** Lets time pass in steps of ten seconds until it is so, for two hours at most; then it fails with `what`. */
+  async until(what: string, isSo: () => boolean): Promise<void> {
+    for (let passed = 0; !isSo(); passed += 10) {
+      assert(
+        passed < 7200,
+        `${what}: not after two hours; the Service has ${JSON.stringify(this.ingress)}, outside is ${JSON.stringify(this.left)}`,
+      );
+      await this.pass(10);
+    }
+  }
+
+  async pass(seconds: number): Promise<void> {
+    for (let passed = 0; passed < seconds; passed += 10) {
+      this.clock.advance(10_000);
+      await this.#turn();
+    }
+  }
+
+  /** The owner of the Service writes it; `changes` of its manifest's spec or metadata. */
+  async apply(changes: { readonly spec?: object; readonly metadata?: object } = {}): Promise<void> {
+    const manifest = this.#subject.service as { readonly metadata: object; readonly spec: object };
+    const object = read({
+      ...manifest,
+      metadata: { ...manifest.metadata, ...changes.metadata },
+      spec: { ...manifest.spec, ...changes.spec },
+    });
+    assert(object.kind === 'Service');
+    const { ingress = [], metadata: { finalizers = [] } = {} } = this.#store.services.get(this.key) ?? {};
+    // The API server takes the addresses away from what is no load balancer any more.
+    const kept = object.type === 'LoadBalancer' ? ingress : [];
+    this.#put({ ...object, metadata: { ...object.metadata, finalizers, uid: 'uid' }, ingress: kept });
+    await this.#turn();
+  }
+
+  /** As an API server deletes: the Service is gone when no finalizer is on it. */
+  async delete(): Promise<void> {
+    if ((this.served.metadata.finalizers ?? []).length === 0) this.#tell(this.#store.remove('Service', this.key));
+    else this.#change(this.key, { deleting: true });
+    await this.#turn();
+  }
+
+  onChange(listener: (changes: readonly Change[]) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  onProblem(): () => void {
+    return () => undefined;
+  }
+
+  problems(): readonly [] {
+    return [];
+  }
+
+  async close(): Promise<void> {}
+
+  /** Whatever can go on without time going by has gone on. */
+  async #turn(): Promise<void> {
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => void setImmediate(resolve));
+  }
+
+  #tell(changes: readonly Change[]): void {
+    if (changes.length > 0) for (const listener of this.#listeners) listener(changes);
+  }
+
+  #put(service: Service): void {
+    this.#tell(this.#store.upsert({ ...service, metadata: { ...service.metadata, resourceVersion: `${++this.#version}` } }));
+  }
+
+  #change(key: ServiceKey, change: Partial<Metadata>): void {
+    const service = this.#store.services.get(key);
+    if (service !== undefined) this.#put({ ...service, metadata: { ...service.metadata, ...change } });
+  }
+
+  #components(): ProviderComponents {
+    return {
+      clock: this.clock,
+      random: () => 0.5,
+      log: silentLog,
+      stopped: this.#stop.signal,
+      variables: {},
+      mayWrite: () => true,
+      ...(this.#subject.withoutMetadata === true ? {} : { serviceMetadata: (finalizer: string) => this.#metadata(finalizer) }),
+    };
+  }
+
+  #metadata(finalizer: string): ServiceMetadata {
+    const setFinalizers = async (key: ServiceKey, change: (before: readonly string[]) => readonly string[]): Promise<void> => {
+      const service = this.#store.services.get(key);
+      const before = service?.metadata.finalizers ?? [];
+      const finalizers = change(before);
+      if (service === undefined || finalizers.length === before.length) return;
+      if (service.metadata.deleting && finalizers.length === 0) this.#tell(this.#store.remove('Service', key));
+      else this.#change(key, { finalizers });
+    };
+    return {
+      addFinalizer: (key) => setFinalizers(key, (before) => [...new Set([...before, finalizer])]),
+      removeFinalizer: (key) => setFinalizers(key, (before) => before.filter((name) => name !== finalizer)),
+      annotate: async (key, wanted) => {
+        const before = this.#store.services.get(key)?.metadata.annotations ?? {};
+        const annotations = Object.entries({ ...before, ...wanted }).filter((one): one is [string, string] => one[1] !== undefined);
+        this.#change(key, { annotations: Object.fromEntries(annotations) });
+        return true;
+      },
+    };
+  }
+
+  #writer(): StatusWriter {
+    const { services } = this.#store;
+    return {
+      recorded: async () => ({
+        addresses: new Map([...services].map(([key, { ingress }]) => [key, ingress.flatMap(({ address }) => address ?? [])] as const)),
+        unreadable: new Map(),
+      }),
+      writeService: async (key, { ingress }) => this.#tell(this.#store.setIngress(key, ingress)),
+      removeService: async (key) => this.#tell(this.#store.setIngress(key, undefined)),
+      writeObject: async () => undefined,
+      removeObject: async () => undefined,
+    };
+  }
+}
+
+function read(manifest: object): HeraldObject {
+  const { object, problems } = parseObject(manifest, { unchosen: 'left open' });
+  const wrong = problems.map(({ field, message }) => `${JSON.stringify(field)} ${message}`);
+  assert(object !== undefined && wrong.length === 0, `a manifest of the subject is not valid: ${wrong.join('; ')}`);
+  return object;
+}

@@ -1,0 +1,229 @@
+import assert from 'node:assert';
+import { decideAllocationClaim } from '../../decisions/allocation/claim.ts';
+import { serviceKey } from '../../model/metadata.ts';
+import { catalogue } from '../../model/reasons.ts';
+import type { Service } from '../../model/service.ts';
+import type { Claim, Reconciliation } from '../provider-module.ts';
+import type { Bed } from './bed.ts';
+import type { ProviderSubject } from './subject.ts';
+
+export interface Check {
+  /** What is so of a provider that keeps to the contract. */
+  readonly name: string;
+  /** Where the world has no such thing, there is nothing to check. */
+  readonly needs?: 'left' | 'fail';
+  /** Rejects (AssertionError) where it is not so. */
+  readonly run: (bed: Bed, subject: ProviderSubject) => Promise<void>;
+}
+
+const strangers = ['ClusterIP', 'NodePort'] as const;
+
+export const checks: readonly Check[] = [
+  {
+    name: 'claim says the same of a Service every time, changes nothing and asks nobody',
+    async run(bed) {
+      const provider = await bed.makeProvider();
+      const before = [structuredClone(bed.served), structuredClone(bed.snapshot.config), bed.left] as const;
+      const claims = [1, 2, 3].map(() => provider.claim(bed.served, bed.snapshot));
+      for (const claim of claims) {
+        assert(claim.mine, 'it does not claim the Service of the subject, or not every time');
+        assert.deepStrictEqual(claim, claims[0], 'it says another thing the next time');
+      }
+      assert.deepStrictEqual([bed.served, bed.snapshot.config, bed.left], before, 'claim has changed something');
+    },
+  },
+  {
+    name: 'claim says no, with a reason of the catalogue, to what is no load balancer and to classes of others',
+    async run(bed) {
+      const provider = await bed.makeProvider();
+      const { served, snapshot } = bed;
+      const others: Service[] = [
+        ...strangers.map((type) => ({ ...served, type })),
+        { ...served, loadBalancerClass: 'example.com/of-nobody' },
+        { ...served, headless: true },
+      ];
+      for (const service of others) {
+        const claim = provider.claim(service, snapshot);
+        assert(!claim.mine, `it claims ${describe(service)}`);
+        assert(claim.reason.code in catalogue, `"${claim.reason.code}" is no code of the catalogue`);
+      }
+    },
+  },
+  {
+    name: 'no Service is claimed by it and by another provider',
+    async run(bed, { beside = [] }) {
+      const provider = await bed.makeProvider();
+      const { served, snapshot } = bed;
+      const pools = { name: 'bare-metal', claim: (service: Service): Claim => decideAllocationClaim(service, snapshot.config) };
+      const all = [provider, ...[pools, ...beside].filter(({ name }) => name !== provider.name)];
+      const classes = [undefined, served.loadBalancerClass, snapshot.config.loadBalancerClass, 'herald.dev/aws', 'example.com/of-nobody'];
+      for (const loadBalancerClass of classes) {
+        const { loadBalancerClass: _, ...rest } = served;
+        const service = loadBalancerClass === undefined ? rest : { ...rest, loadBalancerClass };
+        const mine = all.filter(({ claim }) => claim.call(provider, service, snapshot).mine);
+        assert(mine.length < 2, `${describe(service)} is claimed by ${mine.map(({ name }) => name).join(' and ')}`);
+      }
+    },
+  },
+  {
+    name: 'reconcile gives the Service what it asks for, and when called again changes nothing',
+    async run(bed) {
+      await bed.start();
+      await given(bed);
+      const [ingress, left] = [bed.ingress, bed.left];
+      await bed.apply({ metadata: { labels: { touched: 'yes' } } });
+      await bed.pass(600);
+      assert.deepStrictEqual([bed.ingress, bed.left], [ingress, left], 'the second time is not as the first');
+    },
+  },
+  {
+    name: 'what was given stays as it is when the process is started again',
+    async run(bed) {
+      await bed.start();
+      await given(bed);
+      const [ingress, left] = [bed.ingress, bed.left];
+      await bed.start();
+      await bed.pass(600);
+      assert.deepStrictEqual([bed.ingress, bed.left], [ingress, left], 'it is not as the process before has left it');
+    },
+  },
+  {
+    name: 'holds is true of what was given, and of nothing else',
+    async run(bed) {
+      await bed.start();
+      await given(bed);
+      assert(bed.provider.holds(bed.key, bed.served), 'it holds nothing of the Service that it serves');
+      assert(!bed.provider.holds('elsewhere/unknown', undefined), 'it holds something of a Service that there never was');
+    },
+  },
+  {
+    name: 'a Service that is deleted goes, and nothing is left of it',
+    async run(bed) {
+      await bed.start();
+      await given(bed);
+      await bed.delete();
+      await gone(bed);
+    },
+  },
+  {
+    name: 'a Service that comes to be no load balancer keeps no address, and nothing is left of it',
+    async run(bed) {
+      await bed.start();
+      await given(bed);
+      await bed.apply({ spec: { type: 'NodePort', loadBalancerClass: undefined } });
+      await bed.until('nothing is left', () => bed.ingress.length === 0 && bed.left.length === 0 && !holds(bed));
+      assert.deepStrictEqual(bed.served.metadata.finalizers ?? [], [], 'its finalizer is still there');
+    },
+  },
+  {
+    name: 'a Service that is deleted while nobody runs goes when somebody does',
+    needs: 'left',
+    async run(bed) {
+      await bed.start();
+      await given(bed);
+      await bed.stop();
+      await bed.delete();
+      await bed.start();
+      await gone(bed);
+    },
+  },
+  {
+    name: 'a Service that came to be no load balancer while nobody ran leaves nothing when somebody does',
+    needs: 'left',
+    async run(bed) {
+      await bed.start();
+      await given(bed);
+      await bed.stop();
+      await bed.apply({ spec: { type: 'NodePort', loadBalancerClass: undefined } });
+      await bed.start();
+      await bed.until('nothing is left', () => bed.left.length === 0 && (bed.served.metadata.finalizers ?? []).length === 0);
+    },
+  },
+  {
+    name: 'to release what is not held succeeds, and so does to speak of Services that are not known',
+    async run(bed) {
+      await bed.start();
+      const { provider } = bed;
+      const released = await provider.release('elsewhere/unknown', 0);
+      assert.deepStrictEqual([[...released.addresses], [...released.retry]], [[], []]);
+      provider.leave('elsewhere/unknown');
+      assert.deepStrictEqual([[...provider.written('elsewhere/unknown')], [...provider.affected([], bed.snapshot)]], [[], []]);
+    },
+  },
+  {
+    name: 'an error of the outside is a reason, or an error with a code, and never takes away what is there',
+    needs: 'fail',
+    async run(bed) {
+      await bed.start();
+      bed.world.fail?.();
+      await bed.apply();
+      const answer = await bed.provider.reconcile(bed.served, bed.snapshot).catch((error: unknown) => error);
+      if (answer instanceof Error) {
+        const { code } = answer as { readonly code?: unknown };
+        assert.equal(typeof code, 'string', `"${answer.message}" has no code`);
+      } else {
+        const { reason } = answer as Reconciliation;
+        assert(reason !== undefined && reason.code in catalogue, 'nothing says that it could not be done');
+      }
+    },
+  },
+  {
+    name: 'while the outside fails a Service keeps what it has, and what it asks for is tried again',
+    needs: 'fail',
+    async run(bed) {
+      const repair = bed.world.fail?.();
+      await bed.start();
+      await bed.apply();
+      await bed.pass(60);
+      assert.deepStrictEqual(bed.ingress, [], 'it has an address from an outside that does not answer');
+      repair?.();
+      await bed.until('it is tried again, and the Service has its ingress', () => bed.ingress.length > 0);
+      const { ingress } = bed;
+      const repairAgain = bed.world.fail?.();
+      await bed.apply({ metadata: { labels: { touched: 'yes' } } });
+      await bed.pass(600);
+      assert.deepStrictEqual(bed.ingress, ingress, 'it has lost what it had');
+      repairAgain?.();
+      await bed.pass(600);
+      assert.deepStrictEqual(bed.ingress, ingress, 'it has lost what it had');
+    },
+  },
+  {
+    name: 'a deletion that the outside did not take is not taken for done, and is tried again',
+    needs: 'fail',
+    async run(bed, { withoutMetadata }) {
+      await bed.start();
+      await given(bed);
+      const repair = bed.world.fail?.();
+      await bed.delete();
+      await bed.pass(60);
+      assert.notDeepStrictEqual(bed.left, [], 'the outside has answered after all');
+      if (withoutMetadata !== true)
+        assert(bed.snapshot.services.has(bed.key), 'the Service is gone, and nobody knows of what is left of it');
+      repair?.();
+      await gone(bed);
+    },
+  },
+];
+
+async function given(bed: Bed): Promise<void> {
+  await bed.apply();
+  await bed.until('the Service has its ingress', () => bed.ingress.length > 0);
+  // What is still on its way outside arrives.
+  await bed.pass(600);
+}
+
+async function gone(bed: Bed): Promise<void> {
+  await bed.until(
+    'the Service is gone, and nothing is left of it',
+    () => !bed.snapshot.services.has(bed.key) && bed.left.length === 0 && !holds(bed),
+  );
+}
+
+function holds({ provider, key, snapshot }: Bed): boolean {
+  return provider.holds(key, snapshot.services.get(key));
+}
+
+function describe({ metadata, type, headless, loadBalancerClass = 'none' }: Service): string {
+  return `${serviceKey(metadata)} of ${headless ? 'headless ' : ''}type ${type} and class ${loadBalancerClass}`;
+}

@@ -1,0 +1,72 @@
+import { frontendKey } from '../../net/frontend.ts';
+import type { Clock } from '../../system/clock.ts';
+import { NetlinkConversation } from '../../system/netlink/conversation.ts';
+import { MalformedNetlink, NetlinkError } from '../../system/netlink/error.ts';
+import { netfilterProtocol, openNetlink, type NetlinkSocket } from '../../system/netlink/socket.ts';
+import { maximumQuietSeconds } from '../nftables/limits.ts';
+import { listRequest, readFlow, type TrackedFlow } from './flow-messages.ts';
+
+/** How many connections to these frontends (by frontendKey) go on through this machine. Undefined: that cannot be told here. */
+export type CountConnections = (frontends: ReadonlySet<string>) => Promise<number | undefined>;
+
+/**
+ * For how long the kernel remembers an established TCP connection that is quiet: as a rule; while data is not acknowledged; while the
+ * receiver takes none, or after many repetitions (nf_conntrack_proto_tcp.c). A transfer that runs has data on its way nearly always.
+ */
+const rememberedSettings = ['established', 'unacknowledged', 'max_retrans'].map((name) => `net/netfilter/nf_conntrack_tcp_timeout_${name}`);
+
+/**
+ * Counts in the kernel's connection tracking, by netlink. A TCP connection counts while it is established and a packet of it may have come by
+ * within `maximumQuietSeconds`: one that went on by another node is remembered here for a day. Of UDP and SCTP, those flows that were
+ * answered, for as long as the kernel remembers them. `open`: default, in the network namespace of this process.
+ */
+export function connectionCounter(
+  clock: Clock,
+  readSetting: (path: string) => Promise<string | undefined>,
+  open: () => NetlinkSocket | undefined = () => openNetlink({ protocol: netfilterProtocol }),
+): CountConnections {
+  return async (frontends) => {
+    if (frontends.size === 0) return 0;
+    const settings = await Promise.all(rememberedSettings.map(readSetting));
+    const remembered = settings.map((text) => Number(text ?? Number.NaN));
+    try {
+      const socket = open();
+      if (socket === undefined) return undefined;
+      try {
+        return await count(new NetlinkConversation(socket, clock), frontends, remembered);
+      } finally {
+        socket.close();
+      }
+    } catch (error) {
+      if (error instanceof NetlinkError || error instanceof MalformedNetlink) return undefined;
+      throw error;
+    }
+  };
+}
+
+async function count(conversation: NetlinkConversation, frontends: ReadonlySet<string>, remembered: readonly number[]): Promise<number> {
+  let connections = 0;
+  for (const family of [4, 6] as const) {
+    for (const protocol of ['TCP', 'UDP', 'SCTP'] as const) {
+      // Nothing is kept of a table that may have a million entries but that one counts; a list that is read again begins at none.
+      const counted = await conversation.list(listRequest({ family, protocol }), (payload) => {
+        const flow = readFlow(payload);
+        return flow?.protocol === protocol && goesOn(flow, remembered) && frontends.has(keyOf(flow)) ? true : undefined;
+      });
+      connections += counted.length;
+    }
+  }
+  return connections;
+}
+
+const keyOf = ({ destination, protocol, port }: TrackedFlow): string =>
+  frontendKey({ kind: 'address', address: destination, protocol, port });
+
+/** `remembered`: seconds, NaN where that cannot be read. */
+function goesOn({ protocol, replied, established, secondsLeft }: TrackedFlow, remembered: readonly number[]): boolean {
+  if (protocol !== 'TCP') return replied;
+  if (!established || secondsLeft === undefined) return established;
+  // The kernel does not tell which of them a connection has. Where none can be, as it was lowered since, nobody knows how long it has been quiet.
+  const possible = remembered.filter((seconds) => !(seconds < secondsLeft));
+  return possible.length === 0 || !possible.every((seconds) => seconds - secondsLeft > maximumQuietSeconds);
+}

@@ -1,0 +1,35 @@
+/** "45 s", "12 min", "3 h", "9 d": how long something has been so, short. */
+export function ageText(seconds: number): string {
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 120 * 60) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 48 * 3600) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86_400)} d`;
+}
+
+/** "45s", "12m30s", "3h5m", "9d4h": the same as one word, for tables. */
+export function shortAge(seconds: number): string {
+  const units = [
+    ['d', 86_400],
+    ['h', 3600],
+    ['m', 60],
+    ['s', 1],
+  ] as const;
+  const first = units.findIndex(([, length]) => seconds >= length);
+  if (first === -1) return '0s';
+  let left = seconds;
+  return units
+    .slice(first, first + 2)
+    .map(([unit, length]) => {
+      const count = Math.floor(left / length);
+      left -= count * length;
+      return count === 0 ? '' : `${count}${unit}`;
+    })
+    .join('');
+}
+
+/** Whole seconds since a time of RFC 3339, at `now` in milliseconds since the epoch; undefined where it is no time. Never negative, as clocks differ. */
+export function secondsSince(text: string | undefined, now: number): number | undefined {
+  // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
+  const at = Date.parse(text ?? '');
+  return Number.isNaN(at) ? undefined : Math.max(0, Math.floor((now - at) / 1000));
+}

@@ -1,0 +1,13 @@
+/** Bounds of what an explanation holds. Listed in docs/reference/limits.md. */
+export const limits = {
+  /** Pods of a Service of which it is said why they are no ready endpoints. */
+  pods: 20,
+  /** Services that an explanation of a pool, a peer or a node lists. */
+  services: 100,
+  /** Rows of a table of routes. */
+  routes: 10_000,
+  /** Services that one row of such a table names. */
+  servicesOfRoute: 10,
+  /** Names that a line of `herald status` lists. */
+  names: 5,
+} as const;

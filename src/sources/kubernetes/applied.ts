@@ -1,0 +1,113 @@
+import { isRecord } from '../../kube/raw-object.ts';
+import { heraldApiVersion } from '../../model/kinds.ts';
+import type { RawEntry } from '../read-objects.ts';
+import type { SourceProblem } from '../source.ts';
+import { threeWayMerge, type KeyOf } from './three-way-merge.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface Applied {
+  /** Those of the cluster, and after them what manifests make of them: where that is broken, the former stay. */
+  readonly entries: readonly RawEntry[];
+  /** What the API server would refuse. */
+  readonly problems: readonly SourceProblem[];
+}
+
+const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/**
+ * The objects of a cluster after manifests were applied to it, as near as can be told without writing: what the API server and other controllers
+ * have filled in stays. `prune`: configuration of Herald that no manifest has any more goes.
+ */
+export function applied(current: readonly RawEntry[], manifests: readonly RawEntry[], { prune }: { readonly prune: boolean }): Applied {
+  const live = new Map(current.flatMap(({ raw }) => (isRecord(raw) ? [[identity(raw), raw] as const] : [])));
+  const named = new Set<string>();
+  const problems: SourceProblem[] = [];
+  const changed = manifests.map(({ raw, where }): RawEntry => {
+    const entry = where === undefined ? {} : { where };
+    if (!isRecord(raw)) return { raw, ...entry };
+    const id = identity(raw);
+    named.add(id);
+    const before = live.get(id);
+    if (before === undefined) return { raw, ...entry };
+    const merged = mergeObject(raw, before);
+    const refused = immutable(id, before, merged, where);
+    if (refused === undefined) return { raw: merged, ...entry };
+    problems.push(refused);
+    return { raw: before, ...entry };
+  });
+  const kept = current.filter(({ raw }) => !prune || !isRecord(raw) || !isConfiguration(raw) || named.has(identity(raw)));
+  return { entries: [...kept, ...changed], problems };
+}
+
+function mergeObject(manifest: Fields, live: Fields): Fields {
+  const annotations = isRecord(live['metadata']) && isRecord(live['metadata']['annotations']) ? live['metadata']['annotations'] : {};
+  const merged = threeWayMerge(parsed(annotations[lastApplied]), manifest, live, live['kind'] === 'Service' ? servicePorts : noKeys);
+  // Nobody applies a status.
+  const whole = { ...merged, status: live['status'] };
+  return live['kind'] === 'Service' ? ofItsType(whole, manifest, live) : whole;
+}
+
+const noKeys: KeyOf = () => undefined;
+
+/** As the API server tells ports apart, so that each keeps its NodePort. */
+const servicePorts: KeyOf = (path) =>
+  path === 'spec.ports' ? ({ port, protocol = 'TCP' }) => `${String(port)}/${String(protocol)}` : undefined;
+
+/** A Service that becomes of another type loses what the API server had chosen for the former one. */
+function ofItsType(merged: Fields, manifest: Fields, live: Fields): Fields {
+  const [spec, wanted, before] = [merged, manifest, live].map((one) => (isRecord(one['spec']) ? one['spec'] : {}));
+  if (spec === undefined || wanted === undefined || before?.['type'] === spec['type']) return merged;
+  const dropped = new Set<string>([
+    ...(spec['type'] === 'LoadBalancer' ? [] : ['loadBalancerClass', 'allocateLoadBalancerNodePorts', 'healthCheckNodePort']),
+    ...(spec['type'] === 'LoadBalancer' || spec['type'] === 'NodePort' ? [] : ['externalTrafficPolicy']),
+  ]);
+  const kept = Object.entries(spec).filter(([name]) => !dropped.has(name) || Object.hasOwn(wanted, name));
+  const result = { ...merged, spec: Object.fromEntries(kept) };
+  const ports: unknown = spec['ports'];
+  if (spec['type'] !== 'ClusterIP' || !Array.isArray(ports)) return result;
+  const without = ports.map((port: unknown) =>
+    isRecord(port) ? Object.fromEntries(Object.entries(port).filter(([name]) => name !== 'nodePort')) : port,
+  );
+  return { ...result, spec: { ...result.spec, ports: without } };
+}
+
+/** The few fields of a Service that a proposal is likely to change, and the API server does not let anybody change. */
+function immutable(id: string, before: Fields, after: Fields, where: string | undefined): SourceProblem | undefined {
+  const [old, next] = [before, after].map((one) => (isRecord(one['spec']) ? one['spec'] : {}));
+  if (before['kind'] !== 'Service' || old?.['type'] !== 'LoadBalancer' || next?.['type'] !== 'LoadBalancer') return undefined;
+  if (old['loadBalancerClass'] === next['loadBalancerClass']) return undefined;
+  const [, file, line] = /^(.*):(\d+)$/.exec(where ?? '') ?? [];
+  return {
+    severity: 'error',
+    ...(file === undefined ? {} : { file, line: Number(line) }),
+    object: id.replace(/^\S* /, ''),
+    field: 'spec.loadBalancerClass',
+    message: 'the API server refuses this: the field is immutable while the type is LoadBalancer',
+    fix: 'delete the Service and create it anew, in the other class: it gets another address',
+  };
+}
+
+/** Not what agents report. */
+function isConfiguration({ apiVersion, kind }: Fields): boolean {
+  return apiVersion === heraldApiVersion && kind !== 'NodeState';
+}
+
+const withoutNamespace = new Set<unknown>(['Node', 'Namespace', 'ServiceCIDR']);
+
+/** "v1 Service/shop/web". */
+function identity({ apiVersion, kind, metadata }: Fields): string {
+  const { namespace = 'default', name } = isRecord(metadata) ? metadata : {};
+  const isCluster = withoutNamespace.has(kind) || apiVersion === heraldApiVersion;
+  return `${String(apiVersion)} ${String(kind)}/${isCluster ? '' : `${String(namespace)}/`}${String(name)}`;
+}
+
+function parsed(text: unknown): Fields {
+  if (typeof text !== 'string') return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,108 @@
+import type { KubeClient } from '../../kube/client.ts';
+import { KubeError } from '../../kube/error.ts';
+import { listPages } from '../../kube/list-pages.ts';
+import { isRecord, rawKey, type RawObject } from '../../kube/raw-object.ts';
+import { parseObject } from '../../model/parse.ts';
+import { modeOf, type ReadingMode } from '../../model/metallb/read.ts';
+import type { Kind } from '../../model/snapshot.ts';
+import type { Unread } from '../../model/unread.ts';
+import { configKind, kindsOfController, kindsOfMetalLB, serviceKind, type WatchedKind } from './kinds.ts';
+
+export interface ListedObjects {
+  /** With apiVersion and kind, which elements of a list do not have. */
+  readonly objects: readonly RawObject[];
+  readonly unread: readonly Unread[];
+}
+
+export interface ListOptions {
+  /** Where a caller may not list all namespaces, he is asked for this one alone. */
+  readonly namespace?: string;
+  readonly signal: AbortSignal;
+}
+
+/** Kinds of which a caller may be allowed one namespace. */
+const namespaced: ReadonlySet<Kind> = new Set<Kind>(['Service', 'EndpointSlice']);
+
+/**
+ * Everything that decisions read, once, by one list a kind: no watch stays open. What the caller may not read is told by its name, and the rest is
+ * read. Rejects with KubeError where the API server does not answer.
+ */
+export async function listObjects(client: Pick<KubeClient, 'get'>, options: ListOptions): Promise<ListedObjects> {
+  const configs = await listKind(client, configKind, options);
+  const mode = modeIn(configs.objects);
+  const metallb = mode.compat === 'none' ? [] : kindsOfMetalLB(mode.namespace);
+  const kinds = [serviceKind, ...kindsOfController, ...metallb];
+  const listed = [configs, ...(await Promise.all(kinds.map((kind) => listKind(client, kind, options))))];
+  const found = { objects: listed.flatMap(({ objects }) => objects), unread: listed.flatMap(({ unread }) => unread) };
+  const secrets = await getSecrets(client, found.objects, options.signal);
+  return { objects: [...found.objects, ...secrets.objects], unread: [...found.unread, ...secrets.unread] };
+}
+
+/** Of how the others are read. */
+function modeIn(configs: readonly RawObject[]): ReadingMode {
+  const config = configs.map((raw) => parseObject(raw, { unknownFields: 'warned of' }).object).find((one) => one?.kind === 'HeraldConfig');
+  return modeOf(config);
+}
+
+async function listKind(client: Pick<KubeClient, 'get'>, kind: WatchedKind, options: ListOptions): Promise<ListedObjects> {
+  const { path } = kind.resource;
+  const { namespace } = options;
+  try {
+    return { objects: await listAt(client, kind, path, options.signal), unread: [] };
+  } catch (error) {
+    const unread = unreadBecause(error, kind);
+    if (unread === undefined) throw error;
+    if (unread.why !== 'forbidden' || namespace === undefined || !namespaced.has(kind.kind)) return { objects: [], unread: [unread] };
+    const within = path.replace(/\/([^/]+)$/, `/namespaces/${encodeURIComponent(namespace)}/$1`);
+    try {
+      return { objects: await listAt(client, kind, within, options.signal), unread: [{ ...unread, except: namespace }] };
+    } catch (second) {
+      if (unreadBecause(second, kind) === undefined) throw second;
+      return { objects: [], unread: [unread] };
+    }
+  }
+}
+
+async function listAt(client: Pick<KubeClient, 'get'>, { kind, apiVersion }: WatchedKind, path: string, signal: AbortSignal) {
+  const objects = new Map<string, RawObject>();
+  for await (const { items } of listPages(client, path, {}, signal))
+    for (const raw of items) objects.set(rawKey(raw), { ...raw, apiVersion, kind });
+  return [...objects.values()];
+}
+
+function unreadBecause(error: unknown, { kind, label, resource }: WatchedKind): Unread | undefined {
+  if (!(error instanceof KubeError)) return undefined;
+  const why = error.code === 'forbidden' ? 'forbidden' : error.code === 'notFound' ? 'absent' : undefined;
+  if (why === undefined) return undefined;
+  const [, group = '', plural = ''] = /^\/(?:api|apis\/([^/]+))\/[^/]+\/(?:.*\/)?([^/]+)$/.exec(resource.path) ?? [];
+  const name = group === '' ? plural : `${plural}.${group}`;
+  return { kind, resource: label === undefined ? name : `${name} (${label})`, why, message: error.message };
+}
+
+/** The Secrets that BGPPeers name, one by one: nobody needs the right to list them all. */
+async function getSecrets(client: Pick<KubeClient, 'get'>, objects: readonly RawObject[], signal: AbortSignal): Promise<ListedObjects> {
+  const names = new Set<string>();
+  for (const raw of objects) {
+    const { passwordSecret } = isRecord(raw['spec']) ? raw['spec'] : {};
+    if (raw['kind'] !== 'BGPPeer' || !isRecord(passwordSecret)) continue;
+    const { name, namespace = raw.metadata.namespace } = passwordSecret;
+    if (typeof name === 'string' && typeof namespace === 'string') names.add(`${namespace}/${name}`);
+  }
+  const secrets: RawObject[] = [];
+  const unread: Unread[] = [];
+  for (const key of names) {
+    const [namespace = '', name = ''] = key.split('/', 2);
+    try {
+      const answer = await client.get(
+        `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`,
+        {},
+        signal,
+      );
+      if (isRecord(answer)) secrets.push({ ...(answer as RawObject), apiVersion: 'v1', kind: 'Secret' });
+    } catch (error) {
+      if (!(error instanceof KubeError) || (error.code !== 'forbidden' && error.code !== 'notFound')) throw error;
+      if (error.code === 'forbidden') unread.push({ kind: 'Secret', resource: `secrets ${key}`, why: 'forbidden', message: error.message });
+    }
+  }
+  return { objects: secrets, unread };
+}

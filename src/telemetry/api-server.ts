@@ -1,0 +1,51 @@
+import type { Clock } from '../system/clock.ts';
+import type { Metrics } from './metrics.ts';
+
+/** Counts what passes between us and the API server: a ClientObserver and a WatchObserver of src/kube. */
+export class ApiServerMetrics {
+  readonly #metrics: Metrics;
+  readonly #clock: Clock;
+  /** By resource: when something was last said of it, in milliseconds since the epoch, and how many follow it. */
+  readonly #heard = new Map<string, number>();
+
+  constructor(metrics: Metrics, clock: Clock) {
+    this.#metrics = metrics;
+    this.#clock = clock;
+    metrics.part('watches', ['herald_watch_last_heard_timestamp_seconds'], (put) => {
+      for (const [resource, at] of this.#heard) put('herald_watch_last_heard_timestamp_seconds', { resource }, at / 1000);
+    });
+  }
+
+  request(verb: string, code: number | string, milliseconds: number): void {
+    this.#metrics.add('herald_api_requests_total', { verb, code: String(code) });
+    if (verb !== 'WATCH') this.#metrics.observe('herald_api_request_duration_seconds', { verb }, milliseconds / 1000);
+  }
+
+  listed(path: string): void {
+    const resource = resourceOf(path);
+    this.#metrics.add('herald_watch_lists_total', { resource });
+    this.#heard.set(resource, this.#clock.date().getTime());
+  }
+
+  heard(path: string, type: string): void {
+    const resource = resourceOf(path);
+    this.#metrics.add('herald_watch_events_total', { resource, type });
+    this.#heard.set(resource, this.#clock.date().getTime());
+  }
+
+  failed(path: string, code: string): void {
+    this.#metrics.add('herald_watch_failures_total', { resource: resourceOf(path), code });
+  }
+
+  /** Of several that follow one resource (Secrets, each by its name) the others say so again. */
+  ended(path: string): void {
+    this.#heard.delete(resourceOf(path));
+  }
+}
+
+/** "/apis/herald.dev/v1alpha1/namespaces/x/bgppeers" is "bgppeers.herald.dev", "/api/v1/services" is "services". */
+export function resourceOf(path: string): string {
+  const parts = path.split('/').filter((part) => part !== '');
+  const plural = parts.at(-1) ?? '';
+  return parts[0] === 'apis' ? `${plural}.${parts[1] ?? ''}` : plural;
+}

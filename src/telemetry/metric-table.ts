@@ -1,0 +1,29 @@
+import { agentMetrics } from './table/agent.ts';
+import { apiServerMetrics } from './table/api-server.ts';
+import { awsMetrics } from './table/aws.ts';
+import { bgpMetrics } from './table/bgp.ts';
+import { controllerMetrics } from './table/controller.ts';
+import { kubeProxyMetrics } from './table/kube-proxy.ts';
+import { processMetrics } from './table/process.ts';
+
+/** Every metric of Herald's own. docs/reference/metrics.md is written from it (`node scripts/write-metrics.ts`). */
+export const metricTable = {
+  ...processMetrics,
+  ...apiServerMetrics,
+  ...agentMetrics,
+  ...bgpMetrics,
+  ...kubeProxyMetrics,
+  ...controllerMetrics,
+  ...awsMetrics,
+} as const;
+
+export type MetricName = keyof typeof metricTable;
+
+/** Each label of the metric, as text. */
+export type LabelsOf<N extends MetricName> = { readonly [L in keyof (typeof metricTable)[N]['labels']]: string };
+
+type OfType<T> = { [N in MetricName]: (typeof metricTable)[N]['type'] extends T ? N : never }[MetricName];
+
+export type CounterName = OfType<'counter'>;
+export type GaugeName = OfType<'gauge'>;
+export type HistogramName = OfType<'histogram'>;

@@ -1,0 +1,46 @@
+import { workBuckets, type MetricTable } from '../declaration.ts';
+
+const resource = 'plural name and group: services, bgppeers.herald.dev';
+
+export const apiServerMetrics = {
+  herald_api_requests_total: {
+    type: 'counter',
+    help: 'Requests to the API server that have ended; a watch counts when it begins.',
+    labels: {
+      verb: 'GET, POST, PUT, PATCH, DELETE or WATCH',
+      code: 'HTTP status, or the error where there was no answer: unreachable, untrusted, credentials, stalled, malformed, aborted',
+    },
+    of: 'all',
+  },
+  herald_api_request_duration_seconds: {
+    type: 'histogram',
+    help: 'Time of requests to the API server, without watches.',
+    labels: { verb: 'GET, POST, PUT, PATCH or DELETE' },
+    of: 'all',
+    buckets: workBuckets.slice(3),
+  },
+  herald_watch_lists_total: {
+    type: 'counter',
+    help: 'Complete lists that were read. More than one of a resource: a watch could not go on where it broke off.',
+    labels: { resource },
+    of: 'all',
+  },
+  herald_watch_failures_total: {
+    type: 'counter',
+    help: 'Lists and watches that ended with an error; they are tried again.',
+    labels: { resource, code: 'unreachable, forbidden, gone and so on (src/kube/error.ts)' },
+    of: 'all',
+  },
+  herald_watch_events_total: {
+    type: 'counter',
+    help: 'What watches have said.',
+    labels: { resource, type: 'present, gone or bookmark' },
+    of: 'all',
+  },
+  herald_watch_last_heard_timestamp_seconds: {
+    type: 'gauge',
+    help: 'When the API server last said anything about a resource; bookmarks come every minute or so.',
+    labels: { resource },
+    of: 'all',
+  },
+} as const satisfies MetricTable;

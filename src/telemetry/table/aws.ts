@@ -1,0 +1,26 @@
+import { workBuckets, type MetricTable } from '../declaration.ts';
+
+const operation = 'service and operation: elbv2:CreateLoadBalancer';
+
+export const awsMetrics = {
+  herald_aws_requests_total: {
+    type: 'counter',
+    help: 'Requests to AWS that were answered, or not: each attempt counts.',
+    labels: { operation, code: 'ok, or the class of the error: throttled, denied, unreachable and so on' },
+    of: 'controller',
+  },
+  herald_aws_request_duration_seconds: {
+    type: 'histogram',
+    help: 'Time of one attempt, without the wait before it.',
+    labels: { operation },
+    of: 'controller',
+    buckets: workBuckets.slice(6),
+  },
+  herald_aws_wait_duration_seconds: {
+    type: 'histogram',
+    help: 'Time that requests waited for their turn, so that AWS does not throttle the account.',
+    labels: { operation },
+    of: 'controller',
+    buckets: workBuckets.slice(3),
+  },
+} as const satisfies MetricTable;

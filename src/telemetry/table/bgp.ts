@@ -1,0 +1,130 @@
+import type { MetricTable } from '../declaration.ts';
+
+const peer = 'name of the BGPPeer';
+const family = 'ipv4 or ipv6';
+
+export const bgpMetrics = {
+  herald_bgp_session_up: {
+    type: 'gauge',
+    help: 'Whether the session is established.',
+    labels: { peer },
+    of: 'agent',
+  },
+  herald_bgp_session_state: {
+    type: 'gauge',
+    help: 'Which state the session is in: 1 for that one, 0 for the five others.',
+    labels: { peer, state: 'Idle, Connect, Active, OpenSent, OpenConfirm or Established' },
+    of: 'agent',
+  },
+  herald_bgp_session_info: {
+    type: 'gauge',
+    help: 'Always 1: with whom the session is. peer_asn is 0 until it is known.',
+    labels: { peer, address: 'of the peer', local_asn: 'ours', peer_asn: 'that of the peer' },
+    of: 'agent',
+  },
+  herald_bgp_session_since_timestamp_seconds: {
+    type: 'gauge',
+    help: 'When the session entered its state.',
+    labels: { peer },
+    of: 'agent',
+  },
+  herald_bgp_session_held_back: {
+    type: 'gauge',
+    help: 'Whether the session waits because it went down too often; neither side begins it meanwhile.',
+    labels: { peer },
+    of: 'agent',
+  },
+  herald_bgp_session_established_total: {
+    type: 'counter',
+    help: 'Times that the session came up.',
+    labels: { peer },
+    of: 'agent',
+  },
+  herald_bgp_session_flaps_total: {
+    type: 'counter',
+    help: 'Times that the session went down after it had been up.',
+    labels: {
+      peer,
+      reason: 'received, sent, bfdDown, stopped, suspended, lost, holdTimerExpired, sendHoldTimerExpired, peerRestarted or collision',
+    },
+    of: 'agent',
+  },
+  herald_bgp_connect_attempts_total: {
+    type: 'counter',
+    help: 'Connections to the peer that were tried.',
+    labels: { peer },
+    of: 'agent',
+  },
+  herald_bgp_messages_total: {
+    type: 'counter',
+    help: 'BGP messages.',
+    labels: { peer, direction: 'sent or received', type: 'open, update, notification, keepalive or routeRefresh' },
+    of: 'agent',
+  },
+  herald_bgp_notifications_total: {
+    type: 'counter',
+    help: 'NOTIFICATIONs; of a Hard Reset what it carries.',
+    labels: { peer, direction: 'sent or received', name: 'in the words of the RFCs: "Cease: Administrative Shutdown (6/2)"' },
+    of: 'agent',
+  },
+  herald_bgp_prefixes_advertised: {
+    type: 'gauge',
+    help: 'Prefixes that the peer has of us.',
+    labels: { peer, family },
+    of: 'agent',
+  },
+  herald_bgp_prefixes_received: {
+    type: 'gauge',
+    help: 'Announcements received in this session; they are counted and not used.',
+    labels: { peer, family },
+    of: 'agent',
+  },
+  herald_bgp_prefixes_not_possible: {
+    type: 'gauge',
+    help: 'Prefixes that the peer should have and that the session cannot carry.',
+    labels: { peer },
+    of: 'agent',
+  },
+  herald_bgp_tolerated_faults_total: {
+    type: 'counter',
+    help: 'Errors in received UPDATEs that the session survived (RFC 7606).',
+    labels: { peer },
+    of: 'agent',
+  },
+  herald_bgp_strangers_total: {
+    type: 'counter',
+    help: 'Connections from addresses that are no peers, which were closed at once.',
+    labels: {},
+    of: 'agent',
+  },
+  herald_bfd_session_up: {
+    type: 'gauge',
+    help: 'Whether BFD with the peer is up.',
+    labels: { peer },
+    of: 'agent',
+  },
+  herald_bfd_session_ups_total: {
+    type: 'counter',
+    help: 'Times that BFD came up.',
+    labels: { peer },
+    of: 'agent',
+  },
+  herald_bfd_session_flaps_total: {
+    type: 'counter',
+    help: 'Times that BFD went down after it had been up, unless we shut it down.',
+    labels: { peer },
+    of: 'agent',
+  },
+  herald_bfd_packets_total: {
+    type: 'counter',
+    help: 'BFD control packets.',
+    labels: { peer, direction: 'sent or received' },
+    of: 'agent',
+  },
+  herald_bfd_discarded_packets_total: {
+    type: 'counter',
+    help: 'BFD packets that were for no session.',
+    labels: { reason: 'unknownSession, source, or what was wrong with the packet' },
+    of: 'agent',
+  },
+} as const satisfies MetricTable;

@@ -1,0 +1,91 @@
+import { workBuckets, type MetricTable } from '../declaration.ts';
+
+const queue = 'services or configuration';
+
+export const controllerMetrics = {
+  herald_leader: {
+    type: 'gauge',
+    help: 'Whether this controller leads: 1, or 0 where it waits for the Lease.',
+    labels: {},
+    of: 'controller',
+  },
+  herald_pool_addresses: {
+    type: 'gauge',
+    help: 'Addresses of a pool. assigned counts each once however many Services share it; kept are held for Services that let them go.',
+    labels: { pool: 'name of the IPAddressPool', family: 'ipv4 or ipv6', state: 'free, assigned or kept' },
+    of: 'controller',
+  },
+  herald_pool_size_addresses: {
+    type: 'gauge',
+    help: 'Addresses that a pool can give.',
+    labels: { pool: 'name of the IPAddressPool', family: 'ipv4 or ipv6' },
+    of: 'controller',
+  },
+  herald_pending_services: {
+    type: 'gauge',
+    help: 'Services that do not have what they ask for, each once.',
+    labels: { reason: 'code of [reasons.md](reasons.md)' },
+    of: 'controller',
+  },
+  herald_pending_services_by_pool: {
+    type: 'gauge',
+    help: 'The same by pool: a Service counts once for each pool that said no to it.',
+    labels: { pool: 'name of the IPAddressPool', reason: 'code of [reasons.md](reasons.md)' },
+    of: 'controller',
+  },
+  herald_service_conditions: {
+    type: 'gauge',
+    help: 'Services by what their conditions say.',
+    labels: { condition: 'AddressAssigned, Programmed or Announced', status: 'True, False or Unknown', reason: 'code of the condition' },
+    of: 'controller',
+  },
+  herald_reconcile_duration_seconds: {
+    type: 'histogram',
+    help: 'Time that a provider took for one Service, with what it waited for.',
+    labels: { provider: 'bare-metal or aws', result: 'met, unmet or failed' },
+    of: 'controller',
+    buckets: workBuckets,
+  },
+  herald_queue_depth: {
+    type: 'gauge',
+    help: 'Keys that wait for their turn or are at work.',
+    labels: { queue },
+    of: 'controller',
+  },
+  herald_queue_work_total: {
+    type: 'counter',
+    help: 'Keys that were worked on.',
+    labels: { queue, result: 'done, retried (somebody wrote in between) or failed (tried again later)' },
+    of: 'controller',
+  },
+  herald_queue_longest_work_seconds: {
+    type: 'gauge',
+    help: 'How long the longest work that is going on has taken so far.',
+    labels: { queue },
+    of: 'controller',
+  },
+  herald_queue_waiting_retries: {
+    type: 'gauge',
+    help: 'Keys whose work failed, and that wait to be tried again.',
+    labels: { queue },
+    of: 'controller',
+  },
+  herald_status_writes_total: {
+    type: 'counter',
+    help: 'Statuses that were given to the record; where nothing differs, nothing is sent.',
+    labels: { kind: 'Service, or that of a configuration object', result: 'done, conflict or failed' },
+    of: 'controller',
+  },
+  herald_events_total: {
+    type: 'counter',
+    help: 'Events that were recorded.',
+    labels: { type: 'Normal or Warning' },
+    of: 'controller',
+  },
+  herald_events_lost_total: {
+    type: 'counter',
+    help: 'Events that were never written.',
+    labels: { why: 'queue, budget, leading, refused or unreachable' },
+    of: 'controller',
+  },
+} as const satisfies MetricTable;

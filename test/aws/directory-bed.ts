@@ -1,0 +1,111 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { LabProcess } from '../lab/lab-process.ts';
+import { endedWithUs } from '../conformance/foreground.ts';
+import { clusterName, credentials, type Account } from './account.ts';
+import { Moto } from './moto.ts';
+import { makeAccount } from './moto-account.ts';
+import { motoCloud } from './moto-cloud.ts';
+import { takePicture, type Picture } from './scenarios/picture.ts';
+
+const program = join(import.meta.dirname, '../../bin/herald');
+
+export interface Answer {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A directory of manifests whose nodes are instances of an account in moto, and commands of Herald over both. */
+export class DirectoryBed {
+  readonly moto: Moto;
+  readonly account: Account;
+  readonly directory: string;
+  readonly #environment: Readonly<Record<string, string>>;
+  #controller: LabProcess | undefined;
+
+  private constructor(moto: Moto, account: Account) {
+    this.moto = moto;
+    this.account = account;
+    this.directory = mkdtempSync(join(tmpdir(), 'herald-aws-'));
+    this.#environment = {
+      AWS_ENDPOINT_URL: moto.endpoint,
+      AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+    };
+    const nodes = account.nodes.map(({ instance, zone }, index) => ({
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: `node-${index}` },
+      spec: { providerID: `aws:///${zone}/${instance}` },
+      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    }));
+    const namespaces = ['default', 'prod'].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
+    // A directory gives Services without a class to pools unless it is told otherwise.
+    const config = {
+      apiVersion: 'herald.dev/v1alpha1',
+      kind: 'HeraldConfig',
+      metadata: { name: 'default' },
+      spec: { defaultClass: false },
+    };
+    this.write('cluster.yaml', [config, ...nodes, ...namespaces]);
+  }
+
+  static async start(): Promise<DirectoryBed> {
+    const moto = await Moto.start();
+    return new DirectoryBed(moto, await makeAccount(moto));
+  }
+
+  async stop(): Promise<void> {
+    await this.stopController();
+    await this.moto.stop();
+    rmSync(this.directory, { recursive: true });
+  }
+
+  write(file: string, objects: readonly object[]): void {
+    writeFileSync(join(this.directory, file), objects.map((one) => `---\n${stringify(one)}`).join(''));
+  }
+
+  /** As it is started for a cluster of its own: region and VPC are those of the nodes. */
+  async startController(...further: readonly string[]): Promise<void> {
+    const argv = [program, 'controller', '--source', this.directory, '--aws-cluster-name', clusterName, ...further];
+    this.#controller = new LabProcess(endedWithUs(argv), {
+      logFile: join(this.directory, '.herald-controller.log'),
+      record: () => undefined,
+      env: this.#environment,
+    });
+    await this.#controller.waitForLine(/controller started/, 60_000);
+  }
+
+  async stopController(): Promise<void> {
+    await this.#controller?.stop();
+    this.#controller = undefined;
+  }
+
+  /** A command that answers and ends, with the options that say where AWS is. */
+  herald(...command: readonly string[]): Promise<Answer> {
+    const options = { timeout: 120_000, killSignal: 'SIGKILL', env: { ...process.env, ...this.#environment } } as const;
+    return new Promise((resolve) => {
+      execFile(program, [...command, '--aws-cluster-name', clusterName], options, (error, stdout, stderr) => {
+        const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
+        resolve({ code, stdout, stderr });
+      });
+    });
+  }
+
+  /** What stands in AWS. */
+  look(): Promise<Picture> {
+    return takePicture(motoCloud(this.moto), this.account.vpcId);
+  }
+
+  /** In the status of a Service; "": none yet. */
+  hostname(key: string): string {
+    const record = parse(readFileSync(join(this.directory, `.herald/status/services/${key}.yaml`), 'utf8')) as {
+      readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly { readonly hostname?: string }[] } };
+    };
+    return record.status?.loadBalancer?.ingress?.[0]?.hostname ?? '';
+  }
+}

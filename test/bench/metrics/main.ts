@@ -1,0 +1,80 @@
+import { parseArgs } from 'node:util';
+import { ControllerMetrics } from '../../../src/controller/metrics/controller-metrics.ts';
+import { AgentMetrics } from '../../../src/agent/metrics/agent-metrics.ts';
+import type { ServiceKey } from '../../../src/model/metadata.ts';
+import { Metrics } from '../../../src/telemetry/metrics.ts';
+import { exposeProcess } from '../../../src/telemetry/process-figures.ts';
+import { basics, testbed, web } from '../../unit/agent/testbed.ts';
+import { pool } from '../../unit/decisions/fixtures.ts';
+
+/**
+ * What a scrape costs, of an agent and of a controller with many Services: it reads what is known anyway, so it must not cost more where there
+ * are more of them. `node test/bench/metrics/main.ts [--services 10,10000] [--json]`
+ */
+const { values } = parseArgs({
+  options: { services: { type: 'string', default: '10,1000,10000' }, json: { type: 'boolean', default: false } },
+});
+
+interface Line {
+  readonly of: 'agent' | 'controller';
+  readonly services: number;
+  readonly medianMilliseconds: number;
+  readonly worstMilliseconds: number;
+  readonly bytes: number;
+}
+
+async function scrapes(of: Line['of'], services: number, metrics: Metrics): Promise<Line> {
+  const times: number[] = [];
+  let bytes = 0;
+  for (let i = 0; i < 60; i++) {
+    const began = performance.now();
+    bytes = (await metrics.text()).length;
+    if (i >= 10) times.push(performance.now() - began);
+  }
+  const sorted = times.toSorted((a, b) => a - b);
+  const rounded = (time: number): number => Math.round(time * 100) / 100;
+  return { of, services, medianMilliseconds: rounded(sorted[25] ?? 0), worstMilliseconds: rounded(sorted.at(-1) ?? 0), bytes };
+}
+
+async function ofAgent(count: number): Promise<Line> {
+  const metrics = new Metrics();
+  exposeProcess(metrics);
+  const address = (i: number): string => `10.9.${i >> 8}.${i & 255}`;
+  const services = Array.from({ length: count }, (_, i) => web(`web-${i}`, [address(i)])).flat();
+  const bed = testbed([...basics, pool({ name: 'many', addresses: ['10.9.0.0/16'] }), ...services], {
+    observer: ({ source, clock }) => new AgentMetrics({ metrics, source, clock }),
+  });
+  bed.observer?.follow(() => bed.agent.figures());
+  const start = { isOver: false };
+  void bed.agent.start().then(() => (start.isOver = true));
+  while (!start.isOver) await bed.settle();
+  return scrapes('agent', count, metrics);
+}
+
+async function ofController(count: number): Promise<Line> {
+  const metrics = new Metrics();
+  exposeProcess(metrics);
+  const observer = new ControllerMetrics(metrics);
+  const queue = { depth: 0, retries: 0, longestMilliseconds: 0 };
+  const usage = Array.from({ length: 50 }, (_, i) => ({ pool: `pool-${i}`, family: 4 as const, total: 256n, free: 1n, assigned: 255 }));
+  observer.follow({ figures: () => ({ services: queue, configuration: queue }) }, [{ usage: () => usage } as never]);
+  for (let i = 0; i < count; i++) {
+    const waits = i % 10 === 0;
+    const condition = {
+      type: 'herald.dev/AddressAssigned',
+      status: waits ? 'False' : 'True',
+      reason: waits ? 'NoPoolFits' : 'Assigned',
+      message: '',
+    } as const;
+    observer.told(`shop/web-${i}` as ServiceKey, [condition], waits ? [{ of: `pool-${i % 50}`, code: 'PoolFull' }] : []);
+  }
+  return scrapes('controller', count, metrics);
+}
+
+const lines: Line[] = [];
+for (const count of values.services.split(',').map(Number)) {
+  lines.push(await ofAgent(count));
+  lines.push(await ofController(count));
+}
+if (values.json) console.log(JSON.stringify(lines));
+else console.table(lines);

@@ -1,0 +1,136 @@
+import type { RecoveryBed } from '../../lab/recovery-bed.ts';
+import {
+  clearSessions,
+  flapUntilHeldBack,
+  forgetConnections,
+  forgetConnectionsAndCall,
+  loseBgpInSilence,
+  loseLink,
+  restartSwitch,
+  takeAddress,
+} from '../../lab/recovery-faults.ts';
+import { longHoldTime, longKeepalive, type TermName } from './bounds.ts';
+
+/** Milliseconds, in the order of `figures`. */
+type Times = readonly number[];
+
+export interface Case {
+  readonly name: string;
+  /** What is measured, and the timers that bound it. */
+  readonly figures: readonly { readonly what: string; readonly bound: readonly TermName[] }[];
+  /** Other settings of all sessions meanwhile. */
+  readonly settings?: (manifest: string) => string;
+  /** At most so often, as it takes long. */
+  readonly atMost?: number;
+  run(bed: RecoveryBed): Promise<Times>;
+}
+
+export const noDamping = (manifest: string): string => manifest.replaceAll('connectTime: 1s', 'connectTime: 1s, flapDamping: false');
+/** With another hold time, as sessions that are reset for that have forgotten the flaps of the cases before. */
+const damped = (manifest: string): string => manifest.replaceAll(', flapDamping: false', '').replaceAll('holdTime: 3s', 'holdTime: 6s');
+const longTimers = (manifest: string): string =>
+  manifest.replaceAll('holdTime: 3s, keepaliveTime: 1s', `holdTime: ${longHoldTime}s, keepaliveTime: ${longKeepalive}s`);
+const graceful = (manifest: string): string => manifest.replaceAll('connectTime: 1s', 'connectTime: 1s, enableGracefulRestart: true');
+
+const bySwitch = 'the switch sends elsewhere';
+const byNode = 'the nodes know';
+const back = 'all sessions and routes are back';
+const sessionsBack = 'all sessions are back';
+
+export const cases: readonly Case[] = [
+  {
+    name: 'sessions are cleared on the switch',
+    figures: [{ what: sessionsBack, bound: ['connect', 'work'] }],
+    run: async (bed) => [await clearSessions(bed)],
+  },
+  {
+    name: 'the switch restarts (FRR is killed and started)',
+    figures: [
+      { what: byNode, bound: ['work'] },
+      { what: back, bound: ['connect', 'work'] },
+    ],
+    run: noticedAndBack(restartSwitch),
+  },
+  {
+    name: 'the same, graceful restart at our end',
+    settings: graceful,
+    figures: [
+      { what: byNode, bound: ['work'] },
+      { what: back, bound: ['connect', 'work'] },
+    ],
+    run: noticedAndBack(restartSwitch),
+  },
+  link('the link of a node is unplugged', 'unplugged'),
+  link('the link of a node is cut silently', 'cut'),
+  {
+    name: 'BGP of the switch is gone, without FIN or RST',
+    figures: [
+      { what: byNode, bound: ['hold', 'work'] },
+      { what: back, bound: ['connect', 'syn', 'work'] },
+    ],
+    run: noticedAndBack(loseBgpInSilence),
+  },
+  {
+    name: 'half open, the switch is back and calls nobody',
+    settings: longTimers,
+    figures: [{ what: sessionsBack, bound: ['keepalive', 'resent', 'connect', 'work'] }],
+    run: async (bed) => [(await forgetConnections(bed)).back],
+  },
+  {
+    name: 'half open, the switch is back and calls, with the R bit',
+    atMost: 3,
+    figures: [{ what: sessionsBack, bound: ['call', 'syn', 'work'] }],
+    run: async (bed) => [(await forgetConnectionsAndCall(bed, [])).back],
+  },
+  {
+    name: 'the same, without the R bit',
+    atMost: 3,
+    figures: [{ what: sessionsBack, bound: ['call', 'syn', 'collision', 'resent', 'call', 'work'] }],
+    run: async (bed) => [(await forgetConnectionsAndCall(bed, ['bgp graceful-restart-disable'])).back],
+  },
+  {
+    name: "another machine has the node's address",
+    figures: [
+      { what: 'the node knows', bound: ['hold', 'work'] },
+      { what: back, bound: ['connect', 'syn', 'work'] },
+    ],
+    run: async (bed) => {
+      const taken = await takeAddress(bed);
+      return [taken.noticed, taken.back];
+    },
+  },
+  {
+    name: 'bgpd of the switch is killed four times within seconds',
+    atMost: 2,
+    settings: damped,
+    figures: [{ what: `${back}, after the fourth`, bound: ['held', 'work'] }],
+    run: async (bed) => {
+      await flapUntilHeldBack(bed);
+      const held = Date.now();
+      await bed.untilAll();
+      return [Date.now() - held];
+    },
+  },
+];
+
+function link(name: string, how: 'unplugged' | 'cut'): Case {
+  return {
+    name,
+    figures: [
+      { what: bySwitch, bound: ['hold', 'work'] },
+      { what: 'the node knows', bound: ['hold', 'work'] },
+      { what: back, bound: ['connect', 'syn', 'work'] },
+    ],
+    run: async (bed) => {
+      const times = await loseLink(bed, how);
+      return [times.noticedBySwitch, times.noticed, times.back];
+    },
+  };
+}
+
+function noticedAndBack(fault: (bed: RecoveryBed) => Promise<{ readonly noticed: number; readonly back: number }>): Case['run'] {
+  return async (bed) => {
+    const times = await fault(bed);
+    return [times.noticed, times.back];
+  };
+}

@@ -1,0 +1,59 @@
+import { loadavg } from 'node:os';
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { measureRehash, type Row } from './measure.ts';
+
+const help = `npm run bench:rehash -- [options]
+
+  How many long-lived TCP connections through two switches survive that one of three nodes is lost, and that it comes back: with direct server
+  return and consistent hashing beside translation and random choice, in the same run. Needs root. Exits with 1 where the first is not better.
+
+  --connections N   for each row of the table, before the loss and while the node is away; default 1000
+  --json            for machines
+
+  npm run bench:rehash -- --connections 100`;
+
+const { values } = parseArgs({
+  options: {
+    help: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    connections: { type: 'string', default: '1000' },
+  },
+});
+if (values.help) {
+  console.log(help);
+  process.exit();
+}
+const connections = Number(values.connections);
+if (!Number.isInteger(connections) || connections < 1 || connections > 2000) {
+  console.error(`--connections ${values.connections}: a number from 1 to 2000`);
+  process.exit(2);
+}
+
+/** Of connections to pods that are still there: all but a few keep them directly, and about half, or two thirds, translated. */
+const [leastDirect, leastRatio] = [0.95, 1.3];
+
+const rows = await measureRehash(connections, (text) => void process.stderr.write(`${text}\n`));
+if (values.json) console.log(JSON.stringify({ connections, load: loadavg(), rows }));
+else print(rows);
+const wrong = rows.filter(({ pods, balancing }) => pods === 'not on the lost node' && balancing.startsWith('direct')).filter(isWorse);
+for (const { family } of wrong) console.error(`IPv${family}: direct server return does not keep what it should`);
+process.exit(wrong.length === 0 ? 0 : 1);
+
+function isWorse({ family, pods, opened, afterReturn }: Row): boolean {
+  const beside = rows.find((row) => row.family === family && row.pods === pods && row.balancing.startsWith('translation'));
+  const translated = beside === undefined ? 0 : beside.afterReturn / beside.opened;
+  const direct = afterReturn / opened;
+  return direct < leastDirect || direct < leastRatio * translated;
+}
+
+function print(list: readonly Row[]): void {
+  const load = loadavg().map((value) => value.toFixed(1));
+  console.log(`${new Date().toISOString().slice(0, 10)}. Load average at the end: ${load.join(', ')}.\n`);
+  console.log('| balancing | pods | family | open | after the loss | after the return | opened meanwhile | of these after the return |');
+  console.log('|---|---|---|---:|---:|---:|---:|---:|');
+  for (const row of list) {
+    const cells = [row.opened, row.afterLoss, row.afterReturn, row.openedAway, row.awayAfterReturn];
+    console.log(`| ${row.balancing} | ${row.pods} | IPv${row.family} | ${cells.join(' | ')} |`);
+  }
+}

@@ -1,0 +1,108 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { credentials, region, type Account } from '../aws/account.ts';
+import { Moto } from '../aws/moto.ts';
+import { makeAccount } from '../aws/moto-account.ts';
+import { LabProcess } from '../lab/lab-process.ts';
+import { until } from '../lab/until.ts';
+import { auditArguments, auditedCalls, type AuditedCall } from './audit.ts';
+import { KubernetesCluster } from './cluster.ts';
+import { endedWithUs } from './foreground.ts';
+import { apply, definition, shipped } from './manifests.ts';
+
+/** The Roles of manifests/base and of examples/aws, and nothing else, against what a controller that serves Services by AWS asks for. */
+const example = parseAllDocuments(readFileSync(join(import.meta.dirname, '../../examples/aws/10-controller.yaml'), 'utf8')).map(
+  (document) => document.toJS() as { readonly kind: string; readonly rules?: readonly Readonly<Record<string, readonly string[]>>[] },
+);
+const user = 'system:serviceaccount:herald-system:herald-controller';
+const path = '/api/v1/namespaces/default/services/web';
+
+const audit = mkdtempSync(join(tmpdir(), 'herald-aws-audit-'));
+let cluster: KubernetesCluster;
+let moto: Moto;
+let account: Account;
+let controller: LabProcess;
+
+beforeAll(async () => {
+  [cluster, moto] = await Promise.all([KubernetesCluster.start({ apiServerArguments: auditArguments(audit) }), Moto.start()]);
+  account = await makeAccount(moto);
+  for (const file of ['namespace', 'controller-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
+  await apply(cluster, definition('IPAddressPool'), ...example);
+  for (const [index, { instance, zone }] of account.nodes.entries())
+    await apply(cluster, {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: `node-${index}` },
+      spec: { providerID: `aws:///${zone}/${instance}` },
+    });
+  const kubeconfig = join(cluster.directory, 'controller.kubeconfig');
+  const token = await cluster.serviceAccountToken('herald-system', 'herald-controller');
+  await writeFile(kubeconfig, cluster.kubeconfig(token), { mode: 0o600 });
+  const argv = [join(import.meta.dirname, '../../bin/herald'), 'controller', '--leader-elect=false', '--kubeconfig', kubeconfig];
+  const place = ['--aws-cluster-name', 'test', '--aws-region', region, '--aws-vpc-id', account.vpcId];
+  controller = new LabProcess(endedWithUs([...argv, ...place]), {
+    logFile: join(cluster.directory, 'controller.log'),
+    record: () => undefined,
+    env: {
+      AWS_ENDPOINT_URL: moto.endpoint,
+      AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+      AWS_EC2_METADATA_DISABLED: 'true',
+    },
+  });
+  await controller.waitForLine(/controller started/, 60_000);
+});
+
+afterAll(async () => {
+  controller?.kill('SIGKILL');
+  await controller?.exited;
+  await moto?.stop();
+  await cluster?.stop();
+  rmSync(audit, { recursive: true });
+});
+
+interface Service {
+  readonly metadata: { readonly finalizers?: readonly string[]; readonly annotations?: Readonly<Record<string, string>> };
+  readonly status: { readonly loadBalancer: { readonly ingress?: readonly { readonly hostname?: string }[] } };
+}
+
+test('a Service gets its finalizer, its load balancer and its host name, and goes again', async () => {
+  const spec = { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/aws', ports: [{ port: 80 }] };
+  await apply(cluster, { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', namespace: 'default' }, spec });
+  await until(
+    'it has a host name',
+    async (note) => {
+      const { metadata, status } = note((await cluster.request({ path })) as Service);
+      return metadata.finalizers?.includes('herald.dev/aws') === true && (status.loadBalancer.ingress?.[0]?.hostname ?? '') !== '';
+    },
+    60_000,
+  );
+  await cluster.request({ method: 'DELETE', path });
+  await until('it is gone', async () => (await cluster.attempt({ path })).status === 404, 60_000);
+});
+
+const calls = (): readonly AuditedCall[] => auditedCalls(audit).filter((one) => one.user === user);
+
+test('no call was refused', () => {
+  expect(calls().length).toBeGreaterThan(10);
+  // Kinds that are not installed here are not found.
+  expect(calls().filter(({ code }) => code === 401 || code === 403)).toEqual([]);
+});
+
+test('what the example grants beside manifests/base is asked for, and is all that is needed beside it', () => {
+  const text = ({ verb, group, resource }: Pick<AuditedCall, 'verb' | 'group' | 'resource'>): string => `${verb} ${group}/${resource}`;
+  const rights = (objects: typeof example): string[] =>
+    objects.flatMap(({ rules = [] }) =>
+      rules.flatMap(({ apiGroups = [], resources = [], verbs = [] }) =>
+        apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => text({ verb, group, resource })))),
+      ),
+    );
+  const base = new Set(rights(shipped('base/controller-rbac.yaml') as unknown as typeof example));
+  const used = new Set(calls().map(text));
+  expect(rights(example).filter((right) => !used.has(right) || base.has(right))).toEqual([]);
+  expect(rights(example)).toEqual(['patch /services']);
+});

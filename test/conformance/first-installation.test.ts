@@ -1,0 +1,287 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { answerError } from '../../src/kube/error.ts';
+import type { Requests } from '../../src/kube/fenced-client.ts';
+import { makeConfig } from '../../src/sources/kubernetes/make-config.ts';
+import { run } from '../lab/command.ts';
+import type { LabProcess } from '../lab/lab-process.ts';
+import { inNamespace, ip, prepareNamespace } from '../lab/namespace.ts';
+import { until } from '../lab/until.ts';
+import { auditArguments, auditedCalls } from './audit.ts';
+import { Clients, objectsOf, patience, succeeded, type Manifest } from './clients.ts';
+import { KubernetesCluster } from './cluster.ts';
+import { foreground } from './foreground.ts';
+
+/**
+ * The chart in a cluster that has never heard of Herald: the kind of HeraldConfig comes with the release, so its object comes after it. The
+ * processes run with the arguments of the release and the rights of its service accounts.
+ */
+const namespace = `hl-ku-${process.pid}-first`;
+const program = join(import.meta.dirname, '../../bin/herald');
+const chart = join(import.meta.dirname, '../../manifests/chart');
+const audit = mkdtempSync(join(tmpdir(), 'herald-audit-'));
+const release = ['herald', chart, '--namespace', 'herald-system'];
+let cluster: KubernetesCluster;
+let clients: Clients;
+let running: LabProcess[] = [];
+let started = 0;
+
+beforeAll(async () => {
+  await ip([`netns add ${namespace}`]);
+  await prepareNamespace(namespace, true);
+  cluster = await KubernetesCluster.start({
+    controllerManager: true,
+    apiServerArguments: auditArguments(audit),
+    inside: { namespace, address: '127.0.0.1' },
+  });
+  clients = new Clients(cluster, { namespace });
+});
+
+afterAll(async () => {
+  await stopped();
+  await cluster?.stop();
+  await run(['ip', 'netns', 'del', namespace], { check: false });
+  clients?.remove();
+  rmSync(audit, { recursive: true, force: true });
+});
+
+const install = async (...values: string[]): Promise<string> =>
+  succeeded(await clients.helm('install', ...release, '--create-namespace', ...values));
+const upgrade = async (...values: string[]): Promise<string> => succeeded(await clients.helm('upgrade', ...release, ...values));
+
+interface Workload extends Manifest {
+  readonly spec: {
+    readonly template: { readonly metadata: object; readonly spec: { readonly containers: readonly [{ args: string[] }] } };
+  };
+}
+
+/** The arguments that the release gives a process, as the kubelet would. */
+async function argumentsOf(workload: string): Promise<string[]> {
+  const [object] = objectsOf(succeeded(await clients.kubectl('get', workload, '-n', 'herald-system', '-o', 'yaml'))) as Workload[];
+  const args = object?.spec.template.spec.containers[0].args ?? [];
+  return args.map((one) => one.replace('$(NODE_NAME)', 'node1').replaceAll('$$', '$').replace('/host/proc/sys', '/proc/sys'));
+}
+
+/** A process of the release, until `stopped`. */
+async function start(component: 'agent' | 'controller'): Promise<LabProcess> {
+  const args = await argumentsOf(component === 'agent' ? 'daemonset/herald-agent' : 'deployment/herald-controller');
+  const token = await cluster.serviceAccountToken('herald-system', `herald-${component}`);
+  const kubeconfig = join(cluster.directory, `${component}.kubeconfig`);
+  await writeFile(kubeconfig, cluster.kubeconfig(token).replace('127.0.0.1', 'localhost'), { mode: 0o600 });
+  const argv = inNamespace(namespace, [program, ...args, '--kubeconfig', kubeconfig]);
+  const one = foreground(argv, join(cluster.directory, `${component}-${++started}.log`));
+  running.push(one);
+  return one;
+}
+
+async function stopped(): Promise<void> {
+  for (const one of running) {
+    one.kill('SIGTERM');
+    await one.exited;
+  }
+  running = [];
+}
+
+const configPath = '/apis/herald.dev/v1alpha1/heraldconfigs/default';
+
+interface Config {
+  readonly metadata: { readonly labels?: Record<string, string>; readonly annotations?: Record<string, string>; readonly uid: string };
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+/** Undefined: there is none. */
+async function config(): Promise<Config | undefined> {
+  const { status, body } = await cluster.attempt({ path: configPath });
+  return status === 200 ? (body as Config) : undefined;
+}
+
+const untilMade = (): Promise<Config> => until('HeraldConfig is there', config, 120_000);
+
+async function removeEverything(): Promise<void> {
+  await stopped();
+  const { code } = await clients.helm('uninstall', 'herald', '--namespace', 'herald-system', '--wait');
+  expect(code).toBe(0);
+  const names = succeeded(await clients.kubectl('get', 'crds', '-o', 'name')).split('\n');
+  const ours = names.filter((name) => name.endsWith('.herald.dev'));
+  succeeded(await clients.kubectl('delete', ...ours, '--wait=true'));
+  await until('the kind is gone', async () => (await cluster.attempt({ path: configPath })).status === 404, patience);
+}
+
+describe.each([1, 2, 3, 4, 5])('installation %i into a cluster without a trace of Herald', (round) => {
+  test(
+    'succeeds, and the controller makes the settings of the release',
+    async () => {
+      await install('--set', 'config.spec.drainSeconds=7');
+      await start('controller');
+      const { metadata, spec } = await untilMade();
+      expect(spec).toMatchObject({ services: 'external', drainSeconds: 7 });
+      // By which Helm knows it for its own.
+      expect(metadata.labels).toMatchObject({ 'app.kubernetes.io/managed-by': 'Helm', 'app.kubernetes.io/instance': 'herald' });
+      expect(metadata.annotations).toMatchObject({
+        'meta.helm.sh/release-name': 'herald',
+        'meta.helm.sh/release-namespace': 'herald-system',
+      });
+      if (round < 5) await removeEverything();
+    },
+    2 * patience,
+  );
+});
+
+describe('the settings that the controller made', () => {
+  const ofRelease = async (): Promise<boolean> =>
+    /^kind: HeraldConfig$/m.test(succeeded(await clients.helm('get', 'manifest', 'herald', '-n', 'herald-system')));
+
+  test('are no part of the release at first, and the right to make them is for them alone', async () => {
+    expect(await ofRelease()).toBe(false);
+    const can = async (...what: string[]): Promise<string> =>
+      (await clients.kubectl('auth', 'can-i', ...what, '--as=system:serviceaccount:herald-system:herald-controller')).stdout.trim();
+    expect(await can('create', 'heraldconfigs.herald.dev/default')).toBe('yes');
+    expect(await can('create', 'heraldconfigs.herald.dev')).toBe('no');
+    expect(await can('delete', 'heraldconfigs.herald.dev/default')).toBe('no');
+  });
+
+  test('needed no right that the controller did not have', () => {
+    const calls = auditedCalls(audit).filter(({ user }) => user === 'system:serviceaccount:herald-system:herald-controller');
+    // While an installation goes on, the binding of its Role may come after the process that somebody else would have to start first.
+    expect(calls.filter(({ code }) => code === 401 || code === 403)).toEqual([]);
+    const made = calls.filter(({ resource, verb, code }) => resource === 'heraldconfigs' && verb === 'patch' && code === 201);
+    expect(made).toHaveLength(5);
+  });
+
+  test('stay deleted while the same controller leads, and come back with the next one', async () => {
+    await cluster.request({ method: 'DELETE', path: configPath });
+    // What came after it has been dealt with, so it has been heard of.
+    const pool = { apiVersion: 'herald.dev/v1alpha1', kind: 'BFDProfile', metadata: { name: 'later' }, spec: {} };
+    await cluster.request({ method: 'POST', path: '/apis/herald.dev/v1alpha1/bfdprofiles', body: pool });
+    await until(
+      'the controller has dealt with a later object',
+      async (note) => 'status' in (note((await cluster.attempt({ path: '/apis/herald.dev/v1alpha1/bfdprofiles/later' })).body) as object),
+      60_000,
+    );
+    expect(await config()).toBeUndefined();
+    await stopped();
+    await start('controller');
+    await untilMade();
+  });
+
+  test('are changed by the next upgrade, of which they are a part, and by every one after it', async () => {
+    const { uid } = (await untilMade()).metadata;
+    await upgrade('--set', 'config.spec.services=none,config.spec.drainSeconds=7');
+    expect(await config()).toMatchObject({ metadata: { uid }, spec: { services: 'none', drainSeconds: 7 } });
+    expect(await ofRelease()).toBe(true);
+    await upgrade('--set', 'config.spec.services=external');
+    const { metadata, spec } = await untilMade();
+    expect(metadata.uid).toBe(uid);
+    expect(spec).not.toHaveProperty('drainSeconds', 7);
+    expect(spec).toMatchObject({ services: 'external' });
+  });
+
+  test('are nothing that the controller may make from then on', async () => {
+    expect((await argumentsOf('deployment/herald-controller')).filter((one) => one.startsWith('--initial-config'))).toEqual([]);
+    expect((await clients.kubectl('get', 'clusterrole', 'herald-initial-config')).stderr).toContain('NotFound');
+    expect((await clients.kubectl('get', 'clusterrolebinding', 'herald-initial-config')).stderr).toContain('NotFound');
+  });
+
+  test(
+    'are taken over as they are without server-side apply, and changed by every upgrade after that',
+    async () => {
+      await removeEverything();
+      await install('--server-side=false');
+      await start('controller');
+      await untilMade();
+      await upgrade();
+      expect(await ofRelease()).toBe(true);
+      await upgrade('--set', 'config.spec.services=none');
+      expect(await config()).toMatchObject({ spec: { services: 'none' } });
+      await removeEverything();
+    },
+    3 * patience,
+  );
+});
+
+describe('settings that are there already', () => {
+  test('are left as they are', async () => {
+    await install();
+    await until('the kind is served', async () => (await clients.kubectl('get', 'heraldconfigs')).code === 0, 60_000);
+    const own = { apiVersion: 'herald.dev/v1alpha1', kind: 'HeraldConfig', metadata: { name: 'default' }, spec: { drainSeconds: 3 } };
+    await cluster.request({ method: 'POST', path: '/apis/herald.dev/v1alpha1/heraldconfigs', body: own });
+    const controller = await start('controller');
+    await controller.waitForLine(/controller started/, 60_000);
+    expect(await config()).toMatchObject({ spec: { drainSeconds: 3 } });
+    expect((await config())?.metadata.annotations ?? {}).not.toHaveProperty(['meta.helm.sh/release-name']);
+    await stopped();
+    await cluster.request({ method: 'DELETE', path: configPath });
+  });
+
+  const manifest = {
+    apiVersion: 'herald.dev/v1alpha1',
+    kind: 'HeraldConfig',
+    metadata: { name: 'default' },
+    spec: { services: 'external' },
+  };
+
+  /** The controller's own request, by cluster-admin. */
+  const make = (): Promise<void> => {
+    const write: Requests['write'] = async ({ method, path, query = {}, body, contentType }) => {
+      const parameters = Object.entries(query).map(([name, value]) => `${name}=${String(value)}`);
+      const whole = `${path}?${parameters.join('&')}`;
+      const answer = await cluster.attempt({ method, path: whole, body, ...(contentType === undefined ? {} : { contentType }) });
+      if (answer.status >= 300) throw answerError(answer.status, JSON.stringify(answer.body));
+      return answer.body;
+    };
+    return makeConfig({ write, get: () => Promise.reject(new Error('nothing is read')) }, manifest, new AbortController().signal);
+  };
+
+  test.each([
+    ['says something else', { drainSeconds: 3 }],
+    ['contradicts', { services: 'all' }],
+    ['says the same', { services: 'external' }],
+    ['says nothing', {}],
+  ])('and that came between the look and the request are left as they are: one that %s', async (_, spec) => {
+    await cluster.request({ method: 'POST', path: '/apis/herald.dev/v1alpha1/heraldconfigs', body: { ...manifest, spec } });
+    const before = await config();
+    await expect(make()).rejects.toMatchObject({ code: 'conflict' });
+    expect(await config()).toEqual(before);
+    await cluster.request({ method: 'DELETE', path: configPath });
+  });
+
+  test('and that the controller has made itself are not made twice', async () => {
+    await make();
+    const before = await config();
+    await expect(make()).rejects.toMatchObject({ code: 'conflict' });
+    expect(await config()).toEqual(before);
+    await cluster.request({ method: 'DELETE', path: configPath });
+  });
+});
+
+describe('an agent beside a kube-proxy', () => {
+  const tables = async (): Promise<string> => (await clients.run(['nft', 'list', 'tables'])).stdout;
+  let agent: LabProcess;
+
+  test('leaves the node alone while there are no settings', async () => {
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' } };
+    await cluster.request({ method: 'POST', path: '/api/v1/nodes', body: node });
+    agent = await start('agent');
+    await agent.waitForLine(/HeraldConfig\/default.*nothing is done on this node/, 60_000);
+    expect(await tables()).toBe('');
+    expect(agent.lines().join('\n')).not.toContain('agent started');
+  });
+
+  test('works as they say as soon as the controller has made them', async () => {
+    await start('controller');
+    await agent.waitForLine(/agent started/, 120_000);
+    expect(await tables()).toContain('table ip herald');
+    // The API server's own Service has a ClusterIP, which is kube-proxy's to forward.
+    expect((await clients.run(['nft', 'list', 'ruleset'])).stdout).not.toContain('10.96.0.1');
+  });
+
+  test('goes on with them when they are deleted, as the removal of a release does before it removes agents', async () => {
+    await cluster.request({ method: 'DELETE', path: configPath });
+    await agent.waitForLine(/HeraldConfig\/default.*was deleted/, 60_000);
+    expect((await clients.run(['nft', 'list', 'ruleset'])).stdout).not.toContain('10.96.0.1');
+  });
+});

@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { run, type CommandResult } from '../lab/command.ts';
+import { until } from '../lab/until.ts';
+import { Clients, succeeded } from './clients.ts';
+import { KubernetesCluster } from './cluster.ts';
+import { apply, definition, shipped } from './manifests.ts';
+import { programPath } from './programs.ts';
+
+/** `kubectl herald` as people install it: one file in a directory of its own, found by kubectl, against an API server. */
+const root = join(import.meta.dirname, '../..');
+const directory = mkdtempSync(join(tmpdir(), 'herald-plugin-'));
+const built = join(directory, 'built');
+const installed = join(directory, 'installed');
+const plugins = join(directory, 'plugins');
+const uri = 'https://git.example.org/herald/releases/kubectl-herald.tar.gz';
+let cluster: KubernetesCluster;
+let clients: Clients;
+
+const kinds = ['IPAddressPool', 'BGPPeer', 'BGPAdvertisement', 'BFDProfile', 'Community', 'ExternalIPPolicy', 'HeraldConfig', 'NodeState'];
+const ours = (kind: string, name: string, spec: object): object => ({ apiVersion: 'herald.dev/v1alpha1', kind, metadata: { name }, spec });
+const objects = [
+  { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' } },
+  {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/herald', ports: [{ port: 80 }] },
+  },
+  ours('IPAddressPool', 'main', { addresses: ['192.0.2.0/30'], autoAssign: false }),
+  ours('BGPPeer', 'tor', { myASN: 64_512, peerASN: 64_513, peerAddress: '198.51.100.1' }),
+];
+
+beforeAll(async () => {
+  await run([process.execPath, 'scripts/build-kubectl.ts', '--folder', built, '--uri', uri], { cwd: root, timeoutMs: 300_000 });
+  // As krew does it: unpacked somewhere, and a link to it on the PATH.
+  for (const one of [installed, plugins]) mkdirSync(one);
+  await run(['tar', '-xzf', join(built, 'kubectl-herald.tar.gz'), '-C', installed]);
+  symlinkSync(join(installed, 'kubectl-herald'), join(plugins, 'kubectl-herald'));
+  cluster = await KubernetesCluster.start();
+  clients = new Clients(cluster);
+  for (const kind of kinds) await apply(cluster, definition(kind));
+  await apply(cluster, ...shipped('base/namespace.yaml'));
+  await until(
+    'every object is taken',
+    async () => {
+      await apply(cluster, ...objects);
+      return true;
+    },
+    60_000,
+  );
+});
+
+afterAll(async () => {
+  await cluster?.stop();
+  clients?.remove();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** By the Node.js that runs this test. */
+const herald = (...args: readonly string[]): Promise<CommandResult> =>
+  clients.run([programPath('kubectl'), 'herald', ...args], { path: `${plugins}:${dirname(process.execPath)}` });
+
+test('the file needs nothing beside it', () => {
+  expect(readdirSync(installed).toSorted()).toEqual(['LICENSE', 'THIRD-PARTY-LICENSES', 'kubectl-herald']);
+  const licences = readFileSync(join(installed, 'THIRD-PARTY-LICENSES'), 'utf8');
+  for (const name of ['commander', 'yaml', '@kubernetes/client-node']) expect(licences).toContain(`\n${name} `);
+  // What processes need, and one file cannot hold.
+  for (const name of ['koffi', 'pino', 'prom-client']) expect(licences).not.toContain(`\n${name} `);
+});
+
+test('the manifest for krew is about this archive', () => {
+  const manifest = parse(readFileSync(join(built, 'herald.yaml'), 'utf8')) as { spec: { platforms: { uri: string; sha256: string }[] } };
+  const sha256 = createHash('sha256')
+    .update(readFileSync(join(built, 'kubectl-herald.tar.gz')))
+    .digest('hex');
+  expect(manifest.spec.platforms).toMatchObject([{ uri, sha256, bin: 'kubectl-herald' }]);
+});
+
+test('an address that krew could not use is refused', async () => {
+  const { code, stderr } = await run([process.execPath, 'scripts/build-kubectl.ts', '--folder', built, '--uri', 'kubectl-herald.zip'], {
+    cwd: root,
+    check: false,
+  });
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('must be https://') });
+});
+
+test('kubectl finds it', async () => {
+  const { stdout } = await clients.run([programPath('kubectl'), 'plugin', 'list'], { path: `${plugins}:${dirname(process.execPath)}` });
+  expect(stdout).toContain('kubectl-herald');
+});
+
+describe('kubectl herald', () => {
+  test('explains a Service', async () => {
+    const { stdout, stderr, code } = await herald('explain', 'service', 'default/web');
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    expect(stdout).toContain('default/web');
+    expect(stdout).toContain('main');
+  });
+
+  test.each(['status', 'peers', 'routes', 'pools'])('has the table %s', async (table) => {
+    const { code, stderr } = await herald(table, '-o', 'json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+
+  test('has the history, of which it says whom it could not ask', async () => {
+    const { stdout, code } = await herald('history', 'service', 'default/web', '-o', 'json');
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      kind: 'Service',
+      name: 'default/web',
+      unasked: [{ why: expect.stringContaining('no pods') }],
+    });
+  });
+
+  test('makes a bundle', async () => {
+    const file = join(directory, 'bundle.tar.gz');
+    expect((await herald('bundle', '-o', file, '--host', 'never')).code).toBe(0);
+    const { stdout } = await run(['tar', '-tzf', file]);
+    expect(stdout).toContain('objects/IPAddressPool.json');
+  });
+
+  test('has the trace of an agent on its host', async () => {
+    const { stderr, code } = await herald('bgp', 'trace', '--peer', 'tor', '--socket', join(directory, 'none.sock'));
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no socket') });
+  });
+
+  test('tells what an edit would change', async () => {
+    const manifest = join(directory, 'pool.yaml');
+    const { stdout: pool } = await clients.kubectl('get', 'ipaddresspool', 'main', '-o', 'yaml');
+    await run(['tee', manifest], { input: pool.replace('autoAssign: false', 'autoAssign: true') });
+    const { stdout, code } = await herald('plan', '-f', manifest);
+    expect(code).toBe(2);
+    expect(stdout).toMatch(/default\/web: none -> 192\.0\.2\.\d/);
+  });
+
+  test('drains a node', async () => {
+    expect((await herald('drain', 'node1', '--wait=false')).code).toBe(0);
+    const annotation = '{.metadata.annotations.herald\\.dev/drain}';
+    expect(succeeded(await clients.kubectl('get', 'node', 'node1', '-o', `jsonpath=${annotation}`))).toBe('true');
+  });
+
+  test('takes over what MetalLB has', async () => {
+    const manifest = join(directory, 'metallb.yaml');
+    const theirs =
+      'apiVersion: metallb.io/v1beta1\nkind: IPAddressPool\nmetadata: { name: old, namespace: metallb-system }\nspec: { addresses: [203.0.113.0/24] }\n';
+    await run(['tee', manifest], { input: theirs });
+    const { stdout } = await herald('import', 'metallb', '-f', manifest);
+    expect(stdout).toContain('203.0.113.0/24');
+  });
+
+  test('has no processes, which a terminal is no place for', async () => {
+    const { code, stderr } = await herald('agent', '--node', 'node1');
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("unknown command 'agent'") });
+  });
+
+  test('says what is missing where the first Node.js is too old', async () => {
+    const old = join(directory, 'old');
+    mkdirSync(old);
+    // What an old one does with the beginning of the file.
+    await run(['tee', join(old, 'node')], {
+      input: `#!/bin/sh\nexec ${process.execPath} --import 'data:text/javascript,Object.defineProperty(process.versions,"node",{value:"22.1.0"})' "$@"\n`,
+    });
+    chmodSync(join(old, 'node'), 0o755);
+    const { code, stderr } = await clients.run([programPath('kubectl'), 'herald', 'status'], { path: `${plugins}:${old}` });
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('needs Node.js 24 or later') });
+  });
+});

@@ -1,0 +1,189 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { MergedHistory } from '../../src/explain/merged-history.ts';
+import { run } from '../lab/command.ts';
+import type { LabProcess } from '../lab/lab-process.ts';
+import { inNamespace, ip, prepareNamespace } from '../lab/namespace.ts';
+import { until } from '../lab/until.ts';
+import { KubernetesCluster } from './cluster.ts';
+import { foreground } from './foreground.ts';
+import { apply, definition, shipped } from './manifests.ts';
+
+/** Running processes are asked by the API server's pod proxy, with the rights of whoever asks. The API server and the agent share a namespace. */
+const namespace = `hl-ku-${process.pid}-live`;
+const program = join(import.meta.dirname, '../../bin/herald');
+const address = '192.0.2.10';
+
+const kinds = ['IPAddressPool', 'BGPPeer', 'BGPAdvertisement', 'BFDProfile', 'Community', 'ExternalIPPolicy', 'HeraldConfig', 'NodeState'];
+
+const ours = (kind: string, name: string, spec: object): object => ({ apiVersion: 'herald.dev/v1alpha1', kind, metadata: { name }, spec });
+const binding = (name: string, role: 'ClusterRole' | 'Role', of: string): object => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: role === 'Role' ? 'RoleBinding' : 'ClusterRoleBinding',
+  metadata: { name: `${of}-${name}`, ...(role === 'Role' ? { namespace: 'herald-system' } : {}) },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: role, name },
+  subjects: [{ kind: 'ServiceAccount', name: of, namespace: 'default' }],
+});
+
+const objects = [
+  { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' } },
+  ours('BGPPeer', 'tor1', { myASN: 64_512, peerASN: 64_513, peerAddress: '192.0.2.99' }),
+  ours('IPAddressPool', 'main', { addresses: ['198.51.100.0/24'] }),
+  ours('BGPAdvertisement', 'all', {}),
+  {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/herald', allocateLoadBalancerNodePorts: false, ports: [{ port: 80 }] },
+  },
+  {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name: 'web-1', namespace: 'default', labels: { 'kubernetes.io/service-name': 'web' } },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: ['10.1.0.1'], conditions: { ready: true } }],
+    ports: [{ name: '', port: 8080 }],
+  },
+  binding('herald-explain', 'ClusterRole', 'asker'),
+  binding('herald-explain-live', 'Role', 'asker'),
+  binding('herald-explain', 'ClusterRole', 'stranger'),
+];
+
+/** As the DaemonSet and the Deployment make them. */
+const pod = (name: string, component: string, port: number): object => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'herald-system', labels: { 'app.kubernetes.io/name': 'herald', 'app.kubernetes.io/component': component } },
+  spec: {
+    nodeName: 'node1',
+    hostNetwork: true,
+    serviceAccountName: 'herald-agent',
+    automountServiceAccountToken: false,
+    containers: [{ name: component, image: 'herald', ports: [{ name: 'metrics', containerPort: port, hostPort: port }] }],
+  },
+});
+
+let cluster: KubernetesCluster;
+let agent: LabProcess | undefined;
+const kubeconfigs = new Map<string, string>();
+
+beforeAll(async () => {
+  await ip([`netns add ${namespace}`]);
+  await prepareNamespace(namespace, true);
+  await ip(
+    [
+      'link add eth0 type veth peer name other',
+      'link set other up',
+      `addr add ${address}/24 dev eth0`,
+      'link set eth0 up',
+      'route add default dev eth0',
+    ],
+    namespace,
+  );
+  cluster = await KubernetesCluster.start({ inside: { namespace, address } });
+  const tokenOf = async (account: string, of = 'default'): Promise<void> => {
+    const token = await cluster.serviceAccountToken(of, account);
+    const path = join(cluster.directory, `${account}.kubeconfig`);
+    await writeFile(path, cluster.kubeconfig(token), { mode: 0o600 });
+    kubeconfigs.set(account, path);
+  };
+  await tokenOf('asker');
+  await tokenOf('stranger');
+  const manifests = ['base/namespace.yaml', 'base/agent-rbac.yaml', 'base/explain-rbac.yaml'].flatMap((file) => shipped(file));
+  for (const kind of kinds) await apply(cluster, definition(kind));
+  await apply(cluster, ...manifests);
+  await until('every object is taken', async () => {
+    await apply(cluster, ...objects);
+    return true;
+  });
+  await apply(cluster, pod('herald-agent-1', 'agent', 10_290), pod('herald-controller-1', 'controller', 10_292));
+  await tokenOf('herald-agent', 'herald-system');
+  const patch = (path: string, status: object): Promise<unknown> =>
+    cluster.request({ method: 'PATCH', path: `/api/v1/${path}/status`, body: { status }, contentType: 'application/merge-patch+json' });
+  await patch('nodes/node1', { addresses: [{ type: 'InternalIP', address }] });
+  await patch('namespaces/default/services/web', { loadBalancer: { ingress: [{ ip: '198.51.100.1' }] } });
+  for (const name of ['herald-agent-1', 'herald-controller-1'])
+    await patch(`namespaces/herald-system/pods/${name}`, { phase: 'Running', podIP: address, podIPs: [{ ip: address }] });
+  const command = ['agent', '--node', 'node1', '--kubeconfig', kubeconfigs.get('herald-agent') ?? '', '--socket', 'none'];
+  agent = foreground(inNamespace(namespace, [program, ...command, '--healthz-bind-address', 'none']), join(cluster.directory, 'agent.log'));
+  await agent.waitForLine(/agent started/, 60_000);
+});
+
+afterAll(async () => {
+  agent?.kill('SIGKILL');
+  await agent?.exited;
+  await cluster?.stop();
+  await run(['ip', 'netns', 'del', namespace], { check: false });
+});
+
+async function herald(as: string, ...command: readonly string[]): Promise<{ stdout: string; stderr: string; code: number }> {
+  const argv = [program, ...command, '--kubeconfig', kubeconfigs.get(as) ?? ''];
+  return run(inNamespace(namespace, argv), { check: false });
+}
+
+async function historyOf(as: string, ...of: readonly string[]): Promise<MergedHistory & { code: number }> {
+  const { stdout, stderr, code } = await herald(as, 'history', ...of, '-o', 'json');
+  expect(stderr).toBe('');
+  return { ...(JSON.parse(stdout) as MergedHistory), code };
+}
+
+test('the history of a Service comes through the pod proxy, and names the object with the version that the API server has', async () => {
+  const slice = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/web-1';
+  const body = {
+    endpoints: [
+      { addresses: ['10.1.0.1'], conditions: { ready: true } },
+      { addresses: ['10.1.0.2'], conditions: { ready: true } },
+    ],
+  };
+  const changed = (await cluster.request({ method: 'PATCH', path: slice, body, contentType: 'application/merge-patch+json' })) as {
+    metadata: { resourceVersion: string };
+  };
+  await until(
+    'the change is in the history',
+    async (note) => note(await historyOf('asker', 'service', 'default/web')).entries.some(({ text }) => text.includes('2 endpoints')),
+    60_000,
+  );
+  const { entries, told, unasked, code } = await historyOf('asker', 'service', 'default/web');
+  expect(code).toBe(0);
+  expect(entries.slice(0, 2).map(({ what, by }) => `${by} ${what}`)).toEqual(['node1 Programmed', 'node1 Announced']);
+  expect(entries.find(({ text }) => text.includes('2 endpoints'))?.causes).toEqual([
+    { kind: 'EndpointSlice', name: 'default/web-1', resourceVersion: changed.metadata.resourceVersion },
+  ]);
+  expect(told.map(({ who }) => who)).toEqual(['the agent of node1']);
+  // Nobody listens at its port.
+  expect(unasked).toEqual([
+    {
+      who: 'the controller herald-controller-1',
+      why: expect.stringContaining('the API server does not reach pod herald-controller-1'),
+      fix: expect.stringContaining('port 10292'),
+    },
+  ]);
+});
+
+test('routes are what the agent has sent: nothing, while the session is down', async () => {
+  const { stdout, code } = await herald('asker', 'routes', '-o', 'json');
+  expect(code).toBe(0);
+  const { routes } = JSON.parse(stdout) as { routes: readonly object[] };
+  expect(routes).toMatchObject([{ node: 'node1', prefix: '198.51.100.1/32', live: true, reason: {} }]);
+});
+
+test('who may not use the proxy is told so, and what to do, and gets what is decided and reported', async () => {
+  const refused = await historyOf('stranger', 'service', 'default/web');
+  expect(refused).toMatchObject({ code: 1, entries: [], told: [] });
+  expect(refused.unasked[0]).toMatchObject({
+    why: 'you may not get pods/proxy in the namespace herald-system',
+    fix: expect.stringContaining('Role herald-explain-live'),
+  });
+  const { stdout, code } = await herald('stranger', 'routes', '--service', 'default/web');
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/node1 .* 198\.51\.100\.1\/32/);
+  expect(stdout).toMatch(/as decided and reported: the agent of node1 could not be asked: you may not get pods\/proxy/);
+});
+
+test('nobody without rights in the namespace gets there', async () => {
+  const path = '/api/v1/namespaces/herald-system/pods/herald-agent-1:10290/proxy/live/v1/history';
+  const token = await cluster.serviceAccountToken('default', 'stranger');
+  await expect(cluster.request({ method: 'GET', path }, token)).rejects.toThrow(/403|forbidden/);
+});

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '../lab/until.ts';
+import { sampleOf, samplesOf } from '../unit/telemetry/scrape.ts';
+import { freePorts } from './free-port.ts';
+import { apply } from './manifests.ts';
+import { loadBalancer, ServiceCluster } from './services.ts';
+
+/** What a controller tells of itself while it works on a real API server; an agent's is in bootstrap.test.ts. */
+let services: ServiceCluster;
+let url: string;
+
+beforeAll(async () => {
+  // For one Service.
+  services = await ServiceCluster.start(['192.0.2.1/32']);
+  const [port] = await freePorts(1);
+  url = `http://127.0.0.1:${port}/metrics`;
+  await services.startController('--metrics-address', `127.0.0.1:${port}`, '--health-address', 'none');
+});
+
+afterAll(() => services?.stop());
+
+async function scrape(): Promise<string> {
+  const answer = await fetch(url);
+  expect(answer.status).toBe(200);
+  return answer.text();
+}
+
+/** All series of a metric that have these labels. */
+function sum(text: string, metric: string, labels = ''): number {
+  return [...samplesOf(text, metric)].filter(([series]) => series.includes(labels)).reduce((total, [, value]) => total + value, 0);
+}
+
+test('each resource was listed once, and is watched', async () => {
+  const text = await scrape();
+  expect(sampleOf(text, 'herald_watch_lists_total{resource="services"}')).toBe(1);
+  expect(sampleOf(text, 'herald_watch_lists_total{resource="ipaddresspools.herald.dev"}')).toBe(1);
+  expect(sampleOf(text, 'herald_watch_last_heard_timestamp_seconds{resource="services"}')).toBeGreaterThan(1_700_000_000);
+  expect(sum(text, 'herald_api_requests_total', 'verb="WATCH",code="200"')).toBeGreaterThan(1);
+  expect(sampleOf(text, 'herald_pool_addresses{pool="main",family="ipv4",state="assigned"}')).toBe(0);
+});
+
+test('a Service that gets its address is heard of, decided upon and written', async () => {
+  const before = await scrape();
+  await apply(services.cluster, loadBalancer('first'));
+  await services.untilAddresses('first', 1);
+  const moved = await until('the figures have moved', async () => {
+    const after = await scrape();
+    const more = (metric: string, labels = ''): boolean => sum(after, metric, labels) > sum(before, metric, labels);
+    return (
+      more('herald_watch_events_total', 'resource="services"') &&
+      more('herald_reconcile_duration_seconds_count') &&
+      more('herald_status_writes_total') &&
+      more('herald_api_request_duration_seconds_count') &&
+      sampleOf(after, 'herald_pool_addresses{pool="main",family="ipv4",state="assigned"}') === 1
+    );
+  });
+  expect(moved).toBe(true);
+});
+
+test('a Service that waits counts by its reason and for the pool that said no, as long as it waits', async () => {
+  const waiting = 'herald_pending_services_by_pool{pool="main",reason="PoolFull"}';
+  expect(sampleOf(await scrape(), waiting) ?? 0).toBe(0);
+  await apply(services.cluster, loadBalancer('second'));
+  await until('the Service waits', async (note) => note(sampleOf(await scrape(), waiting)) === 1, 60_000);
+  expect(sum(await scrape(), 'herald_pending_services')).toBeGreaterThan(0);
+  await services.cluster.request({ method: 'DELETE', path: `${services.path}/first` });
+  await services.untilAddresses('second', 1);
+  await until('nobody waits', async (note) => (note(sampleOf(await scrape(), waiting)) ?? 0) === 0, 60_000);
+});
+
+test('a watch that breaks off is counted, and so is that the API server is heard again', async () => {
+  const heard = 'herald_watch_last_heard_timestamp_seconds{resource="services"}';
+  const before = await scrape();
+  await services.cluster.stopApiServer();
+  await until(
+    'the failure is counted',
+    async (note) =>
+      note(sum(await scrape(), 'herald_watch_failures_total', 'resource="services"')) >
+      sum(before, 'herald_watch_failures_total', 'resource="services"'),
+    60_000,
+  );
+  await services.cluster.startApiServer();
+  await until(
+    'it is heard again',
+    async (note) => Number(note(sampleOf(await scrape(), heard))) > Number(sampleOf(before, heard)),
+    120_000,
+  );
+});

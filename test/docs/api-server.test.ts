@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments, stringify } from 'yaml';
+import { metallbDefinitions } from '../conformance/metallb-definitions.ts';
+import { nodeStateManifest } from '../../src/model/manifest.ts';
+import type { NodeState } from '../../src/model/node-state.ts';
+import { reason, type Reason } from '../../src/model/reasons.ts';
+import { ClusterBed, herald, oneMachine } from './cluster-bed.ts';
+import { follow, root } from './follow.ts';
+import { pagesOf } from './pages.ts';
+
+let bed: ClusterBed;
+
+beforeEach(async () => {
+  bed = await ClusterBed.start({ topology: oneMachine, server: { machine: 'client', address: '192.0.2.10' }, checkout: true });
+});
+
+afterEach(async () => {
+  await bed?.stop();
+});
+
+async function create(...objects: readonly object[]): Promise<void> {
+  await bed.kubectl(['apply', '-f', '-'], { input: objects.map((object) => stringify(object)).join('---\n') });
+}
+
+const namespace = (name: string): object => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+
+const workload = (kind: 'DaemonSet' | 'Deployment', namespaceName: string, name: string): object => {
+  const labels = { app: name };
+  const template = { metadata: { labels }, spec: { containers: [{ name, image: name }] } };
+  return {
+    apiVersion: 'apps/v1',
+    kind,
+    metadata: { namespace: namespaceName, name },
+    spec: { selector: { matchLabels: labels }, template },
+  };
+};
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly status?: object;
+}
+
+function objectsOf(file: string): readonly Manifest[] {
+  return parseAllDocuments(readFileSync(join(root, file), 'utf8')).map((document) => document.toJS() as Manifest);
+}
+
+/** A kind of the Prometheus operator, which takes anything. */
+function definitionOf(kind: string, plural: string): object {
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.monitoring.coreos.com` },
+    spec: {
+      group: 'monitoring.coreos.com',
+      scope: 'Namespaced',
+      names: { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
+      versions: [{ name: 'v1', served: true, storage: true, schema }],
+    },
+  };
+}
+
+/** As the agent of a node that has these troubles with its host. */
+async function reportOfNode1(host: readonly Reason[]): Promise<void> {
+  const metadata = { name: 'node1' } as NodeState['metadata'];
+  const state = {
+    kind: 'NodeState',
+    metadata,
+    updated: new Date().toISOString(),
+    consumed: {},
+    sessions: [],
+    differing: [],
+    host,
+  } as const;
+  const { status, ...object } = nodeStateManifest(state) as { status: object };
+  await create(object);
+  const patch = ['patch', 'nodestate', 'node1', '--subresource=status', '--type=merge', '-p', JSON.stringify({ status })];
+  await bed.kubectl(patch);
+}
+
+async function installHerald(): Promise<void> {
+  await bed.installDefinitions();
+  await bed.kubectl(['apply', '--server-side', '--force-conflicts', '-k', 'manifests/base']);
+}
+
+/** What the pages take to be there, besides Herald. */
+const prepared: Readonly<Record<string, () => Promise<void>>> = {
+  'docs/how-to/install.md': async () => undefined,
+  'docs/how-to/aws.md': installHerald,
+  'docs/how-to/monitoring.md': async () => {
+    await installHerald();
+    await create(definitionOf('PodMonitor', 'podmonitors'), definitionOf('PrometheusRule', 'prometheusrules'));
+    await bed.kubectl(['wait', '--for=condition=Established', '--timeout=100s', 'crd', '--all']);
+  },
+  'docs/how-to/migrate-from-kube-proxy.md': async () => {
+    await installHerald();
+    await create(workload('DaemonSet', 'kube-system', 'kube-proxy'), { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' } });
+    await reportOfNode1([
+      reason('KubeProxyBeside', { program: 'kube-proxy' }),
+      reason('HealthzNotServed', { address: '0.0.0.0:10256', why: 'kube-proxy has it' }),
+    ]);
+  },
+  'docs/how-to/migrate-from-metallb.md': async () => {
+    await installHerald();
+    await create(...metallbDefinitions(), ...['metallb-system', 'shop', 'partners'].map(namespace));
+    await bed.kubectl(['wait', '--for=condition=Established', '--timeout=100s', 'crd', '--all']);
+    await create(
+      workload('Deployment', 'metallb-system', 'controller'),
+      workload('DaemonSet', 'metallb-system', 'speaker'),
+      { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' } },
+      // Without what the page says to settle before: an announcement by layer 2.
+      ...objectsOf('examples/metallb/installation.yaml').filter(({ kind }) => kind !== 'L2Advertisement'),
+      { apiVersion: 'herald.dev/v1alpha1', kind: 'HeraldConfig', metadata: { name: 'default' }, spec: { compat: 'metallb' } },
+    );
+    for (const { status, ...service } of objectsOf('examples/metallb/services.yaml')) {
+      await create(service);
+      const { namespace: of = '', name } = service.metadata;
+      await bed.kubectl(['-n', of, 'patch', 'service', name, '--subresource=status', '--type=merge', '-p', JSON.stringify({ status })]);
+    }
+    // Of the page's third step.
+    bed.lab
+      .machine('client')
+      .spawn([herald, 'controller', '--leader-elect=false', '--kubeconfig', bed.kubeconfig, '--socket', 'none'], { name: 'controller' });
+  },
+};
+
+test.each(pagesOf('apiServer'))('%s', async (page) => {
+  await prepared[page]?.();
+  expect(await follow(page, bed)).toBeGreaterThan(0);
+});

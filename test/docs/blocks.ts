@@ -1,0 +1,31 @@
+/** A fenced block of a page of the documentation. */
+export interface Block {
+  readonly page: string;
+  /** Of its opening fence, from 1. */
+  readonly line: number;
+  /** What stands behind the fence: "yaml", "sh not-run: kind: needs Docker"; "not closed" where the page ends first. */
+  readonly info: string;
+  readonly text: string;
+  /** What stands between the block before and this one. */
+  readonly before: string;
+}
+
+/** The fenced blocks of a page. Those of a list are indented, fence and text alike. */
+export function blocksOf(page: string, markdown: string): Block[] {
+  const blocks: Block[] = [];
+  let open: { indent: number; info: string; line: number; before: string } | undefined;
+  let lines: string[] = [];
+  for (const [index, line] of markdown.split('\n').entries()) {
+    const fence = /^( *)```(.*)$/.exec(line);
+    if (fence === null) lines.push(line.slice(open?.indent ?? 0));
+    else if (open === undefined) {
+      open = { indent: fence[1]?.length ?? 0, info: fence[2]?.trim() ?? '', line: index + 1, before: lines.join('\n') };
+      lines = [];
+    } else {
+      blocks.push({ page, line: open.line, info: open.info, text: lines.join('\n'), before: open.before });
+      open = undefined;
+      lines = [];
+    }
+  }
+  return open === undefined ? blocks : [...blocks, { page, line: open.line, info: 'not closed', text: '', before: open.before }];
+}

@@ -1,0 +1,44 @@
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { FabricBed, fabricObjects } from './fabric-bed.ts';
+import { follow } from './follow.ts';
+import { pagesOf } from './pages.ts';
+
+let fabric: FabricBed;
+
+beforeAll(async () => {
+  fabric = await FabricBed.start();
+});
+
+afterAll(async () => {
+  await fabric?.stop();
+});
+
+/** What a page takes to be in the reader's directory. */
+const files: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'docs/how-to/report-a-bug.md': { 'manifests/fabric.yaml': fabricObjects },
+  'docs/how-to/explain.md': {
+    'manifests/fabric.yaml': fabricObjects.replaceAll('holdTime: 30s', 'holdTime: 60s'),
+    'current/fabric.yaml': fabricObjects,
+    'proposed/fabric.yaml': fabricObjects.replaceAll('holdTime: 30s', 'holdTime: 60s'),
+  },
+};
+
+const onNode1 = new Set(['docs/how-to/report-a-bug.md', 'docs/how-to/trace-a-session.md']);
+
+describe('with a cluster, three nodes and two switches', () => {
+  beforeEach(() => fabric.begin());
+
+  test.each(pagesOf('fabric'))('%s', async (page) => {
+    const prepare = (directory: string): void => {
+      if (page === 'docs/how-to/report-a-bug.md') copyFileSync(fabric.bed.kubeconfig, join(directory, 'admin.conf'));
+      for (const [name, text] of Object.entries(files[page] ?? {})) {
+        mkdirSync(join(directory, name, '..'), { recursive: true });
+        writeFileSync(join(directory, name), text);
+      }
+    };
+    const bed = onNode1.has(page) ? fabric.onNode1 : fabric.bed;
+    expect(await follow(page, bed, prepare)).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,111 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { Frr } from '../lab/frr.ts';
+import type { Topology } from '../lab/topology.ts';
+import { until } from '../lab/until.ts';
+import { ClusterBed, herald } from './cluster-bed.ts';
+import { follow } from './follow.ts';
+import { pagesOf } from './pages.ts';
+
+/**
+ * The network that the pages about routers speak of: nodes in 10.1.0.0/24 and fd00:1::/64, the router at .1 with eth1. The reader is at the
+ * router, which starts with an empty configuration.
+ */
+const nodes = ['node1', 'node2'] as const;
+const last = (node: string): number => 10 + Number(node.replace('node', ''));
+
+const network: Topology = {
+  machines: [
+    { name: 'router', kind: 'router', bridges: [{ name: 'eth1', addresses: ['10.1.0.1/24', 'fd00:1::1/64'] }] },
+    ...nodes.map((name) => ({ name, kind: 'node', routes: ['default via 10.1.0.1', 'default via fd00:1::1'] }) as const),
+  ],
+  links: nodes.map((name) => [
+    { machine: 'router', interface: name, bridge: 'eth1' },
+    { machine: name, interface: 'eth0', addresses: [`10.1.0.${last(name)}/24`, `fd00:1::${last(name)}/64`] },
+  ]),
+  pods: [],
+};
+
+/** A Service with a pod on each node: who answers there does not matter to a router. */
+const objects: readonly object[] = [
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
+  ...nodes.map((name, index) => ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name },
+    spec: { podCIDR: `10.244.${index + 1}.0/24`, podCIDRs: [`10.244.${index + 1}.0/24`, `fd00:244:${index + 1}::/64`] },
+    status: { addresses: [{ type: 'InternalIP', address: `10.1.0.${last(name)}` }] },
+  })),
+  {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { namespace: 'shop', name: 'web' },
+    spec: {
+      type: 'LoadBalancer',
+      loadBalancerClass: 'herald.dev/herald',
+      ipFamilyPolicy: 'RequireDualStack',
+      ports: [{ port: 80, targetPort: 8080 }],
+    },
+  },
+  ...(['IPv4', 'IPv6'] as const).map((addressType) => ({
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { namespace: 'shop', name: `web-${addressType.toLowerCase()}`, labels: { 'kubernetes.io/service-name': 'web' } },
+    addressType,
+    ports: [{ port: 8080, protocol: 'TCP', name: '' }],
+    endpoints: nodes.map((nodeName, index) => ({
+      addresses: [addressType === 'IPv4' ? `10.244.${index + 1}.10` : `fd00:244:${index + 1}::10`],
+      nodeName,
+      conditions: { ready: true },
+    })),
+  })),
+];
+
+let bed: ClusterBed;
+
+beforeEach(async () => {
+  bed = await ClusterBed.start({ topology: network, server: { machine: 'router', address: '10.1.0.1' }, reader: 'router' });
+  await bed.installDefinitions();
+  await bed.kubectl(['apply', '--server-side', '-k', 'manifests/base']);
+  await bed.kubectl(['create', '-f', '-'], { input: objects.map((object) => stringify(object)).join('---\n') });
+  bed.lab.machine('router').spawn([herald, 'controller', '--kubeconfig', bed.kubeconfig, '--socket', 'none'], { name: 'controller' });
+  for (const node of nodes)
+    bed.lab.node(node).spawn([herald, 'agent', '--node', node, '--kubeconfig', bed.kubeconfig, '--socket', 'none'], { name: 'agent' });
+});
+
+afterEach(async () => {
+  await bed?.stop();
+});
+
+/** A program of the reader, which talks to the daemons of this router. */
+function program(name: string, command: string): void {
+  const path = join(bed.programs, name);
+  writeFileSync(path, `#!/bin/sh\nexec ${command} "$@"\n`);
+  chmodSync(path, 0o755);
+}
+
+const daemons: Readonly<Record<string, () => Promise<void>>> = {
+  'docs/how-to/peer-with-frr.md': async () => {
+    const router = bed.lab.machine('router');
+    const frr = new Frr(router, new Map((['zebra', 'bgpd', 'staticd', 'bfdd'] as const).map((daemon) => [daemon, ''])));
+    await frr.prepare();
+    await frr.start();
+    program('vtysh', `/usr/bin/vtysh -N ${router.namespace}`);
+  },
+  'docs/how-to/peer-with-bird.md': async () => {
+    const router = bed.lab.machine('router');
+    const directory = await bed.lab.scratch('bird');
+    writeFileSync(join(directory, 'bird.conf'), 'router id 10.1.0.1;\nprotocol device { }\n');
+    const socket = join(directory, 'bird.ctl');
+    router.spawn(['/usr/sbin/bird', '-f', '-c', join(directory, 'bird.conf'), '-s', socket], { name: 'bird' });
+    program('birdc', `/usr/sbin/birdc -s ${socket}`);
+    await until('BIRD answers', async () => (await router.exec(['/usr/sbin/birdc', '-s', socket, 'show', 'status'])).code === 0, 60_000);
+  },
+};
+
+test.each(pagesOf('router'))('%s', async (page) => {
+  await daemons[page]?.();
+  expect(await follow(page, bed)).toBeGreaterThan(0);
+});

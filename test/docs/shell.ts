@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { environment } from '../lab/command.ts';
+import { until } from '../lab/until.ts';
+
+const patience = 120_000;
+
+export interface Ended {
+  /** 128 and more: a signal ended it. */
+  readonly status: number;
+  /** Of standard output and standard error, as on a terminal. */
+  readonly printed: string;
+}
+
+export interface ShellOptions {
+  /** Where blocks begin, and where they leave what they make. */
+  readonly directory: string;
+  readonly variables: Readonly<Record<string, string>>;
+  /** What stands before every command line: `ip netns exec NAME`. */
+  readonly entrance: readonly string[];
+}
+
+/**
+ * The terminal of somebody who follows a page: `sh -eu` for each block, which knows the variables and the directory that the blocks
+ * before it have left. What a block has started in the background runs until `close`.
+ */
+export class Shell {
+  readonly #options: ShellOptions;
+  readonly #state: string;
+  /** By which whatever was started here is found again, also what has left its parent. */
+  readonly #mark = `HERALD_DOCS_SHELL=${randomBytes(8).toString('hex')}`;
+  #blocks = 0;
+
+  constructor(options: ShellOptions) {
+    this.#options = options;
+    this.#state = join(options.directory, '.shell');
+    mkdirSync(this.#state, { recursive: true });
+    writeFileSync(join(this.#state, 'variables'), '');
+  }
+
+  /** Runs a block to its end. */
+  async run(script: string): Promise<Ended> {
+    return this.#start(script).ended;
+  }
+
+  /** Runs a block until `enough` says so of what it has printed, then types Ctrl-C. */
+  async runUntil(script: string, enough: (printed: string) => boolean): Promise<Ended> {
+    const block = this.#start(script);
+    let over = false;
+    void block.ended.then(() => (over = true));
+    await until('it prints what it should', (note) => over || enough(note(block.printed())), patience).catch(() => undefined);
+    // dash loses a signal that comes while it starts a program; whoever sits there types it again.
+    for (;;) {
+      block.signal('SIGINT');
+      const ended = await Promise.race([block.ended, sleep(1000)]);
+      if (ended !== undefined) return ended;
+    }
+  }
+
+  writeFile(name: string, text: string): void {
+    const path = join(this.#options.directory, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+
+  /** Ends what runs in the background. */
+  async close(): Promise<void> {
+    await until(
+      'what was started in the background has ended',
+      () => {
+        const running = this.#running();
+        for (const pid of running) kill(pid, 'SIGKILL');
+        return running.length === 0;
+      },
+      60_000,
+    );
+  }
+
+  #start(script: string): { ended: Promise<Ended>; printed: () => string; signal: (name: NodeJS.Signals) => void } {
+    const { directory, variables, entrance } = this.#options;
+    const block = join(this.#state, `block-${++this.#blocks}`);
+    const kept = join(this.#state, 'variables');
+    // Whatever a block assigns is exported (-a), and written down however the block ends.
+    const begin = `set +u; . '${kept}'; cd "\${PWD:-.}"; set -u; trap "export -p > '${kept}'" EXIT\n`;
+    writeFileSync(block, `${begin}${script}\n`);
+    const log = openSync(`${block}.log`, 'w');
+    const argv: readonly string[] = [...entrance, 'sh', '-aeu', block];
+    const [file = '', ...rest] = argv;
+    const [markName = '', markValue = ''] = this.#mark.split('=');
+    const child = spawn(file, rest, {
+      cwd: directory,
+      env: environment({ ...variables, [markName]: markValue }),
+      stdio: ['ignore', log, log],
+      // Of a process group of its own, as from a terminal: Ctrl-C is for all of it.
+      detached: true,
+    });
+    closeSync(log);
+    const printed = (): string => (existsSync(`${block}.log`) ? readFileSync(`${block}.log`, 'utf8') : '');
+    const signal = (name: NodeJS.Signals): void => kill(-(child.pid ?? 0), name);
+    const impatience = setTimeout(() => signal('SIGKILL'), 2 * patience);
+    const ended = new Promise<Ended>((resolve) => {
+      child.once('error', (error) => resolve({ status: 127, printed: error.message }));
+      child.once('exit', (code, by) => resolve({ status: code ?? (by === 'SIGINT' ? 130 : 137), printed: printed() }));
+    }).finally(() => clearTimeout(impatience));
+    return { ended, printed, signal };
+  }
+
+  #running(): readonly number[] {
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+    return pids.map(Number).filter((pid) => environmentOf(pid).includes(this.#mark));
+  }
+}
+
+/** Runs an attempt again and again, as somebody who waits for something does; resolves with the last one. */
+export async function repeatedly(attempt: () => Promise<Ended>, good: (ended: Ended) => boolean): Promise<Ended> {
+  const deadline = performance.now() + patience;
+  for (;;) {
+    const ended = await attempt();
+    if (good(ended) || performance.now() > deadline) return ended;
+    await sleep(200);
+  }
+}
+
+function environmentOf(pid: number): readonly string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+  } catch {
+    return [];
+  }
+}
+
+function kill(pid: number, name: NodeJS.Signals): void {
+  if (pid === 0) return;
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended by itself.
+  }
+}

@@ -1,0 +1,82 @@
+import { blocksOf, type Block } from './blocks.ts';
+
+/** Why a block may be without a test: each of them is something that cannot be had in a test. */
+export const reasons = {
+  kind: 'Docker and kind',
+  image: 'a container engine, and a registry',
+  pods: 'a kubelet, which runs containers',
+  plugin: 'a network plugin',
+  router: "a maker's router",
+  aws: 'an account of AWS',
+  provider: "somebody's API of load balancers",
+} as const;
+
+export type NotRun = keyof typeof reasons;
+
+/** What a reader does with a page, in order. */
+export type Step = FileStep | ShellStep | NotRunStep;
+
+/** "Write this into `herald.yaml`:" above a block. */
+export interface FileStep {
+  readonly kind: 'file';
+  readonly where: string;
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface ShellStep {
+  readonly kind: 'shell';
+  readonly where: string;
+  readonly script: string;
+  /** The exit status that it must have: ```sh exits: 2 */
+  readonly status: number;
+  /** It only looks, and what it looks at takes its time: it is repeated until it succeeds. ```sh eventually */
+  readonly eventually: boolean;
+  /** It goes on until somebody types Ctrl-C: ```sh interrupted */
+  readonly interrupted: boolean;
+  /** Another way to do what stands above it, so it begins where the page begins: ```sh instead */
+  readonly instead: boolean;
+  /** What the page shows as its output. */
+  readonly output: string | undefined;
+}
+
+export interface NotRunStep {
+  readonly kind: 'not-run';
+  readonly where: string;
+  readonly reason: NotRun;
+}
+
+const shell = /^sh(?: (eventually|interrupted|instead))?(?: exits: (\d+))?$/;
+const notRun = /^sh not-run: (\w+)(?:, \S.*)?$/;
+const file = /(?:[Ww]rite|[Pp]ut|[Ss]ave) [^`\n]*\b(?:into|as) `([^`\n]+)`[^\n]*:\s*$/;
+
+/** Throws where a block is marked in a way that nobody understands. */
+export function stepsOf(page: string, markdown: string): readonly Step[] {
+  const blocks = blocksOf(page, markdown);
+  return blocks.flatMap((block, index) => {
+    const step = stepOf(block, blocks[index + 1]);
+    return step === undefined ? [] : [step];
+  });
+}
+
+function stepOf(block: Block, next: Block | undefined): Step | undefined {
+  const where = `${block.page}:${block.line}`;
+  if (!/^(sh|bash|shell|console)\b/.test(block.info)) {
+    const name = file.exec(block.before)?.[1];
+    return name === undefined ? undefined : { kind: 'file', where, name, text: `${block.text}\n` };
+  }
+  const reason = notRun.exec(block.info)?.[1];
+  if (reason !== undefined && Object.hasOwn(reasons, reason)) return { kind: 'not-run', where, reason: reason as NotRun };
+  const words = shell.exec(block.info);
+  if (words === null) throw new Error(`${where}: \`\`\`${block.info}: not understood; test/docs/README.md says what may stand there`);
+  return {
+    kind: 'shell',
+    where,
+    script: block.text,
+    status: Number(words[2] ?? 0),
+    eventually: words[1] === 'eventually',
+    interrupted: words[1] === 'interrupted',
+    instead: words[1] === 'instead',
+    output: next !== undefined && /^(text)?$/.test(next.info) && next.before.trim() === '' ? next.text : undefined,
+  };
+}

@@ -1,0 +1,298 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { frrDirectories } from './frr.ts';
+import { examples, HeraldInLab } from './herald.ts';
+import { Lab, type LabProcess, type Probe } from './lab.ts';
+import { untilNextHops, viaNodes } from './routes.ts';
+import { standardTopology } from './standard-topology.ts';
+import type { SteadyReport } from './steady-report.ts';
+
+/**
+ * An agent that is restarted and killed, again and again, under connections that stay open and requests that go on coming. Only node1 runs
+ * one, so that every packet and every route depends on it; one of the pods is on another node.
+ */
+const tors = ['tor1', 'tor2'] as const;
+type Tor = (typeof tors)[number];
+const families = [4, 6] as const;
+/** Besides the Service that is talked to: what a restarted agent has to announce before it may say End-of-RIB. */
+const many = 150;
+const restarts = 20;
+const connectionsPerFamily = 100;
+const neighbor = { tor1: { 4: '10.1.0.11', 6: 'fd00:1::11' }, tor2: { 4: '10.2.0.11', 6: 'fd00:2::11' } } as const;
+
+let lab: Lab;
+let herald: HeraldInLab;
+let agent: LabProcess;
+let addresses: readonly string[];
+
+const profile = `apiVersion: herald.dev/v1alpha1
+kind: BFDProfile
+metadata: { name: lab }
+spec: { transmitInterval: 300, receiveInterval: 300, detectMultiplier: 3 }
+`;
+
+function manyServices(): string {
+  const pool = `apiVersion: herald.dev/v1alpha1
+kind: IPAddressPool
+metadata: { name: many }
+spec: { addresses: [198.18.0.0/22, "2001:db8:18::/118"], avoidBuggyIPs: false, autoAssign: false }
+`;
+  const documents = Array.from({ length: many }, (_, index) => {
+    const name = `many-${index}`;
+    const slice = (family: 4 | 6): string => `apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { namespace: shop, name: ${name}-${family}, labels: { kubernetes.io/service-name: ${name} } }
+addressType: IPv${family}
+ports: [{ port: 8080, protocol: TCP }]
+endpoints: [{ addresses: ["${family === 4 ? '10.244.1.10' : 'fd00:244:1::10'}"], nodeName: node1, conditions: { ready: true } }]
+`;
+    return `apiVersion: v1
+kind: Service
+metadata: { namespace: shop, name: ${name}, annotations: { herald.dev/address-pool: many } }
+spec:
+  type: LoadBalancer
+  ipFamilyPolicy: RequireDualStack
+  ipFamilies: [IPv4, IPv6]
+  clusterIPs: [10.96.${1 + Math.floor(index / 250)}.${index % 250}, "fd00:96::1:${index.toString(16)}"]
+  allocateLoadBalancerNodePorts: false
+  ports: [{ port: 80, targetPort: 8080, protocol: TCP }]
+---
+${slice(4)}---
+${slice(6)}`;
+  });
+  return [pool, ...documents].join('---\n');
+}
+
+beforeAll(async () => {
+  const pods = ['node1', 'node2'].map((node, index) => ({ name: `web-${index + 1}`, node }));
+  lab = await Lab.start(standardTopology({ pods, nodes: 2, bfd: 300 }));
+  herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
+  await herald.edit('20-herald.yaml', (text) =>
+    text
+      .replaceAll(
+        'holdTime: 3s, keepaliveTime: 1s, connectTime: 1s',
+        'holdTime: 90s, connectTime: 1s, bfdProfile: lab, enableGracefulRestart: true',
+      )
+      .replace('fd00:96::/112', 'fd00:96::/108'),
+  );
+  await herald.edit('30-web.yaml', (text) => text.replaceAll(/.*nodeName: node3.*\n/g, ''));
+  await herald.write('21-bfd.yaml', profile);
+  await herald.write('35-many.yaml', manyServices());
+  for (const tor of tors) await lab.router(tor).exec(['vtysh', '-N', lab.router(tor).namespace, '-c', 'debug bgp updates in']);
+  await herald.start(['node1']);
+  agent = herald.agent('node1');
+  addresses = await herald.untilAssigned('shop/web', 2);
+  for (const tor of tors) for (const family of families) await untilAllRoutes(tor, family);
+}, 240_000);
+
+afterAll(async () => {
+  await lab?.stop();
+});
+
+interface Rib {
+  readonly routes: Readonly<Record<string, readonly { readonly stale?: boolean; readonly valid?: boolean }[]>>;
+}
+
+/** The addresses of all Services are at the ToR, none of them stale. */
+async function untilAllRoutes(tor: Tor, family: 4 | 6): Promise<void> {
+  await lab.until(
+    `${tor} has all IPv${family} routes, and none stale`,
+    async (note) => {
+      const { routes } = await lab.router(tor).show<Rib>(`show bgp ipv${family} unicast json`);
+      const paths = Object.values(routes).flat();
+      const { count, stale } = note({ count: Object.keys(routes).length, stale: paths.filter((path) => path.stale === true).length });
+      // One more is the external IP of shop/web, and one its ClusterIP.
+      return count === many + 3 && stale === 0;
+    },
+    90_000,
+  );
+}
+
+async function untilSettled(): Promise<void> {
+  for (const tor of tors) {
+    for (const family of families) {
+      await lab.until(
+        `${tor} has the session`,
+        async (note) => {
+          const { [neighbor[tor][family]]: found } = await lab
+            .router(tor)
+            .show<Record<string, { bgpState: string }>>(`show bgp neighbors ${neighbor[tor][family]} json`);
+          return note(found?.bgpState) === 'Established';
+        },
+        60_000,
+      );
+      await untilAllRoutes(tor, family);
+    }
+  }
+}
+
+/** What goes on while agents come and go, and what became of it. */
+interface Watch {
+  readonly stop: () => Promise<Figures>;
+}
+
+interface Figures {
+  readonly connections: SteadyReport;
+  readonly requests: number;
+  readonly failed: Readonly<Record<string, number>>;
+  readonly routeEvents: readonly string[];
+}
+
+async function watch(): Promise<Watch> {
+  const program = `${import.meta.dirname}/steady-connections.ts`;
+  const steady = lab
+    .machine('client')
+    .spawn([process.execPath, program, String(connectionsPerFamily), '400', '80', ...addresses], { name: 'steady' });
+  const latest = (): SteadyReport | undefined => {
+    const line = steady.lines().at(-1);
+    return line === undefined ? undefined : (JSON.parse(line) as SteadyReport);
+  };
+  await lab.until('all connections are open', (note) => note(latest())?.open === 2 * connectionsPerFamily, 30_000);
+  const monitors = tors.map((tor) => lab.router(tor).spawn(['ip', '-o', 'monitor', 'route'], { name: `monitor-${tor}` }));
+  await lab.until('the monitors run', () => monitors.every(({ running }) => running));
+  const probes: Probe[] = addresses.map((address) =>
+    lab.client.probe({ protocol: 'tcp', address, port: 80, timeoutMs: 5000, intervalMs: 50 }),
+  );
+  return {
+    stop: async () => {
+      const before = latest()?.answered ?? 0;
+      // Each of them is alive: on average five answers more.
+      await lab.until('connections go on', (note) => (note(latest())?.answered ?? 0) > before + 10 * connectionsPerFamily, 60_000);
+      const reports = await Promise.all(probes.map((probe) => probe.stop()));
+      const connections = latest();
+      if (connections === undefined) throw new Error('no report');
+      for (const process of [steady, ...monitors]) process.kill('SIGKILL');
+      const failed: Record<string, number> = {};
+      for (const { errors } of reports) for (const [error, count] of Object.entries(errors)) failed[error] = (failed[error] ?? 0) + count;
+      return {
+        connections,
+        requests: reports.reduce((sum, { outcomes }) => sum + outcomes.length, 0),
+        failed,
+        routeEvents: monitors.flatMap((monitor) => monitor.lines()).filter((line) => /proto bgp|198\.|2001:db8/.test(line)),
+      };
+    },
+  };
+}
+
+function print(what: string, seconds: number, { connections, requests, failed, routeEvents }: Figures): void {
+  const lost = Object.values(failed).reduce((sum, count) => sum + count, 0);
+  const broken = Object.values(connections.broken).reduce((sum, count) => sum + count, 0);
+  console.info(
+    `${what} in ${seconds.toFixed(0)} s: ${connections.open} connections open, ${broken} broken, ${connections.answered} answers ` +
+      `(the slowest after ${connections.slowestMs} ms); ${requests} requests, ${lost} lost; ${routeEvents.length} route events at the ToRs`,
+  );
+}
+
+async function expectNothingLost(what: string, disturb: () => Promise<void>): Promise<void> {
+  const watching = await watch();
+  const begun = performance.now();
+  await disturb();
+  const seconds = (performance.now() - begun) / 1000;
+  const figures = await watching.stop();
+  print(what, seconds, figures);
+  expect(figures.connections.broken).toEqual({});
+  expect(figures.connections.open).toBe(2 * connectionsPerFamily);
+  expect(figures.failed).toEqual({});
+  expect(figures.routeEvents).toEqual([]);
+}
+
+async function start(): Promise<void> {
+  agent = herald.startAgent('node1');
+  await agent.waitForLine(/agent started/, 60_000);
+}
+
+describe('an upgrade', () => {
+  test(`${restarts} times SIGTERM and start anew: no connection, no request and no route is lost`, { timeout: 900_000 }, async () => {
+    await expectNothingLost(`${restarts} restarts`, async () => {
+      for (let restart = 0; restart < restarts; restart++) {
+        expect(await agent.stop(30_000)).toMatchObject({ code: 0 });
+        await start();
+        await untilSettled();
+      }
+    });
+  });
+});
+
+describe('a crash', () => {
+  test(`${restarts} times kill -9 and start anew: likewise`, { timeout: 900_000 }, async () => {
+    await expectNothingLost(`${restarts} crashes`, async () => {
+      for (let crash = 0; crash < restarts; crash++) {
+        agent.kill('SIGKILL');
+        await agent.exited;
+        await start();
+        await untilSettled();
+      }
+    });
+  });
+
+  test(`${restarts} times kill -9 at any moment of the start: likewise`, { timeout: 900_000 }, async () => {
+    await expectNothingLost(`${restarts} crashes while starting`, async () => {
+      for (let crash = 0; crash < restarts; crash++) {
+        agent.kill('SIGKILL');
+        await agent.exited;
+        agent = herald.startAgent('node1');
+        await sleep(crash * 150);
+      }
+      await agent.waitForLine(/agent started/, 60_000);
+      await untilSettled();
+    });
+  });
+});
+
+describe('the order of a start, as a ToR sees it', () => {
+  /** What bgpd has written to its log since the start of the last session with the node, about it. */
+  function sinceUp(tor: Tor, family: 4 | 6): readonly string[] {
+    const [directory] = frrDirectories(lab.router(tor).namespace);
+    const lines = readFileSync(`${directory}/bgpd.log`, 'utf8').split('\n');
+    const own = lines.filter((line) => line.includes(neighbor[tor][family]));
+    return own.slice(own.findLastIndex((line) => line.includes(' Up')));
+  }
+
+  test('between Established and End-of-RIB are all routes, and none after', async () => {
+    for (const end of ['SIGTERM', 'SIGKILL'] as const) {
+      agent.kill(end);
+      await agent.exited;
+      await start();
+      await untilSettled();
+      for (const tor of tors) {
+        for (const family of families) {
+          const lines = sinceUp(tor, family);
+          const endOfRib = lines.findIndex((line) => line.includes('End-of-RIB'));
+          const prefixes = (some: readonly string[]): Set<string> =>
+            new Set(some.flatMap((line) => /rcvd (?:UPDATE about )?([0-9a-f.:]+\/\d+)/.exec(line)?.[1] ?? []));
+          expect(prefixes(lines.slice(0, endOfRib)).size, `${tor} IPv${family}: ${lines.join('\n')}`).toBe(many + 3);
+          expect(prefixes(lines.slice(endOfRib)).size).toBe(0);
+        }
+      }
+    }
+  });
+
+  test('without rules in the kernel: a request that is begun after the ToR has a route is answered', async () => {
+    agent.kill('SIGKILL');
+    await agent.exited;
+    await lab.node('node1').exec(['nft', 'flush', 'ruleset']);
+    // Nobody forwards now, so the ToR must not go on sending once the next agent says so (its F bit is clear).
+    const monitors = tors.map((tor) => lab.router(tor).spawn(['ip', '-ts', '-o', 'monitor', 'route'], { name: `order-${tor}` }));
+    const probes = addresses.map((address) => lab.client.probe({ protocol: 'tcp', address, port: 80, timeoutMs: 5000, intervalMs: 20 }));
+    await start();
+    await untilSettled();
+    for (const address of addresses) for (const tor of tors) await untilNextHops(lab, tor, address, viaNodes(tor, ['node1'], address));
+    await sleep(500);
+    const added = monitors.flatMap((monitor) =>
+      monitor
+        .lines()
+        .filter((line) => !line.includes('Deleted') && addresses.some((address) => line.includes(address)))
+        .map((line) => Date.parse(/\[([^\]]+)\]/.exec(line)?.[1] ?? '')),
+    );
+    expect(added.length).toBeGreaterThan(0);
+    for (const monitor of monitors) monitor.kill('SIGKILL');
+    const reports = await Promise.all(probes.map((probe) => probe.stop()));
+    const last = Math.max(...added);
+    for (const { outcomes } of reports) {
+      const after = outcomes.filter(({ at }) => at > last);
+      expect(after.length).toBeGreaterThan(0);
+      expect(after.filter(({ ok }) => !ok)).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { examples, HeraldInLab, type RecordedSession } from './herald.ts';
+import { Lab } from './lab.ts';
+import { standardTopology } from './standard-topology.ts';
+
+/** BFD with a switch that nobody has given an address: it is found by its router advertisements, and watched over link-local addresses. */
+const profile = `apiVersion: herald.dev/v1alpha1
+kind: BFDProfile
+metadata: { name: lab }
+spec: { transmitInterval: 100, receiveInterval: 100, detectMultiplier: 3 }
+`;
+const peer = (more: string): string => `apiVersion: herald.dev/v1alpha1
+kind: BGPPeer
+metadata: { name: tor1 }
+spec: { myASN: 64512, dynamicASN: external, interface: tor1, holdTime: 90s, connectTime: 1s, bfdProfile: lab${more} }
+`;
+let lab: Lab;
+let herald: HeraldInLab;
+let addresses: readonly string[];
+
+beforeAll(async () => {
+  lab = await Lab.start(standardTopology({ nodes: 1, pods: [{ name: 'web-1', node: 'node1' }], bfd: 100 }));
+  const activate = (family: 4 | 6): readonly string[] => [
+    `address-family ipv${family} unicast`,
+    'neighbor br0 activate',
+    'exit-address-family',
+  ];
+  await lab
+    .router('tor1')
+    .configure([
+      'router bgp 65101',
+      'neighbor br0 interface remote-as external',
+      'neighbor br0 timers 30 90',
+      'neighbor br0 timers connect 1',
+      'neighbor br0 bfd',
+      'neighbor br0 bfd profile lab',
+      ...activate(4),
+      ...activate(6),
+    ]);
+  herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
+  await herald.edit('30-web.yaml', (text) => text.replaceAll(/.*nodeName: node[23].*\n/g, ''));
+  await herald.edit('20-herald.yaml', (text) =>
+    text
+      .split('\n---\n')
+      .filter((document) => !document.includes('kind: BGPPeer'))
+      .join('\n---\n'),
+  );
+  await herald.write('21-bfd.yaml', profile);
+  await herald.write('22-peer.yaml', peer(''));
+  await herald.start(['node1']);
+  addresses = await herald.untilAssigned('shop/web', 2);
+});
+
+afterAll(async () => {
+  await lab?.stop();
+});
+
+async function session(): Promise<RecordedSession | undefined> {
+  return (await herald.sessions('node1'))[0];
+}
+
+async function untilUp(since = 0): Promise<void> {
+  await lab.until(
+    'the session is up, and BFD with it',
+    async (note) => {
+      const { state, bfd } = note(await session()) ?? {};
+      return state === 'Established' && bfd?.state === 'Up' && Date.parse(bfd.since) >= since;
+    },
+    60_000,
+  );
+  for (const address of addresses) await lab.until(`tor1 routes ${address}`, async (note) => note(await hops(address)) === 1, 30_000);
+}
+
+/** Ways to the address through the link. iproute shows an IPv4 route through an IPv6 gateway as "via". */
+async function hops(address: string): Promise<number> {
+  const { stdout } = await lab.router('tor1').exec(['ip', '-j', address.includes(':') ? '-6' : '-4', 'route', 'show', address]);
+  const routes = JSON.parse(stdout || '[]') as { readonly gateway?: string; readonly via?: { readonly host: string } }[];
+  return routes.filter(({ gateway, via }) => (gateway ?? via?.host ?? '').startsWith('fe80::')).length;
+}
+
+describe('BFD-026 an unnumbered peer', () => {
+  test('BFD-031 is watched over link-local addresses; whether with real-time priority is in the log', async () => {
+    await untilUp();
+    expect(await herald.agent('node1').waitForLine(/BFD runs/, 5_000)).toContain('"realTime":true');
+    expect(await session()).toMatchObject({ address: expect.stringMatching(/^fe80::/), interface: 'tor1' });
+    const { stdout } = await lab.router('tor1').exec(['vtysh', '-N', lab.router('tor1').namespace, '-c', 'show bfd peers json']);
+    expect((JSON.parse(stdout) as unknown[])[0]).toMatchObject({ peer: expect.stringMatching(/^fe80::/), status: 'up' });
+  });
+
+  test('BFD-021 is lost with a way that breaks, and its routes go; both are back with it', async () => {
+    const cut = Date.now();
+    await lab.cut('node1', 'tor1');
+    for (const address of addresses) await lab.until(`tor1 does not route ${address}`, async (note) => note(await hops(address)) === 0);
+    console.info(`routes over an unnumbered session are gone ${Date.now() - cut} ms after the cut, at 100 ms x 3, looked for every few`);
+    await lab.until('the agent has noticed', async (note) => note(await session())?.bfd?.state === 'Down');
+    expect((await session())?.state).not.toBe('Established');
+    const healed = Date.now();
+    await lab.heal('node1', 'tor1');
+    await untilUp(healed);
+  });
+
+  test('BFD-022 is found while its session waits for BFD', async () => {
+    await herald.write('22-peer.yaml', peer(', bfdStrict: true'));
+    herald.agent('node1').kill('SIGKILL');
+    await herald.agent('node1').exited;
+    const ended = Date.now();
+    await herald.startAgent('node1').waitForLine(/agent started/, 30_000);
+    await untilUp(ended);
+  });
+});

@@ -1,0 +1,69 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Link, routerAddress, run } from '../peers/link.ts';
+import { startSpeaker, type SpeakerProcess } from '../peers/speaker-process.ts';
+import { inNamespace } from './namespace.ts';
+import { until } from './until.ts';
+
+/** Four times the hold time. */
+const seconds = 12;
+const routes = 40_000;
+let link: Link;
+let speaker: SpeakerProcess;
+let router: ChildProcess;
+let said: string;
+
+beforeEach(() => {
+  link = new Link('hr');
+  // Small buffers, so that a few routes are more than they hold and the window of the router is closed.
+  run('ip', 'netns', 'exec', link.router, 'sysctl', '-qw', 'net.ipv4.tcp_rmem=4096 8192 16384');
+  run('ip', 'netns', 'exec', link.speaker, 'sysctl', '-qw', 'net.ipv4.tcp_wmem=4096 16384 16384');
+  const [file = '', ...rest] = inNamespace(link.router, [
+    process.execPath,
+    join(import.meta.dirname, 'bgp-slow-reader.ts'),
+    String(seconds),
+  ]);
+  router = spawn(file, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
+  said = '';
+  router.stdout?.on('data', (bytes: Buffer) => (said += bytes.toString()));
+  speaker = startSpeaker(link.speaker);
+});
+
+afterEach(async () => {
+  await speaker.kill();
+  router.kill('SIGKILL');
+  link.close();
+});
+
+interface Status {
+  readonly state: string;
+  readonly counters: { readonly established: number; readonly flaps: number };
+}
+
+test.each([4, 6] as const)(
+  'BGP-108 a router that reads nothing for four hold times, and sends keepalives, keeps its session over IPv%i',
+  async (family) => {
+    const status = async (): Promise<Status> => (await speaker.call('status', 'router')) as Status;
+    await speaker.call('addPeer', { name: 'router', address: routerAddress[family], holdTime: 3, families: [4, 6] });
+    await speaker.call('setMany', 'router', routes, [family]);
+    await until('the router has taken the connection', () => said.includes('waits'), 20_000);
+    await until('the window of the router is closed', (note) => {
+      return note(run('ip', 'netns', 'exec', link.speaker, 'ss', '-Htno', 'dport', '=', ':179')).includes('persist');
+    });
+    await until('the router reads again', () => said.includes('reads'), (seconds + 20) * 1000);
+    expect(said).not.toContain('closed');
+    await until(
+      'the router has all routes',
+      (note) =>
+        Number(
+          note(said.match(/octets \d+/g) ?? [])
+            .at(-1)
+            ?.slice(7),
+        ) >
+        routes * (family === 4 ? 5 : 17),
+      30_000,
+    );
+    expect(await status()).toMatchObject({ state: 'Established', counters: { established: 1, flaps: 0 } });
+  },
+);

@@ -1,0 +1,38 @@
+/**
+ * A router that is busy: it takes a connection, reads the OPEN, says its own, goes on sending keepalives, and reads nothing else for as many
+ * seconds as its argument says. Then it reads all that there is. Prints "waits", "reads", the octets that it has read each second, and "closed".
+ */
+import { createServer } from 'node:net';
+import process from 'node:process';
+import { openOf } from '../../src/bgp/identity.ts';
+import { keepaliveMessage } from '../../src/bgp/wire/message.ts';
+import { encodeOpen } from '../../src/bgp/wire/open.ts';
+
+const seconds = Number(process.argv[2]);
+const open = openOf({ localAsn: 65001, peerAsn: 64512, routerId: 7, holdTime: 3, families: [4, 6], overIpv6: false });
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+createServer((socket) => {
+  let read = 0;
+  let timer: NodeJS.Timeout | undefined;
+  socket.once('data', () => {
+    socket.pause();
+    socket.write(encodeOpen(open));
+    socket.write(keepaliveMessage);
+    timer = setInterval(() => {
+      socket.write(keepaliveMessage);
+      say(`octets ${read}`);
+    }, 1_000);
+    say('waits');
+    setTimeout(() => {
+      say('reads');
+      socket.on('data', (bytes) => (read += bytes.length));
+      socket.resume();
+    }, seconds * 1000);
+  });
+  socket.on('error', () => undefined);
+  socket.on('close', () => {
+    clearInterval(timer);
+    say('closed');
+  });
+}).listen(179, '::');

@@ -1,0 +1,74 @@
+import { connect, type Socket } from 'node:net';
+import { failure, timed } from './client-requests.ts';
+import type { Target } from './client-protocol.ts';
+import type { Outcome } from './outcome.ts';
+
+/**
+ * Requests over a connection that is kept, as a client of HTTP with keep-alive does it: one request at a time, and another connection when the
+ * pod says that it is about to end, or has closed between two requests. A connection that breaks in any other way fails the request it
+ * breaks, or one of its own where there was none.
+ */
+export class KeptConnection {
+  readonly #target: Target;
+  readonly #tell: (outcome: Outcome) => void;
+  #socket: Socket | undefined;
+  #asking = false;
+
+  constructor(target: Target, tell: (outcome: Outcome) => void) {
+    this.#target = target;
+    this.#tell = tell;
+  }
+
+  /** Sends a request, unless one is under way. */
+  async ask(): Promise<void> {
+    if (this.#asking) return;
+    this.#asking = true;
+    const outcome = await timed(this.#exchange());
+    this.#asking = false;
+    if (!outcome.ok || outcome.closing === true) this.close();
+    this.#tell(outcome);
+  }
+
+  close(): void {
+    const socket = this.#socket;
+    this.#socket = undefined;
+    socket?.removeAllListeners();
+    socket?.on('error', () => undefined);
+    socket?.end();
+  }
+
+  #exchange(): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const socket = (this.#socket ??= this.#open());
+      let text = '';
+      const settle = (end: () => void): void => {
+        clearTimeout(timer);
+        socket.off('data', onData).off('error', onError).off('close', onClose);
+        end();
+      };
+      const onData = (data: Buffer): void => {
+        text += data.toString();
+        if (text.endsWith('\n')) settle(() => resolve(text));
+      };
+      const onError = (error: Error): void => settle(() => reject(error));
+      const onClose = (): void => settle(() => reject(new Error('CLOSED')));
+      const timer = setTimeout(() => settle(() => reject(new Error('TIMEOUT'))), this.#target.timeoutMs);
+      socket.on('data', onData).on('error', onError).on('close', onClose);
+      socket.write('who\n');
+    });
+  }
+
+  #open(): Socket {
+    const socket = connect({ host: this.#target.address, port: this.#target.port, noDelay: true });
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (!this.#asking && this.#socket === socket) this.#tell(failure(error, performance.now()));
+    });
+    socket.on('end', () => {
+      if (!this.#asking && this.#socket === socket) this.close();
+    });
+    socket.on('close', () => {
+      if (this.#socket === socket) this.#socket = undefined;
+    });
+    return socket;
+  }
+}

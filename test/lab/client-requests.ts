@@ -1,0 +1,90 @@
+import { createSocket } from 'node:dgram';
+import { connect } from 'node:net';
+import type { Target } from './client-protocol.ts';
+import type { Outcome } from './outcome.ts';
+
+/** What a pod says of itself and of whom it saw. */
+export interface Answer {
+  readonly pod: string;
+  readonly client: string;
+  readonly clientPort: number;
+  /** The pod is about to end: further requests belong on another connection. */
+  readonly closing?: true;
+}
+
+/** One request from a fresh source port, unless the target says which. */
+export function request(target: Target): Promise<Outcome> {
+  return timed(target.protocol === 'tcp' ? requestTcp(target) : requestUdp(target));
+}
+
+/** What became of a request that begins now. Never rejects. */
+export async function timed(answer: Promise<string>): Promise<Outcome> {
+  const start = performance.now();
+  try {
+    const { pod, client, clientPort, closing } = JSON.parse(await answer) as Answer;
+    const milliseconds = performance.now() - start;
+    const at = performance.timeOrigin + start;
+    return { ok: true, at, milliseconds, pod, client, clientPort, ...(closing === undefined ? {} : { closing }) };
+  } catch (error) {
+    return failure(error as Error, start);
+  }
+}
+
+/** Of a request that began at this time of performance.now(). */
+export function failure({ code, message }: NodeJS.ErrnoException, start: number): Outcome {
+  return { ok: false, at: performance.timeOrigin + start, milliseconds: performance.now() - start, error: code ?? message };
+}
+
+function requestTcp(target: Target): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({
+      host: target.address,
+      port: target.port,
+      noDelay: true,
+      ...(target.localPort === undefined ? {} : { localPort: target.localPort }),
+    });
+    const timer = setTimeout(() => fail(new Error('TIMEOUT')), target.timeoutMs);
+    const fail = (error: Error): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      reject(error);
+    };
+    let text = '';
+    socket.once('connect', () => socket.write('who\n'));
+    socket.on('error', fail);
+    socket.once('close', () => fail(new Error('CLOSED')));
+    socket.on('data', (data: Buffer) => {
+      text += data.toString();
+      if (!text.endsWith('\n')) return;
+      clearTimeout(timer);
+      socket.end();
+      resolve(text);
+    });
+  });
+}
+
+function requestUdp(target: Target): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = createSocket(target.address.includes(':') ? 'udp6' : 'udp4');
+    let resend: NodeJS.Timeout | undefined;
+    const end = (settle: () => void): void => {
+      clearTimeout(timer);
+      clearInterval(resend);
+      socket.removeAllListeners();
+      socket.on('error', () => undefined);
+      socket.close();
+      settle();
+    };
+    const timer = setTimeout(() => end(() => reject(new Error('TIMEOUT'))), target.timeoutMs);
+    socket.on('error', (error) => end(() => reject(error)));
+    socket.once('message', (data) => end(() => resolve(data.toString())));
+    // A connected socket is told of ICMP errors: ECONNREFUSED and its kin.
+    socket.bind(target.localPort ?? 0, () => {
+      socket.connect(target.port, target.address, (error?: Error) => {
+        if (error) return end(() => reject(error));
+        socket.send('who');
+        if (target.resendMs !== undefined) resend = setInterval(() => socket.send('who'), target.resendMs);
+      });
+    });
+  });
+}

@@ -1,0 +1,260 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { readFile } from 'node:fs/promises';
+import type { NodeDrainReport } from '../../src/model/node-state.ts';
+import { examples, HeraldInLab } from './herald.ts';
+import { Lab, type LabProcess, type Probe } from './lab.ts';
+import { nextHops, pathFrom, untilNextHops, viaNodes } from './routes.ts';
+import { standardTopology } from './standard-topology.ts';
+import type { SteadyReport } from './steady-report.ts';
+
+/** A node that is drained and comes back, under connections and requests; what its routers hear, and when. */
+const nodes = ['node1', 'node2', 'node3'];
+const tors = ['tor1', 'tor2'] as const;
+const settleSeconds = 4;
+const connectionsPerFamily = 30;
+let lab: Lab;
+let herald: HeraldInLab;
+let addresses: readonly string[];
+
+/** Its only pod is on node1. */
+const local = `apiVersion: v1
+kind: Service
+metadata: { namespace: shop, name: local }
+spec:
+  type: LoadBalancer
+  externalTrafficPolicy: Local
+  ipFamilyPolicy: RequireDualStack
+  ipFamilies: [IPv4, IPv6]
+  clusterIPs: [10.96.0.60, "fd00:96::60"]
+  healthCheckNodePort: 30960
+  ports: [{ port: 80, targetPort: 8080, nodePort: 30960 }]
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { namespace: shop, name: local-v4, labels: { kubernetes.io/service-name: local } }
+addressType: IPv4
+ports: [{ port: 8080 }]
+endpoints: [{ addresses: [10.244.1.10], nodeName: node1, conditions: { ready: true } }]
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { namespace: shop, name: local-v6, labels: { kubernetes.io/service-name: local } }
+addressType: IPv6
+ports: [{ port: 8080 }]
+endpoints: [{ addresses: ["fd00:244:1::10"], nodeName: node1, conditions: { ready: true } }]
+`;
+
+beforeAll(async () => {
+  lab = await Lab.start(standardTopology({ pods: nodes.map((node, index) => ({ name: `web-${index + 1}`, node })) }));
+  herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
+  const spec = `nodeDrain: { settleSeconds: ${settleSeconds}, deadlineSeconds: 300 }`;
+  await herald.edit('20-herald.yaml', (text) => text.replace('drainSeconds: 2', `drainSeconds: 2, ${spec}`));
+  // As in a real fabric, a ToR takes no way through a spine to nodes of its own: with the community both ToRs would prefer that for a moment.
+  for (const tor of tors) {
+    const spine = { 4: `10.8.${tor.at(-1)}.1`, 6: `fd00:8:${tor.at(-1)}::1` };
+    const refuse = ([4, 6] as const).flatMap((family) => [
+      `address-family ipv${family} unicast`,
+      `neighbor ${spine[family]} route-map NOTHING in`,
+      'exit-address-family',
+    ]);
+    await lab.router(tor).configure([`router bgp ${tor === 'tor1' ? 65_101 : 65_102}`, ...refuse]);
+  }
+  await herald.start(nodes);
+  addresses = await herald.untilAssigned('shop/web', 2);
+  await untilServed(addresses, nodes);
+});
+
+afterAll(async () => {
+  await lab?.stop();
+});
+
+async function untilServed(of: readonly string[], via: readonly string[]): Promise<void> {
+  for (const address of of) for (const tor of tors) await untilNextHops(lab, tor, address, viaNodes(tor, via, address), 60_000);
+}
+
+/** Says so in the Node, as `kubectl annotate` would; undefined: no longer. */
+async function annotate(node: string, value: string | undefined): Promise<void> {
+  await herald.edit('10-cluster.yaml', (text) => {
+    const plain = text.replace(new RegExp(`name: ${node}, annotations: {[^}]*}`), `name: ${node}`);
+    return value === undefined ? plain : plain.replace(`name: ${node},`, `name: ${node}, annotations: { herald.dev/drain: "${value}" },`);
+  });
+}
+
+async function drain(node: string): Promise<NodeDrainReport | undefined> {
+  const text = await readFile(`${herald.directory}/.herald/nodes/${node}.yaml`, 'utf8').catch(() => '');
+  return (parse(text) as { status?: { drain?: NodeDrainReport } } | null)?.status?.drain;
+}
+
+async function untilPhase(node: string, phase: NodeDrainReport['phase'] | undefined): Promise<NodeDrainReport | undefined> {
+  let found: NodeDrainReport | undefined;
+  await lab.until(`the drain of ${node} is ${phase}`, async (note) => note((found = await drain(node)))?.phase === phase, 100_000);
+  return found;
+}
+
+const lastChoice = { community: expect.stringContaining('graceful-shutdown') as string, localPref: 0 };
+
+async function untilLastChoice(node: string, of: readonly string[]): Promise<void> {
+  for (const tor of tors) {
+    for (const address of of) {
+      await lab.until(`${tor} hears GRACEFUL_SHUTDOWN of ${address}`, async (note) => {
+        const path = note(await pathFrom(lab, tor, node, address));
+        return path !== undefined && path.localPref === 0 && path.community.includes('graceful-shutdown');
+      });
+    }
+  }
+}
+
+function openConnections(
+  to: readonly string[],
+  from = 'client',
+  count = connectionsPerFamily,
+): { readonly latest: () => SteadyReport | undefined; readonly process: LabProcess } {
+  const program = `${import.meta.dirname}/steady-connections.ts`;
+  const running = lab.machine(from).spawn([process.execPath, program, String(count), '200', '80', ...to], { name: 'steady' });
+  return {
+    process: running,
+    latest: () => {
+      const line = running.lines().at(-1);
+      return line === undefined ? undefined : (JSON.parse(line) as SteadyReport);
+    },
+  };
+}
+
+describe('a node that is drained', () => {
+  test('loses no request, then and when it is back; routers hear the community, and the withdrawal after the settle time', async () => {
+    const probes: Probe[] = addresses.flatMap((address) =>
+      (['tcp', 'udp'] as const).map((protocol) => lab.client.probe({ protocol, address, port: 80, timeoutMs: 5000, intervalMs: 50 })),
+    );
+
+    const ofPod = openConnections(addresses, 'web-1', 1);
+    await lab.until('a pod has connections', (note) => note(ofPod.latest())?.open === 2, 30_000);
+
+    await annotate('node1', 'true');
+    await untilLastChoice('node1', addresses);
+    const heard = performance.now();
+    await untilPhase('node1', 'Draining');
+    // The others are preferred from now on, although the route is still there.
+    await untilServed(addresses, ['node2', 'node3']);
+    for (const tor of tors) for (const address of addresses) expect(await pathFrom(lab, tor, 'node1', address)).toEqual(lastChoice);
+    const withdrawn = new Map<string, number>();
+    await lab.until(
+      'the routes of node1 are withdrawn',
+      async () => {
+        for (const tor of tors) {
+          for (const address of addresses) {
+            if ((await pathFrom(lab, tor, 'node1', address)) === undefined) withdrawn.set(`${tor} ${address}`, performance.now() - heard);
+          }
+        }
+        return withdrawn.size === tors.length * addresses.length;
+      },
+      30_000,
+    );
+    // Routes do not matter to a pod of the node: its connections go on by rules that stay, and are counted.
+    await lab.until('the connections of the pod are counted', async (note) => (note(await drain('node1'))?.connections ?? 0) >= 2, 30_000);
+    expect(ofPod.latest()).toMatchObject({ open: 2, broken: {} });
+    expect(await drain('node1')).toMatchObject({ phase: 'Withdrawn', kept: 0 });
+    ofPod.process.kill('SIGKILL');
+    const { since = '', connections } = (await untilPhase('node1', 'Drained')) ?? {};
+    const drainedAfter = (Date.now() - Date.parse(since)) / 1000;
+
+    await annotate('node1', undefined);
+    await untilServed(addresses, nodes);
+    for (const tor of tors) {
+      for (const address of addresses) expect((await pathFrom(lab, tor, 'node1', address))?.community).toBe('64512:100');
+    }
+    await untilPhase('node1', undefined);
+
+    const reports = await Promise.all(probes.map((probe) => probe.stop()));
+    const requests = reports.reduce((sum, { outcomes }) => sum + outcomes.length, 0);
+    const times = [...withdrawn.values()].map((milliseconds) => (milliseconds / 1000).toFixed(1)).join(', ');
+    console.info(
+      `drain: withdrawn ${times} s after the community was heard (settle time ${settleSeconds} s), drained after ${drainedAfter.toFixed(0)} s ` +
+        `with ${connections} connections left; of ${requests} requests ${reports.map(({ failed }) => failed).join(' + ')} failed`,
+    );
+    for (const { errors } of reports) expect(errors).toEqual({});
+    // They are looked for now and then, so some may be seen later than they went; none went too early.
+    for (const after of withdrawn.values()) expect(after).toBeGreaterThan((settleSeconds - 2) * 1000);
+  });
+
+  test('kubectl cordon alone changes nothing', async () => {
+    await herald.edit('10-cluster.yaml', (text) =>
+      text.replace(
+        'spec: { podCIDRs: [10.244.1.0/24',
+        'spec: { unschedulable: true, taints: [{ key: node.kubernetes.io/unschedulable, effect: NoSchedule }], podCIDRs: [10.244.1.0/24',
+      ),
+    );
+    // A later change has arrived everywhere, so this one has, too.
+    await annotate('node2', 'true');
+    await untilPhase('node2', 'Draining');
+    expect(await drain('node1')).toBeUndefined();
+    await annotate('node2', undefined);
+    await untilPhase('node2', undefined);
+    await untilServed(addresses, nodes);
+  });
+});
+
+describe('the last next hop of a Service', () => {
+  let own: readonly string[];
+
+  beforeAll(async () => {
+    await herald.write('60-local.yaml', local);
+    own = await herald.untilAssigned('shop/local', 2);
+    await untilServed(own, ['node1']);
+  });
+
+  test('stays with the community, and so do connections, when its node is drained, and the condition and explain say why', async () => {
+    const steady = openConnections(own);
+    await lab.until('all connections are open', (note) => note(steady.latest())?.open === 2 * connectionsPerFamily, 30_000);
+    const probes = own.map((address) => lab.client.probe({ protocol: 'tcp', address, port: 80, timeoutMs: 5000, intervalMs: 50 }));
+    await annotate('node1', 'true');
+    expect(await untilPhase('node1', 'Settled')).toMatchObject({ kept: 1 });
+    for (const tor of tors) {
+      for (const address of own) expect(await pathFrom(lab, tor, 'node1', address)).toEqual(lastChoice);
+      for (const address of addresses) expect(await pathFrom(lab, tor, 'node1', address)).toBeUndefined();
+    }
+    for (const address of own) for (const tor of tors) expect(await nextHops(lab, tor, address)).toEqual(viaNodes(tor, ['node1'], address));
+    await lab.until(
+      'the condition says why',
+      async (note) => note(await herald.service('shop', 'local')).conditions['Announced']?.reason === 'LastNextHop',
+    );
+    expect(await herald.explain('shop/local')).toMatch(/no other node announces the address: its route stays/);
+    for (const probe of probes) expect((await probe.stop()).errors).toEqual({});
+    const before = steady.latest()?.answered ?? 0;
+    await lab.until('the connections go on', (note) => (note(steady.latest())?.answered ?? 0) > before + 4 * connectionsPerFamily, 30_000);
+    expect(steady.latest()).toMatchObject({ open: 2 * connectionsPerFamily, broken: {} });
+    steady.process.kill('SIGKILL');
+  });
+
+  test('goes when another node has an endpoint', async () => {
+    await herald.edit('60-local.yaml', (text) =>
+      text
+        .replace(
+          'endpoints: [{ addresses: [10.244.1.10]',
+          'endpoints: [{ addresses: [10.244.2.10], nodeName: node2, conditions: { ready: true } }, { addresses: [10.244.1.10]',
+        )
+        .replace(
+          'endpoints: [{ addresses: ["fd00:244:1::10"]',
+          'endpoints: [{ addresses: ["fd00:244:2::10"], nodeName: node2, conditions: { ready: true } }, { addresses: ["fd00:244:1::10"]',
+        ),
+    );
+    await untilServed(own, ['node2']);
+    for (const tor of tors)
+      for (const address of own)
+        await lab.until('node1 has withdrawn', async () => (await pathFrom(lab, tor, 'node1', address)) === undefined);
+    await herald.write('60-local.yaml', local);
+    await untilServed(own, ['node1']);
+  });
+
+  test('goes with force', async () => {
+    await annotate('node1', 'force');
+    await untilServed(own, []);
+    await lab.until(
+      'the condition says why',
+      async (note) => note(await herald.service('shop', 'local')).conditions['Announced']?.reason === 'NodeDrained',
+      60_000,
+    );
+    await annotate('node1', undefined);
+    await untilServed(own, ['node1']);
+  });
+});

@@ -1,0 +1,160 @@
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { LiveIndex, LiveRoute, Page } from '../../src/live/contract.ts';
+import type { MergedHistory } from '../../src/explain/merged-history.ts';
+import { askLocal } from '../../src/system/local-socket.ts';
+import { examples, HeraldInLab } from './herald.ts';
+import { Lab } from './lab.ts';
+import { bestPath, untilNextHops, viaNodes } from './routes.ts';
+import { standardTopology } from './standard-topology.ts';
+
+let lab: Lab;
+let herald: HeraldInLab;
+let addresses: readonly string[];
+
+beforeAll(async () => {
+  lab = await Lab.start(standardTopology({ pods: [{ name: 'web-1', node: 'node1' }] }));
+  herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
+  await herald.edit('30-web.yaml', (text) => text.replaceAll(/.*nodeName: node[23].*\n/g, ''));
+  await herald.start(['node1', 'node2']);
+  addresses = await herald.untilAssigned('shop/web', 2);
+  for (const tor of ['tor1', 'tor2'])
+    for (const address of addresses) await untilNextHops(lab, tor, address, viaNodes(tor, ['node1', 'node2'], address));
+});
+
+afterAll(async () => {
+  await lab?.stop();
+});
+
+async function ask<T>(of: string, target: string): Promise<T> {
+  const { status, chunks } = await askLocal(herald.socket(of), target, new AbortController().signal);
+  expect(status).toBe(200);
+  return JSON.parse(await text(chunks)) as T;
+}
+
+const routesOf = async (node: string, query = ''): Promise<readonly LiveRoute[]> =>
+  (await ask<Page<LiveRoute>>(node, `/live/v1/routes${query}`)).items;
+
+async function history(...more: readonly string[]): Promise<MergedHistory> {
+  const sockets = ['controller', 'node1', 'node2'].flatMap((of) => ['--socket', herald.socket(of)]);
+  const { stdout, stderr } = await herald.run('history', 'service', 'shop/web', ...sockets, '-o', 'json', ...more);
+  expect(stderr).toBe('');
+  return JSON.parse(stdout) as MergedHistory;
+}
+
+const by = ({ entries }: MergedHistory, who: string): string[] => entries.filter((one) => one.by === who).map(({ what }) => what);
+
+test('a process says at its socket which one it is', async () => {
+  expect(await ask<LiveIndex>('node1', '/live')).toMatchObject({
+    process: { command: 'agent', node: 'node1', directory: herald.directory },
+    paths: ['/live/v1/history', '/live/v1/routes', '/live/v1/sessions'],
+  });
+  expect(await ask<LiveIndex>('controller', '/live')).toMatchObject({ process: { command: 'controller' }, paths: ['/live/v1/history'] });
+});
+
+test('live routes are what the routers have of the node, over IPv4 and IPv6, with the attributes that they show', async () => {
+  for (const address of addresses) {
+    const prefix = `${address}/${address.includes(':') ? 128 : 32}`;
+    for (const tor of ['tor1', 'tor2']) {
+      const live = (await routesOf('node1', '?service=shop%2Fweb')).filter((route) => route.prefix === prefix);
+      const via = viaNodes(tor, ['node1'], address);
+      const [toThisTor, ...others] = live.filter(({ nextHops }) => via.includes(nextHops[0] ?? ''));
+      expect(others).toEqual([]);
+      expect(toThisTor).toMatchObject({ services: ['shop/web'], nextHops: via });
+      const seen = await bestPath(lab, tor, address);
+      expect(toThisTor?.asPath.join(' ')).toBe(seen?.asPath);
+      expect(toThisTor?.communities.join(' ')).toBe(seen?.communities);
+    }
+  }
+  const all = await routesOf('node1');
+  expect(all.filter(({ services }) => services.includes('shop/web'))).toEqual(await routesOf('node1', '?service=shop%2Fweb'));
+});
+
+test('an attribute that changes is told with the value that the routers show, and the history names the object', async () => {
+  const [address = ''] = addresses;
+  await herald.edit('20-herald.yaml', (text) => text.replace('{ addressTypes: [LoadBalancer,', '{ med: 77, addressTypes: [LoadBalancer,'));
+  const prefix = `${address}/32`;
+  await lab.until(
+    'the routes carry the MED',
+    async (note) => {
+      const live = note((await routesOf('node1')).filter((route) => route.prefix === prefix));
+      return live.length > 0 && live.every(({ med }) => med === 77);
+    },
+    30_000,
+  );
+  await lab.until(
+    'tor1 shows it',
+    async (note) => {
+      const { paths = [] } = await lab.router('tor1').show<{ paths?: { metric?: number }[] }>(`show bgp ipv4 unicast ${prefix} json`);
+      return note(paths).length > 0 && paths.every(({ metric }) => metric === 77);
+    },
+    30_000,
+  );
+  const told = await history();
+  const changed = told.entries.filter(({ what }) => what === 'Changed');
+  expect(new Set(changed.map((one) => one.by))).toEqual(new Set(['node1', 'node2']));
+  expect(changed[0]?.causes?.[0]).toMatchObject({ kind: 'BGPAdvertisement', resourceVersion: expect.stringMatching(/^\d+$/) });
+  expect(changed[0]?.text).toContain('med 77');
+});
+
+test('the history tells from the assignment to the announcement, by whom, and names what it could not ask', async () => {
+  const told = await history();
+  expect(by(told, 'controller')).toEqual(expect.arrayContaining(['AddressAssigned']));
+  for (const node of ['node1', 'node2']) expect(by(told, node).slice(0, 2)).toEqual(['Programmed', 'Announced']);
+  expect(told.unasked).toEqual([]);
+  const { stdout } = await herald.run('history', 'service', 'shop/web', '--source', herald.directory, '--socket', herald.socket('node1'));
+  expect(stdout).toMatch(/not asked: the agent of node2: it does not answer on this host/);
+  expect(stdout).toMatch(/fix: run the command on its host/);
+});
+
+test('herald routes and explain tell what was really sent, and of whom they could not ask', async () => {
+  const reads = ['--source', herald.directory, '--socket', herald.socket('node1')];
+  const { stdout } = await herald.run('routes', '--service', 'shop/web', ...reads, '-o', 'json');
+  type Row = { readonly node: string; readonly prefix: string; readonly nextHop: string; readonly live?: true; readonly reason?: object };
+  const { routes } = JSON.parse(stdout) as { routes: readonly Row[] };
+  const of = (node: string) =>
+    routes.filter((row) => row.node === node && addresses.some((address) => row.prefix.startsWith(`${address}/`)));
+  expect(of('node1').length).toBe(2 * addresses.length);
+  expect(of('node1').every(({ live, reason }) => live === true && reason === undefined)).toBe(true);
+  // The address of the session in place of "self".
+  expect(new Set(of('node1').map(({ nextHop }) => nextHop))).toEqual(
+    new Set(['tor1', 'tor2'].flatMap((tor) => addresses.flatMap((address) => viaNodes(tor, ['node1'], address)))),
+  );
+  expect(of('node2').length).toBe(2 * addresses.length);
+  expect(of('node2').every(({ live, nextHop }) => live === undefined && nextHop === 'self')).toBe(true);
+  const explained = await herald.run('explain', 'service', 'shop/web', ...reads);
+  expect(explained.stdout).toMatch(/has sent .*\/32, next hop 10\.1\.0\.11, AS path [\d ]+, communities 64512:100.*\(asked now\)/);
+  const unasked = await herald.run('explain', 'service', 'shop/web', '--source', herald.directory, '--socket', herald.socket('nobody'));
+  expect(unasked.stdout).toMatch(/not asked, so as decided and reported: .*there is no socket/);
+  expect(unasked.stdout).toMatch(/ {4}sends .*\/32/);
+  const quiet = await herald.run('explain', 'service', 'shop/web', ...reads, '--no-ask');
+  expect(quiet.stdout).not.toMatch(/asked/);
+});
+
+test('a Service that is withdrawn has no live route, and its history says why and by which file', async () => {
+  await herald.edit('30-web.yaml', (text) => text.replaceAll('ready: true', 'ready: false'));
+  for (const address of addresses) await untilNextHops(lab, 'tor1', address, []);
+  expect(await routesOf('node1', '?service=shop%2Fweb')).toEqual([]);
+  const told = await history('--node', 'node1');
+  expect(by(told, 'node2')).toEqual([]);
+  const last = told.entries.findLast(({ what }) => what === 'Withdrawn');
+  expect(last?.reason?.code).toMatch(/Endpoint|Backend/);
+  expect(last?.causes?.map(({ kind }) => kind)).toContain('EndpointSlice');
+});
+
+test('the history of a peer has the end of its session with the reason', async () => {
+  const killed = lab.router('tor1');
+  await killed.kill('bgpd');
+  const peers = async (): Promise<MergedHistory> => {
+    const { stdout } = await herald.run('history', 'peer', 'tor1-v4', '--socket', herald.socket('node1'), '-o', 'json');
+    return JSON.parse(stdout) as MergedHistory;
+  };
+  await lab.until(
+    'the session is down',
+    async (note) => note((await peers()).entries.map(({ what }) => what)).includes('SessionDown'),
+    60_000,
+  );
+  const { entries } = await peers();
+  expect(entries[0]).toMatchObject({ what: 'SessionUp', kind: 'BGPPeer', text: expect.stringContaining('established') });
+  expect(entries.find(({ what }) => what === 'SessionDown')?.text).toMatch(/./);
+});

@@ -1,0 +1,107 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sampleOf, samplesOf } from '../unit/telemetry/scrape.ts';
+import { examples, HeraldInLab } from './herald.ts';
+import { Lab } from './lab.ts';
+import { standardTopology } from './standard-topology.ts';
+
+let lab: Lab;
+let herald: HeraldInLab;
+
+beforeAll(async () => {
+  lab = await Lab.start(standardTopology({ pods: [{ name: 'web-1', node: 'node1' }] }));
+  herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
+  await herald.edit('30-web.yaml', (text) => text.replaceAll(/.*nodeName: node[23].*\n/g, ''));
+  await herald.start(['node1']);
+});
+
+afterAll(async () => {
+  await lab?.stop();
+});
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Asked from the host itself, as a scraper of its network does. */
+async function get(from: 'node1' | 'control', url: string): Promise<Answer | undefined> {
+  const program = `fetch(${JSON.stringify(url)}).then(async (a) => console.log(JSON.stringify({ status: a.status, body: await a.text() })), () => console.log('null'))`;
+  const host = from === 'control' ? lab.control : lab.node('node1');
+  const { stdout } = await host.exec([process.execPath, '-e', program]);
+  return (JSON.parse(stdout) as Answer | null) ?? undefined;
+}
+
+async function scrape(from: 'node1' | 'control', place: string): Promise<string> {
+  const answer = await get(from, `http://${place}/metrics`);
+  expect(answer?.status).toBe(200);
+  return answer?.body ?? '';
+}
+
+/** `HERALD_RECORD=DIR`: what was scraped is written there, as the tests of alerts use it. */
+async function record(file: string, text: string): Promise<void> {
+  const directory = process.env['HERALD_RECORD'];
+  if (directory !== undefined) await writeFile(join(directory, file), text);
+}
+
+test('an agent serves its metrics at the addresses of its node, of both families, and not elsewhere', async () => {
+  for (const place of ['10.0.0.11:10290', '[fd00::11]:10290']) {
+    const text = await scrape('node1', place);
+    expect(sampleOf(text, 'herald_objects{kind="Node"}')).toBe(3);
+  }
+  expect(await get('node1', 'http://127.0.0.1:10290/metrics')).toBeUndefined();
+});
+
+test('a controller tells how many addresses its pools have', async () => {
+  await herald.untilAssigned('shop/web', 2);
+  await lab.until('the controller has counted', async (note) => {
+    const text = await scrape('control', '127.0.0.1:10292');
+    return note(sampleOf(text, 'herald_pool_addresses{pool="public",family="ipv6",state="assigned"}')) === 1;
+  });
+});
+
+test('sessions, with what was said in them', async () => {
+  const text = await lab.until('both sessions are up and have the routes', async (note) => {
+    const text = await scrape('node1', '10.0.0.11:10290');
+    const up = [...samplesOf(text, 'herald_bgp_session_up').values()];
+    const advertised = [...samplesOf(text, 'herald_bgp_prefixes_advertised').values()].reduce((sum, count) => sum + count, 0);
+    return note({ up, advertised }).up.every((one) => one === 1) && up.length > 0 && advertised >= 4 ? text : undefined;
+  });
+  expect([...samplesOf(text, 'herald_bgp_messages_total').keys()].some((series) => /direction="sent",type="update"/.test(series))).toBe(
+    true,
+  );
+  expect(sampleOf(text, 'herald_dataplane_transactions_total{result="committed"}')).toBeGreaterThan(0);
+  expect(sampleOf(text, 'herald_dataplane_up')).toBe(1);
+  await record('agent.txt', text);
+  await record('controller.txt', await scrape('control', '127.0.0.1:10292'));
+});
+
+test('a change of endpoints moves the histograms: heard, in the kernel, at the routers', async () => {
+  const series = (name: string): string => `${name}_count{kind="EndpointSlice"}`;
+  const names = ['herald_change_to_rule_duration_seconds', 'herald_change_to_route_duration_seconds'] as const;
+  const before = await scrape('node1', '10.0.0.11:10290');
+  await herald.edit('30-web.yaml', (text) => text.replaceAll('ready: true', 'ready: false'));
+  const after = await lab.until('the change is counted', async (note) => {
+    const text = await scrape('node1', '10.0.0.11:10290');
+    const grown = names.map((name) => (sampleOf(text, series(name)) ?? 0) - (sampleOf(before, series(name)) ?? 0));
+    return note(grown).every((count) => count > 0) ? text : undefined;
+  });
+  for (const name of names) {
+    const seconds = (sampleOf(after, `${name}_sum{kind="EndpointSlice"}`) ?? 0) / (sampleOf(after, series(name)) ?? 1);
+    console.log(`${name}: ${(seconds * 1000).toFixed(1)} ms`);
+    expect(seconds).toBeLessThan(10);
+  }
+  expect(sampleOf(after, 'kubeproxy_sync_proxy_rules_endpoint_changes_total')).toBeGreaterThan(0);
+});
+
+test('the health of both is told to all, and says of what it consists', async () => {
+  for (const [from, place] of [
+    ['node1', '127.0.0.1:10291'],
+    ['node1', '[::1]:10291'],
+    ['control', '127.0.0.1:10293'],
+  ] as const) {
+    expect(await get(from, `http://${place}/livez`)).toMatchObject({ status: 200 });
+    expect(await get(from, `http://${place}/readyz`)).toMatchObject({ status: 200, body: expect.stringContaining('readyz check passed') });
+  }
+});

@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { examples, HeraldInLab, type RecordedSession } from './herald.ts';
+import { Lab, type Probe } from './lab.ts';
+import { nextHops, untilNextHops, untilSpineRoutes, viaNodes } from './routes.ts';
+import { standardTopology } from './standard-topology.ts';
+
+export const nodes = ['node1', 'node2'] as const;
+export const tors = ['tor1', 'tor2'] as const;
+export type Node = (typeof nodes)[number];
+export type Tor = (typeof tors)[number];
+
+/** Seconds of a BGP session in the examples. */
+export const holdTime = 3;
+
+/** Two nodes behind two switches with the example Service, and a client whose requests go on while something fails. */
+export class RecoveryBed {
+  readonly lab: Lab;
+  readonly herald: HeraldInLab;
+  readonly addresses: readonly string[];
+
+  private constructor(lab: Lab, herald: HeraldInLab, addresses: readonly string[]) {
+    this.lab = lab;
+    this.herald = herald;
+    this.addresses = addresses;
+  }
+
+  static async start(): Promise<RecoveryBed> {
+    const lab = await Lab.start(standardTopology({ pods: nodes.map((node, index) => ({ name: `web-${index + 1}`, node })), nodes: 2 }));
+    try {
+      const herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
+      await herald.edit('30-web.yaml', (text) => text.replaceAll(/.*nodeName: node3.*\n/g, ''));
+      await herald.start(nodes);
+      const bed = new RecoveryBed(lab, herald, await herald.untilAssigned('shop/web', 2));
+      await bed.untilAll();
+      return bed;
+    } catch (error) {
+      await lab.stop();
+      throw error;
+    }
+  }
+
+  /** Every switch sends to every node, over sessions that are up: routes alone may be those of before. */
+  async untilAll(milliseconds = 60_000): Promise<void> {
+    for (const node of nodes) for (const tor of tors) await this.untilSessions(node, tor, 'Established', milliseconds);
+    for (const tor of tors) await this.untilRoutes(tor, nodes, milliseconds);
+    for (const address of this.addresses) await untilSpineRoutes(this.lab, address);
+  }
+
+  async untilRoutes(tor: Tor, via: readonly string[], milliseconds = 60_000): Promise<void> {
+    for (const address of this.addresses) await untilNextHops(this.lab, tor, address, viaNodes(tor, via, address), milliseconds);
+  }
+
+  /** The switch sends no packet to the node, whatever other way it knows. */
+  async untilNoWay(tor: Tor, node: Node, milliseconds = 60_000): Promise<void> {
+    for (const address of this.addresses) {
+      const [way = ''] = viaNodes(tor, [node], address);
+      await this.lab.until(
+        `${tor} does not send ${address} to ${node}`,
+        async (note) => !note(await nextHops(this.lab, tor, address)).includes(way),
+        milliseconds,
+      );
+    }
+  }
+
+  /** Of both families. */
+  async sessions(node: string, tor: Tor): Promise<readonly RecordedSession[]> {
+    return (await this.herald.sessions(node)).filter(({ peer }) => peer.startsWith(tor));
+  }
+
+  /** "down": any state but Established. `since`: states that were entered before do not count. */
+  untilSessions(
+    node: string,
+    tor: Tor,
+    wanted: 'Established' | 'down',
+    milliseconds = 60_000,
+    since = 0,
+  ): Promise<readonly RecordedSession[]> {
+    return this.lab.until(
+      `both sessions of ${node} with ${tor} are ${wanted}`,
+      async (note) => {
+        const sessions = note(await this.sessions(node, tor));
+        const fits = sessions.every(
+          (session) => (session.state === 'Established') === (wanted === 'Established') && Date.parse(session.since) >= since,
+        );
+        return sessions.length === 2 && fits ? sessions : undefined;
+      },
+      milliseconds,
+    );
+  }
+
+  /** Other settings of all sessions, which are reset by it and forget their flaps; the result takes them back. */
+  async withPeers(change: (text: string) => string): Promise<() => Promise<void>> {
+    const before = await this.herald.read('20-herald.yaml');
+    const edited = Date.now();
+    await this.herald.edit('20-herald.yaml', change);
+    for (const node of nodes) for (const tor of tors) await this.untilSessions(node, tor, 'Established', 60_000, edited);
+    await this.untilAll();
+    return async () => {
+      const restored = Date.now();
+      await this.herald.write('20-herald.yaml', before);
+      for (const node of nodes) for (const tor of tors) await this.untilSessions(node, tor, 'Established', 60_000, restored);
+      await this.untilAll();
+    };
+  }
+
+  /** Requests by TCP to both addresses of the Service, fifty a second each. */
+  stream(): Stream {
+    return new Stream(this.lab, this.addresses);
+  }
+}
+
+export class Stream {
+  readonly #probes: readonly Probe[];
+
+  constructor(lab: Lab, addresses: readonly string[]) {
+    this.#probes = addresses.map((address) => lab.client.probe({ protocol: 'tcp', address, port: 80, timeoutMs: 1_000 }));
+  }
+
+  /**
+   * Goes on for a moment after all is well again, and stops. `late`: failures of requests that were begun after that, of which there must be none.
+   */
+  async stop(
+    recovered = Date.now(),
+  ): Promise<{ readonly text: string; readonly sent: number; readonly failed: number; readonly late: number }> {
+    await sleep(1_000);
+    const outcomes = (await Promise.all(this.#probes.map((probe) => probe.stop()))).flatMap((report) => report.outcomes);
+    const failed = outcomes.filter(({ ok }) => !ok).map(({ at }) => at);
+    const span = failed.length === 0 ? 0 : Math.round(Math.max(...failed) - Math.min(...failed));
+    return {
+      text: `${failed.length} of ${outcomes.length} requests lost${failed.length > 1 ? ` within ${span} ms` : ''}`,
+      sent: outcomes.length,
+      failed: failed.length,
+      late: failed.filter((at) => at > recovered).length,
+    };
+  }
+}

@@ -1,0 +1,117 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { nodes, RecoveryBed } from './recovery-bed.ts';
+import { takeAddress } from './recovery-faults.ts';
+
+/** Two things that claim to be the same: what Herald says of it, and that nobody else suffers. */
+let bed: RecoveryBed;
+
+beforeAll(async () => {
+  bed = await RecoveryBed.start();
+});
+
+afterAll(async () => {
+  await bed?.lab.stop();
+});
+
+/** Requests from the client to an address, by TCP. */
+async function errorsOf(address: string, count = 40): Promise<Readonly<Record<string, number>>> {
+  return (await bed.lab.client.tcp({ address, port: 80, count, parallel: 4 })).errors;
+}
+
+describe('two nodes with one router ID', () => {
+  test('FRR takes both, and the BGPPeer says it with both names', async () => {
+    const restore = await bed.withPeers((text) => text.replaceAll('connectTime: 1s', 'connectTime: 1s, routerID: 192.0.2.1'));
+    const line = await bed.herald.controller.waitForLine(/DuplicateRouterID/, 20_000);
+    expect(line).toMatch(/nodes \\?"node1\\?" and \\?"node2\\?" both call themselves 192\.0\.2\.1/);
+    await bed.untilAll();
+    for (const address of bed.addresses) expect(await errorsOf(address)).toEqual({});
+    await restore();
+  });
+
+  test('and one with that of the switch itself: between two ASes it may (RFC 6286)', async () => {
+    const restore = await bed.withPeers((text) => text.replaceAll('connectTime: 1s', 'connectTime: 1s, routerID: 10.8.0.11'));
+    const { routerId } = await bed.lab.router('tor1').show<{ routerId: string }>('show bgp ipv4 unicast summary json');
+    expect(routerId).toBe('10.8.0.11');
+    await restore();
+  });
+});
+
+test('a second agent of one node over the same record is refused, and told which process has it', async () => {
+  const before = (await bed.herald.sessions('node1')).map(({ since }) => since);
+  const program = join(import.meta.dirname, '../../bin/herald');
+  const { code, stderr } = await bed.lab
+    .node('node2')
+    .exec([program, 'agent', '--node', 'node1', '--source', bed.herald.directory], { check: false });
+  expect(code).toBe(1);
+  expect(stderr).toContain(`process ${bed.herald.agent('node1').pid}`);
+  expect((await bed.herald.sessions('node1')).map(({ since }) => since)).toEqual(before);
+  for (const address of bed.addresses) expect(await errorsOf(address)).toEqual({});
+});
+
+describe('another machine with the address of a node', () => {
+  test('takes the session over the one switch from it: the node says so, the other switch and the other node go on', async () => {
+    const stream = bed.stream();
+    const others = async (): Promise<string[]> => {
+      const sessions = await bed.herald.sessions('node1');
+      return sessions.flatMap(({ peer, since }) => (peer === 'tor1-v4' ? [] : [since]));
+    };
+    const before = [await others(), (await bed.herald.sessions('node2')).map(({ since }) => since)];
+    const { noticed, back, lost } = await takeAddress(bed, async () => {
+      await bed.lab.until('explain tells it', async (note) => {
+        return /is not announced to tor1-v4: the session with "tor1-v4" is \w+: /.test(note(await bed.herald.explain('shop/web')));
+      });
+      expect([await others(), (await bed.herald.sessions('node2')).map(({ since }) => since)]).toEqual(before);
+    });
+    expect(lost.lastError).toMatch(/hold timer expired|Hold Timer Expired|reset|no answer|closed/);
+    const { text, late } = await stream.stop();
+    console.info(`another machine has the node's address: noticed after ${noticed} ms, all routes ${back} ms after it has gone; ${text}`);
+    expect(late).toBe(0);
+  });
+});
+
+describe('the address of a Service that somebody else has as well', () => {
+  test('an interface of the node: what comes from outside goes to the Service all the same', async () => {
+    for (const node of nodes) {
+      await bed.lab.node(node).ip(...bed.addresses.map((address) => `addr add ${address} dev lo`));
+    }
+    for (const address of bed.addresses) expect(await errorsOf(address)).toEqual({});
+    for (const node of nodes) {
+      await bed.lab.node(node).ip(...bed.addresses.map((address) => `addr del ${address} dev lo`));
+    }
+  });
+
+  test('a machine on the link of the switch: the route of the Service is the longer one, and the machine is cut off from outside', async () => {
+    // 10.1.0.99 is in the network that the switch shares with the nodes, where somebody has put a pool as well.
+    await bed.lab.node('node2').ip('addr add 10.1.0.99/32 dev tor1');
+    const pod = bed.lab.clientIn('client');
+    await bed.herald.write(
+      '60-taken.yaml',
+      `apiVersion: herald.dev/v1alpha1
+kind: IPAddressPool
+metadata: { name: taken }
+spec: { addresses: [10.1.0.99-10.1.0.99], autoAssign: false }
+---
+apiVersion: v1
+kind: Service
+metadata: { namespace: shop, name: taken, annotations: { herald.dev/address-pool: taken } }
+spec: { type: LoadBalancer, clusterIP: 10.96.0.60, ports: [{ port: 80, targetPort: 8080 }] }
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { namespace: shop, name: taken, labels: { kubernetes.io/service-name: taken } }
+addressType: IPv4
+ports: [{ port: 8080 }]
+endpoints: [{ addresses: [10.244.1.10], nodeName: node1 }]
+`,
+    );
+    expect(await bed.herald.untilAssigned('shop/taken', 1)).toEqual(['10.1.0.99']);
+    await bed.lab.until('the client reaches the Service', async (note) => {
+      const { pods } = note(await pod.tcp({ address: '10.1.0.99', port: 80, count: 5 }));
+      return Object.keys(pods).join() === 'web-1';
+    });
+    for (const address of bed.addresses) expect(await errorsOf(address)).toEqual({});
+    await bed.herald.remove('60-taken.yaml');
+    await bed.lab.node('node2').ip('addr del 10.1.0.99/32 dev tor1');
+  });
+});

@@ -1,0 +1,226 @@
+import { nodes, type Node, type RecoveryBed, type Tor } from './recovery-bed.ts';
+import type { RecordedSession } from './herald.ts';
+
+/**
+ * What fails between a node and its switches, each as one function that breaks it, mends it, and waits for all to be as before. Times are
+ * milliseconds, taken when the other side was seen to have noticed, which is looked for every 20 ms.
+ */
+
+const switchedFrom = 'tor1';
+
+export function nodeAddresses(tor: Tor, node: Node): readonly string[] {
+  const [network, host] = [tor.slice(-1), node.slice(-1)];
+  return [`10.${network}.0.1${host}`, `fd00:${network}::1${host}`];
+}
+
+const allNodeAddresses = (tor: Tor): readonly string[] => nodes.flatMap((node) => nodeAddresses(tor, node));
+
+async function sessionsOfAll(bed: RecoveryBed, wanted: 'Established' | 'down', since = 0): Promise<readonly RecordedSession[]> {
+  const found: RecordedSession[] = [];
+  for (const node of nodes) found.push(...(await bed.untilSessions(node, switchedFrom, wanted, 60_000, since)));
+  return found;
+}
+
+/** `clear bgp` for the sessions of node1; until they are up anew. */
+export async function clearSessions(bed: RecoveryBed): Promise<number> {
+  const cleared = Date.now();
+  const commands = nodeAddresses(switchedFrom, 'node1').map((address) => `clear bgp ${address}`);
+  const router = bed.lab.router(switchedFrom);
+  await router.exec(['vtysh', '-N', router.namespace, ...commands.flatMap((command) => ['-c', command])]);
+  await bed.untilSessions('node1', switchedFrom, 'Established', 60_000, cleared);
+  const up = Date.now() - cleared;
+  await bed.untilRoutes(switchedFrom, nodes);
+  return up;
+}
+
+export interface NoticedAndBack {
+  /** From the fault until every node has seen it. */
+  readonly noticed: number;
+  /** From its end until all sessions and routes are as before. */
+  readonly back: number;
+  /** As they were when the fault had been seen. */
+  readonly sessions: readonly RecordedSession[];
+}
+
+/** FRR is killed, all of it, and started. */
+export async function restartSwitch(bed: RecoveryBed): Promise<NoticedAndBack> {
+  const killed = Date.now();
+  await bed.lab.router(switchedFrom).kill();
+  const sessions = await sessionsOfAll(bed, 'down');
+  const noticed = Date.now() - killed;
+  await bed.lab.router(switchedFrom).restart();
+  const started = Date.now();
+  await bed.untilAll();
+  return { noticed, back: Date.now() - started, sessions };
+}
+
+/** The link of node1 to one switch. `noticedBySwitch`: until its kernel sends elsewhere. */
+export async function loseLink(bed: RecoveryBed, how: 'unplugged' | 'cut'): Promise<NoticedAndBack & { readonly noticedBySwitch: number }> {
+  const lost = Date.now();
+  await (how === 'unplugged' ? bed.lab.unplug('node1', switchedFrom) : bed.lab.cut('node1', switchedFrom));
+  await bed.untilNoWay(switchedFrom, 'node1');
+  const noticedBySwitch = Date.now() - lost;
+  const sessions = await bed.untilSessions('node1', switchedFrom, 'down');
+  const noticed = Date.now() - lost;
+  const returned = Date.now();
+  await (how === 'unplugged' ? bed.lab.plug('node1', switchedFrom) : bed.lab.heal('node1', switchedFrom));
+  await bed.untilAll();
+  return { noticedBySwitch, noticed, back: Date.now() - returned, sessions };
+}
+
+/** When the switch's control plane neither hears nor reaches its nodes, not even by a reset; what it forwards goes on. */
+async function silence(bed: RecoveryBed): Promise<void> {
+  const network = switchedFrom.slice(-1);
+  const [v4, v6] = [`10.${network}.0.0/24`, `fd00:${network}::/64`];
+  const table = `table inet silence {
+  chain to { type filter hook output priority 0; ip daddr ${v4} meta l4proto tcp drop; ip6 daddr ${v6} meta l4proto tcp drop; }
+  chain from { type filter hook input priority 0; ip saddr ${v4} meta l4proto tcp drop; ip6 saddr ${v6} meta l4proto tcp drop; }
+}
+`;
+  await bed.lab.router(switchedFrom).exec(['nft', '-f', '-'], { input: table });
+}
+
+/** Also for one that a test which failed has left. */
+export async function endSilence(bed: RecoveryBed): Promise<void> {
+  await bed.lab.router(switchedFrom).exec(['nft', 'delete', 'table', 'inet', 'silence'], { check: false });
+}
+
+/** BGP of the switch is gone, and no FIN or RST gets through. */
+export async function loseBgpInSilence(bed: RecoveryBed): Promise<NoticedAndBack> {
+  await silence(bed);
+  await bed.lab.router(switchedFrom).kill('bgpd');
+  const lost = Date.now();
+  const sessions = await sessionsOfAll(bed, 'down');
+  const noticed = Date.now() - lost;
+  await bed.lab.router(switchedFrom).restart('bgpd');
+  await endSilence(bed);
+  const returned = Date.now();
+  await bed.untilAll();
+  return { noticed, back: Date.now() - returned, sessions };
+}
+
+export interface HalfOpen {
+  /** While nobody has told the nodes. */
+  readonly before: readonly RecordedSession[];
+  /** From the moment at which the switch can be heard again. */
+  readonly back: number;
+  readonly sessions: readonly RecordedSession[];
+}
+
+/**
+ * The switch's BGP is another process without connections, and nobody has heard of it: its kernel has none left that could end. `prepare`: what
+ * that process is told before it can be heard.
+ */
+export async function forgetConnections(bed: RecoveryBed, prepare?: () => Promise<void>): Promise<HalfOpen> {
+  const lost = Date.now();
+  await silence(bed);
+  for (const address of allNodeAddresses(switchedFrom))
+    await bed.lab.router(switchedFrom).exec(['ss', '-K', '-tn', 'dst', address.includes(':') ? `[${address}]` : address]);
+  await bed.lab.router(switchedFrom).restart('bgpd');
+  await prepare?.();
+  const before: RecordedSession[] = [];
+  for (const node of nodes) before.push(...(await bed.sessions(node, switchedFrom)));
+  await endSilence(bed);
+  const returned = Date.now();
+  const sessions = await sessionsOfAll(bed, 'Established', lost);
+  return { before, back: Date.now() - returned, sessions };
+}
+
+/** By name instead of by prefix: a switch that is to call the nodes must know them. */
+async function configureNeighbors(bed: RecoveryBed, more: readonly string[]): Promise<void> {
+  const addresses = allNodeAddresses(switchedFrom);
+  const activate = (family: 4 | 6): string[] =>
+    addresses.filter((address) => address.includes(':') === (family === 6)).map((address) => `neighbor ${address} activate`);
+  await bed.lab
+    .router(switchedFrom)
+    .configure([
+      'router bgp 65101',
+      ...more,
+      ...addresses.flatMap((address) => [`neighbor ${address} remote-as 64512`, `neighbor ${address} timers connect 1`]),
+      'address-family ipv4 unicast',
+      ...activate(4),
+      'exit-address-family',
+      'address-family ipv6 unicast',
+      ...activate(6),
+      'exit-address-family',
+    ]);
+}
+
+/** The peers of the switch only wait for its call. */
+function passive(manifest: string): string {
+  const change = (document: string): string =>
+    document.replace('holdTime: 3s, keepaliveTime: 1s', 'passive: true, holdTime: 60s, keepaliveTime: 20s');
+  return manifest
+    .split('\n---\n')
+    .map((document) => (document.includes(`name: ${switchedFrom}-`) ? change(document) : document))
+    .join('\n---\n');
+}
+
+/** The same with a switch that calls the nodes, who have a hold time of 60 s and do not call. `more`: lines of its BGP configuration. */
+export async function forgetConnectionsAndCall(bed: RecoveryBed, more: readonly string[]): Promise<HalfOpen> {
+  const manifest = await bed.herald.read('20-herald.yaml');
+  const edited = Date.now();
+  await bed.herald.write('20-herald.yaml', passive(manifest));
+  await sessionsOfAll(bed, 'down', edited);
+  await configureNeighbors(bed, []);
+  await sessionsOfAll(bed, 'Established', edited);
+  const figures = await forgetConnections(bed, () => configureNeighbors(bed, more));
+  await bed.lab.router(switchedFrom).restart('bgpd');
+  const restored = Date.now();
+  await bed.herald.write('20-herald.yaml', manifest);
+  await sessionsOfAll(bed, 'Established', restored);
+  await bed.untilAll();
+  return figures;
+}
+
+export interface HeldBack {
+  /** As they were when both were held back. */
+  readonly sessions: readonly RecordedSession[];
+  /** For how long they are to be, by their own word. */
+  readonly waits: readonly number[];
+}
+
+/** bgpd of the other switch is killed and started until its sessions with node1 are held back. */
+export async function flapUntilHeldBack(bed: RecoveryBed): Promise<HeldBack> {
+  for (let flap = 1; flap <= 4; flap++) {
+    const killed = Date.now();
+    await bed.lab.router('tor2').restart('bgpd');
+    if (flap < 4) for (const node of nodes) await bed.untilSessions(node, 'tor2', 'Established', 60_000, killed);
+  }
+  const sessions = await bed.lab.until('both sessions are held back', async (note) => {
+    const found = note(await bed.sessions('node1', 'tor2'));
+    return found.length === 2 && found.every(({ damping }) => damping?.until !== undefined) ? found : undefined;
+  });
+  return { sessions, waits: sessions.map(({ since, damping }) => Date.parse(damping?.until ?? '') - Date.parse(since)) };
+}
+
+export interface TakenAddress {
+  readonly noticed: number;
+  readonly back: number;
+  readonly lost: RecordedSession;
+}
+
+/** node2 has an address of node1 towards one switch as well, and the switch believes it. `meanwhile`: when the node has noticed. */
+export async function takeAddress(bed: RecoveryBed, meanwhile?: () => Promise<void>): Promise<TakenAddress> {
+  const node2 = bed.lab.node('node2');
+  const [link] = JSON.parse((await node2.exec(['ip', '-j', 'link', 'show', 'dev', switchedFrom])).stdout) as { address: string }[];
+  await node2.ip(`addr add 10.1.0.11/32 dev ${switchedFrom}`);
+  // The switch believes the machine that has answered last.
+  const believed = Date.now();
+  await bed.lab.router(switchedFrom).ip(`neigh replace 10.1.0.11 dev br0 lladdr ${link?.address} nud permanent`);
+  const lost = await bed.lab.until(
+    'node1 has lost its session',
+    async (note) => {
+      const session = note((await bed.herald.sessions('node1')).find(({ peer }) => peer === `${switchedFrom}-v4`));
+      return session !== undefined && session.state !== 'Established' && Date.parse(session.since) >= believed ? session : undefined;
+    },
+    30_000,
+  );
+  const noticed = Date.now() - believed;
+  await meanwhile?.();
+  await node2.ip(`addr del 10.1.0.11/32 dev ${switchedFrom}`);
+  await bed.lab.router(switchedFrom).ip('neigh del 10.1.0.11 dev br0');
+  const gone = Date.now();
+  await bed.untilAll();
+  return { noticed, back: Date.now() - gone, lost };
+}

@@ -1,0 +1,184 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { holdTime, nodes, RecoveryBed } from './recovery-bed.ts';
+import {
+  clearSessions,
+  endSilence,
+  flapUntilHeldBack,
+  forgetConnections,
+  forgetConnectionsAndCall,
+  loseBgpInSilence,
+  loseLink,
+  restartSwitch,
+} from './recovery-faults.ts';
+import { establishedSessions } from './routes.ts';
+
+/**
+ * What fails between a node and its switches, how long until all is as before, and what a client loses meanwhile. The times are printed; what is
+ * asserted is who notices what, and by what. `npm run bench:recovery` holds the times to bounds.
+ */
+let bed: RecoveryBed;
+
+beforeAll(async () => {
+  bed = await RecoveryBed.start();
+});
+
+// What a test that failed has left would fail those after it.
+afterEach(() => endSilence(bed));
+
+afterAll(async () => {
+  await bed?.lab.stop();
+});
+
+function figures(times: readonly number[]): string {
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted.map(Math.round).join(', ');
+}
+
+describe('a peer that is cleared again and again', () => {
+  test('comes back after each time by the usual pause, is not held back, and nobody notices', async () => {
+    const stream = bed.stream();
+    const times: number[] = [];
+    for (let flap = 0; flap < 6; flap++) times.push(await clearSessions(bed));
+    const { text, late } = await stream.stop();
+    console.info(`clear bgp, from the command to both sessions up: ${figures(times)} ms; ${text}`);
+    expect(late).toBe(0);
+    for (const { damping, lastError } of await bed.sessions('node1', 'tor1')) {
+      expect(lastError).toMatch(/Administrative Reset/);
+      expect(damping).toBeUndefined();
+    }
+  });
+});
+
+describe('a switch whose FRR is killed and started', () => {
+  async function restart(): Promise<readonly [down: number, back: number, text: string]> {
+    const stream = bed.stream();
+    const { noticed, back } = await restartSwitch(bed);
+    const { text, late } = await stream.stop();
+    expect(late).toBe(0);
+    return [noticed, back, text];
+  }
+
+  test('once and twice: both times the sessions and routes are back after the usual pause, without damping', async () => {
+    for (const time of ['once', 'twice']) {
+      const [noticed, back, text] = await restart();
+      console.info(`FRR killed ${time}: noticed after ${noticed} ms, all routes ${back} ms after it was started; ${text}`);
+    }
+    for (const node of nodes) {
+      for (const { damping, lastError } of await bed.sessions(node, 'tor1')) {
+        expect(lastError).toMatch(/closed the connection|reset/);
+        expect(damping).toMatchObject({ flapsInLastHour: 2 });
+        expect(damping?.until).toBeUndefined();
+      }
+    }
+  });
+
+  test('with graceful restart at our end', async () => {
+    const restore = await bed.withPeers((text) => text.replaceAll('connectTime: 1s', 'connectTime: 1s, enableGracefulRestart: true'));
+    for (const { damping } of await bed.sessions('node1', 'tor1')) expect(damping).toBeUndefined();
+    const [noticed, back, text] = await restart();
+    console.info(
+      `FRR killed, graceful restart at our end: noticed after ${noticed} ms, all routes ${back} ms after it was started; ${text}`,
+    );
+    // FRR bears with our restarts; it does not restart gracefully itself unless it is told to.
+    expect((await bed.sessions('node1', 'tor1')).map(({ damping }) => damping?.flapsInLastHour)).toEqual([1, 1]);
+    await restore();
+  });
+});
+
+describe('the link between a node and a switch', () => {
+  test.each([
+    ['is unplugged', 'unplugged'],
+    ['is cut silently', 'cut'],
+  ] as const)('%s: both ends notice by the hold time, the other switch is not concerned, and it comes back', async (what, how) => {
+    const stream = bed.stream();
+    const before = (await bed.sessions('node1', 'tor2')).map(({ since }) => since);
+    const { noticedBySwitch, noticed, back, sessions } = await loseLink(bed, how);
+    for (const { lastError } of sessions) expect(lastError).toMatch(/hold timer expired|Hold Timer Expired|unreachable|no answer/);
+    const { text, late } = await stream.stop();
+    console.info(
+      `a link ${what}: the switch sends elsewhere after ${noticedBySwitch} ms, the node has seen it after ${noticed} ms ` +
+        `(hold time ${holdTime} s), all routes ${back} ms after its return; ${text}`,
+    );
+    expect(late).toBe(0);
+    expect((await bed.sessions('node1', 'tor2')).map(({ since }) => since)).toEqual(before);
+  });
+});
+
+describe('a half-open connection: the switch has lost its BGP state, and nobody was told', () => {
+  test('while it stays silent, the node notices by its hold time', async () => {
+    const stream = bed.stream();
+    const { noticed, back, sessions } = await loseBgpInSilence(bed);
+    for (const { lastError } of sessions) expect(lastError).toMatch(/hold timer expired|no answer/);
+    const { text, late } = await stream.stop();
+    console.info(`half open and silent: noticed after ${noticed} ms (hold time ${holdTime} s), all routes ${back} ms later; ${text}`);
+    expect(late).toBe(0);
+  });
+
+  test('when it is back before the hold time, the next keepalive of the node shows it, and the session begins anew', async () => {
+    const restore = await bed.withPeers((text) => text.replaceAll('holdTime: 3s, keepaliveTime: 1s', 'holdTime: 60s, keepaliveTime: 2s'));
+    const stream = bed.stream();
+    const { before, back, sessions } = await forgetConnections(bed);
+    expect(before.map(({ state }) => state)).toEqual(Array<string>(4).fill('Established'));
+    // Not by its timer, which would have been much later.
+    for (const { lastError } of sessions) expect(lastError).toMatch(/reset by the peer/);
+    await bed.untilAll();
+    const { text, late } = await stream.stop();
+    console.info(`half open, the switch calls nobody: all sessions ${back} ms after it was back; ${text}`);
+    expect(late).toBe(0);
+    await restore();
+  });
+
+  test.each([
+    ['says that it has restarted: the call is taken', [], /has restarted and connected again/],
+    [
+      'does not say so: the call is refused, the old connection is tried, and the next call is taken',
+      ['bgp graceful-restart-disable'],
+      /reset by the peer/,
+    ],
+  ] as const)('when the switch calls before the hold time, and %s', async (what, commands, reason) => {
+    const { before, back, sessions } = await forgetConnectionsAndCall(bed, commands);
+    expect(before.map(({ state }) => state)).toEqual(Array<string>(4).fill('Established'));
+    for (const { lastError } of sessions) expect(lastError).toMatch(reason);
+    console.info(`half open, the switch calls and ${what}: all sessions ${back} ms after it was back, hold time 60 s`);
+  });
+});
+
+describe('a switch whose BGP is killed again and again', () => {
+  test('is tried as ever three times, then held back, which is said, and others are not concerned', async () => {
+    const others = async (): Promise<(string | undefined)[]> => (await bed.sessions('node1', 'tor1')).map(({ since }) => since);
+    const before = await others();
+    const stream = bed.stream();
+    const { sessions: held, waits } = await flapUntilHeldBack(bed);
+    for (const { state, damping } of held) {
+      expect(state).toBe('Idle');
+      expect(damping).toMatchObject({ flapsInLastHour: 4 });
+    }
+    expect(await bed.herald.explain('shop/web')).toMatch(
+      /the session with "tor2-v4" is held back until \S+, as it went down 4 times in the last hour, last because: .*\n\s+fix: .*flapDamping: false in BGPPeer "tor2-v4"/,
+    );
+    for (const wait of waits) expect(wait).toBeGreaterThan(10_000);
+    expect(await establishedSessions(bed.lab, 'tor2', 4)).toBe(1);
+    await bed.untilAll(90_000);
+    const { text, late } = await stream.stop();
+    for (const [index, { since }] of (await bed.sessions('node1', 'tor2')).entries()) {
+      expect(Date.parse(since)).toBeGreaterThanOrEqual(Date.parse(held[index]?.damping?.until ?? ''));
+    }
+    console.info(`bgpd killed four times: held back for ${figures(waits)} ms, then up again; ${text}`);
+    expect(late).toBe(0);
+    expect(await others()).toEqual(before);
+  });
+
+  test('and at once where the operator turns it off', async () => {
+    await bed.lab.router('tor2').restart('bgpd');
+    await bed.lab.until('both are held back', async (note) => {
+      return note(await bed.sessions('node1', 'tor2')).every(({ damping }) => damping?.until !== undefined);
+    });
+    const turnedOff = Date.now();
+    await bed.herald.edit('20-herald.yaml', (text) => text.replaceAll('connectTime: 1s', 'connectTime: 1s, flapDamping: false'));
+    await bed.untilAll();
+    console.info(`flapDamping turned off while a session is held back: all up ${Date.now() - turnedOff} ms later`);
+    const [session] = await bed.sessions('node1', 'tor2');
+    expect(session?.damping).toMatchObject({ flapsInLastHour: 5 });
+    expect(session?.damping?.until).toBeUndefined();
+  });
+});

@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { examples, HeraldInLab } from './herald.ts';
+import { Lab, type Probe } from './lab.ts';
+import type { Failed } from './outcome.ts';
+import { PodSet } from './rolling-update.ts';
+import { RouteWatch } from './route-watch.ts';
+import { untilNextHops, untilSpineRoutes, viaNodes } from './routes.ts';
+import { standardTopology } from './standard-topology.ts';
+import { figuresText, streamFigures } from './stream-figures.ts';
+
+/** A rolling update under load: nobody notices it, where pods go on serving until their grace period ends. */
+const nodes = ['node1', 'node2', 'node3'];
+const tors = ['tor1', 'tor2'];
+const rounds = 3;
+const policies = ['Cluster', 'Local'] as const;
+type Policy = (typeof policies)[number];
+const service = (policy: Policy): string => policy.toLowerCase();
+
+let lab: Lab;
+let herald: HeraldInLab;
+
+beforeAll(async () => {
+  lab = await Lab.start(standardTopology({ pods: [] }));
+  herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml']);
+  await herald.write('30-services.yaml', policies.map(manifest).join('---\n'));
+  await herald.start(nodes);
+});
+
+afterAll(async () => {
+  await lab?.stop();
+});
+
+function manifest(policy: Policy, index: number): string {
+  return `apiVersion: v1
+kind: Service
+metadata: { namespace: shop, name: ${service(policy)} }
+spec:
+  type: LoadBalancer
+  externalTrafficPolicy: ${policy}
+  ipFamilyPolicy: RequireDualStack
+  ipFamilies: [IPv4, IPv6]
+  clusterIPs: [10.96.0.3${index}, "fd00:96::3${index}"]
+  ports:
+    - { name: http, protocol: TCP, port: 80, targetPort: 8080 }
+    - { name: echo, protocol: UDP, port: 80, targetPort: 8080 }
+`;
+}
+
+async function untilRoutes(addresses: readonly string[], via: readonly string[]): Promise<void> {
+  for (const address of addresses) {
+    for (const tor of tors) await untilNextHops(lab, tor, address, viaNodes(tor, via, address), 60_000);
+    await untilSpineRoutes(lab, address);
+  }
+}
+
+/** A time within which a segment that was lost is sent again, so that what fails here has failed for good. */
+const timeoutMs = 5000;
+
+/** Within which a program that watches routes, on a busy machine, has told of a change. */
+const patienceMs = 2000;
+
+/**
+ * A source port that was used before may still have its flow: with a pod that terminates, as long as that serves, or on a node that routers have
+ * turned away from, which has not seen the end of that connection. So datagrams, and connections where routes change, have ports of their own.
+ */
+let nextPort = 7500;
+const room = 2500;
+
+/** 500 new connections a second, half of them of each family; connections that are kept; datagrams. */
+class Load {
+  readonly streams: readonly (readonly [string, Probe])[];
+
+  /** `ownPorts`: for this many new connections of each family. */
+  constructor(addresses: readonly string[], ownPorts = 0) {
+    const port = 80;
+    this.streams = addresses.flatMap((address): [string, Probe][] => {
+      const family = address.includes(':') ? 'IPv6' : 'IPv4';
+      const firstPort = (nextPort += room);
+      const own = ownPorts === 0 ? {} : { firstPort: 10_000 + ownPorts * addresses.indexOf(address) };
+      return [
+        [`${family}, new connections`, lab.client.probe({ protocol: 'tcp', address, port, intervalMs: 4, timeoutMs, ...own })],
+        [`${family}, kept connections`, lab.client.steady({ address, port, connections: 10, intervalMs: 200, timeoutMs })],
+        [
+          `${family}, datagrams`,
+          lab.client.probe({ protocol: 'udp', address, port, intervalMs: 40, timeoutMs, resendMs: 1000, firstPort }),
+        ],
+      ];
+    });
+  }
+
+  /** Ends it, prints what it was like, and returns the outcomes that are failures. */
+  async stop(title: string): Promise<readonly (Failed & { stream: string })[]> {
+    const reports = await Promise.all(this.streams.map(async ([name, probe]) => [name, (await probe.stop()).outcomes] as const));
+    for (const [name, outcomes] of reports) console.log(`${title}, ${name}: ${figuresText(streamFigures(outcomes))}`);
+    return reports.flatMap(([stream, outcomes]) => outcomes.filter((outcome) => !outcome.ok).map((outcome) => ({ ...outcome, stream })));
+  }
+}
+
+describe.each(policies)('externalTrafficPolicy: %s', (policy) => {
+  test(
+    `six pods on three nodes are replaced ${rounds} times at 500 requests a second: no request fails`,
+    { timeout: 600_000 },
+    async () => {
+      const pods = await PodSet.start(lab, herald, {
+        name: service(policy),
+        services: [service(policy)],
+        nodes: [...nodes, ...nodes],
+        firstOrdinal: 30 * policies.indexOf(policy),
+      });
+      const addresses = await herald.untilAssigned(`shop/${service(policy)}`, 2);
+      await untilRoutes(addresses, nodes);
+      const watch = await RouteWatch.start(lab, ['spine', ...tors], addresses);
+      const load = new Load(addresses);
+      for (let round = 0; round < rounds; round++) await pods.roll();
+      await pods.ended();
+      const failures = await load.stop(policy);
+      // Each node has a ready pod at any time: routers are told nothing.
+      expect(watch.events()).toEqual([]);
+      expect(failures).toEqual([]);
+      await watch.stop();
+      for (const node of [...nodes, ...nodes]) await pods.remove(node);
+      await pods.ended();
+    },
+  );
+});
+
+describe('externalTrafficPolicy: Local, with fewer pods than nodes', () => {
+  const moves = [
+    ['node3', 'node1'],
+    ['node1', 'node2'],
+    ['node2', 'node3'],
+    ['node3', 'node1'],
+  ] as const;
+
+  test('pods move: a node that loses its last one is not sent to while it ends, a new one is sent to', { timeout: 600_000 }, async () => {
+    const pods = await PodSet.start(lab, herald, { name: 'moving', services: ['local'], nodes: ['node1', 'node2'], firstOrdinal: 60 });
+    const addresses = await herald.untilAssigned('shop/local', 2);
+    await untilRoutes(addresses, ['node1', 'node2']);
+    const watch = await RouteWatch.start(lab, ['spine', ...tors], addresses);
+    const load = new Load(addresses, 11_000);
+    for (const [to, from] of moves) {
+      await pods.add(to);
+      await pods.remove(from);
+      await untilRoutes(addresses, pods.nodes);
+      await pods.ended();
+    }
+    const failures = await load.stop('Local, moving');
+    const changes = watch.events();
+    const [reset, other] = partition(failures, ({ error }) => error === 'ECONNRESET' || error === 'CLOSED');
+    console.log(`${changes.length} changes of routes; ${reset.length} connections that were open at such a moment came to another node`);
+    // Nobody was sent to a node whose pod had ended.
+    expect(other).toEqual([]);
+    const nearAChange = ({ at, milliseconds }: Failed): boolean =>
+      changes.some((change) => change.at > at - patienceMs && change.at < at + milliseconds + patienceMs);
+    expect(reset.filter((failure) => !nearAChange(failure))).toEqual([]);
+    await watch.stop();
+    for (const node of pods.nodes) await pods.remove(node);
+    await pods.ended();
+  });
+});
+
+function partition<T>(list: readonly T[], first: (one: T) => boolean): [T[], T[]] {
+  return [list.filter(first), list.filter((one) => !first(one))];
+}

@@ -1,0 +1,55 @@
+import { stat } from 'node:fs/promises';
+import type { Lab, LabProcess } from './lab.ts';
+
+/** A change of the kernel's routes to an address. */
+export interface RouteEvent {
+  readonly router: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly deleted: boolean;
+  readonly text: string;
+}
+
+/** Follows what the kernels of routers do with the routes to some addresses. */
+export class RouteWatch {
+  readonly #monitors = new Map<string, LabProcess>();
+  readonly #addresses: readonly string[];
+
+  private constructor(addresses: readonly string[]) {
+    this.#addresses = addresses;
+  }
+
+  static async start(lab: Lab, routers: readonly string[], addresses: readonly string[]): Promise<RouteWatch> {
+    const watch = new RouteWatch(addresses);
+    for (const router of routers) {
+      const monitor = lab.machine(router).spawn(['ip', '-ts', '-o', 'monitor', 'route'], { name: 'routes' });
+      watch.#monitors.set(router, monitor);
+      // It says nothing when it has begun to listen: its socket does.
+      await lab.until(`${router} is watched`, async () => {
+        await stat(`/proc/${monitor.pid}`);
+        const { stdout } = await lab.machine(router).exec(['cat', '/proc/net/netlink']);
+        return stdout.split('\n').some((line) => Number(line.trim().split(/\s+/)[2]) === monitor.pid);
+      });
+    }
+    return watch;
+  }
+
+  /** In the order of time. */
+  events(): readonly RouteEvent[] {
+    return [...this.#monitors]
+      .flatMap(([router, monitor]) => monitor.lines().flatMap((line) => this.#read(router, line)))
+      .toSorted((a, b) => a.at - b.at);
+  }
+
+  async stop(): Promise<void> {
+    for (const monitor of this.#monitors.values()) await monitor.stop();
+  }
+
+  /** "[2026-11-21T23:50:00.123456] Deleted 198.51.100.10 ..." */
+  #read(router: string, line: string): RouteEvent[] {
+    const [, time, deleted, text = ''] = /^\[(\S+)\] (Deleted )?(.*)$/.exec(line) ?? [];
+    const [prefix = ''] = text.split(' ');
+    if (time === undefined || !this.#addresses.includes(prefix.replace(/\/\d+$/, ''))) return [];
+    return [{ router, at: Date.parse(time), deleted: deleted !== undefined, text }];
+  }
+}

@@ -1,0 +1,34 @@
+/** A moment at which a client is not served that both before and after an edit would be. */
+export interface Gap {
+  /** "80/TCP" */
+  readonly packet: string;
+  readonly kind: 'nlb' | 'classic';
+  /** The call to AWS before it. */
+  readonly after: string;
+  readonly seconds: number;
+  readonly why: string;
+}
+
+export interface Interruption {
+  /** As docs/reference/aws.md has it. */
+  readonly edit: string;
+  readonly why: string;
+  /** Absent: it needs more than the edits of the property make. */
+  readonly isIt?: (gap: Gap) => boolean;
+}
+
+/** Edits that AWS does not let anybody make without an interruption. docs/reference/aws.md lists them. */
+export const interruptions: readonly Interruption[] = [
+  {
+    edit: 'The protocol or the NodePort of a port of a Classic ELB',
+    why: 'AWS changes neither, and a Classic ELB has one listener a port',
+    isIt: ({ kind, after, why }) => kind === 'classic' && after === 'elb:DeleteLoadBalancerListeners' && why.endsWith(': no listener'),
+  },
+  {
+    edit: 'The type of targets, or the protocol, of a port of an NLB that has 50 listeners',
+    why: 'there is no port on which AWS could check the new targets',
+  },
+  { edit: 'Clients, where old and new rules do not fit into one security group', why: 'the old ones have to go first' },
+  { edit: 'Security groups, where old and new ones are more than five', why: 'nodes cannot be told of the new ones before' },
+  { edit: 'Targets of a port, where old and new ones are more than 1000', why: 'the old ones have to go first' },
+];

@@ -1,0 +1,74 @@
+import { CommanderError, type Command } from 'commander';
+import { decideAwsClaim } from '../../../providers/aws/desire/claim.ts';
+import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
+import { UsageError, type Environment } from '../../../src/cli/environment.ts';
+import { KubeError } from '../../../src/kube/error.ts';
+import { SourceError } from '../../../src/sources/source.ts';
+import { systemClock } from '../../../src/system/clock.ts';
+import { silentLog } from '../../../src/system/log.ts';
+import type { Outcome } from './program.ts';
+
+/** An environment without a process: what is printed is collected. */
+export function collecting(changes: Partial<Environment> = {}): {
+  readonly environment: Environment;
+  readonly stdout: string[];
+  readonly stderr: string[];
+  readonly status: () => number;
+} {
+  const stdout: string[] = [];
+  const stderr: string[] = [];
+  let status = 0;
+  const environment: Environment = {
+    clock: systemClock,
+    random: () => 0.5,
+    log: async () => silentLog,
+    print: (line) => void stdout.push(line),
+    write: async (octets) => void stdout.push(Buffer.from(octets).toString('latin1')),
+    note: (line) => void stderr.push(line),
+    readInput: async () => '',
+    endWith: (code) => void (status = code),
+    stopped: new AbortController().signal,
+    onHurry: () => () => undefined,
+    hostname: 'test',
+    nodejs: 'v24',
+    variables: {},
+    providers: async () => [new BareMetalProvider()],
+    claims: async ({ awsClassless: classless }) => [
+      new BareMetalProvider(),
+      { name: 'aws', claim: (service, { config }) => decideAwsClaim(service, config, { classless }) },
+    ],
+    ...changes,
+  };
+  return { environment, stdout, stderr, status: () => status };
+}
+
+/** Runs a command as main.ts does, in this process: many times faster than one of its own. */
+export async function inProcess(
+  command: (environment: Environment) => Command,
+  words: readonly string[],
+  changes: Partial<Environment> = {},
+): Promise<Outcome> {
+  const { environment, stdout, stderr, status } = collecting(changes);
+  const outcome = (code: number): Outcome => ({ code, stdout: text(stdout), stderr: text(stderr) });
+  const quiet = (one: Command): Command => {
+    one
+      .exitOverride()
+      .configureOutput({ writeErr: (line) => void stderr.push(line.trimEnd()), writeOut: (line) => void stdout.push(line.trimEnd()) });
+    for (const inner of one.commands) quiet(inner);
+    return one;
+  };
+  try {
+    await quiet(command(environment)).parseAsync(words, { from: 'user' });
+    return outcome(status());
+  } catch (error) {
+    if (error instanceof CommanderError) return outcome(error.exitCode === 0 ? 0 : 2);
+    const known = error instanceof UsageError || error instanceof KubeError || error instanceof SourceError;
+    if (!known) throw error;
+    stderr.push(`herald: ${error.message}`);
+    return outcome(error instanceof UsageError ? (error.exitCode ?? 2) : 1);
+  }
+}
+
+function text(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join('');
+}

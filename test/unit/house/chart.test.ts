@@ -1,0 +1,54 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { chartFiles } from '../../../scripts/chart-files.ts';
+import { version } from '../../../src/cli/version.ts';
+
+/** What kustomize and Helm make of them is in test/conformance/install.test.ts. */
+const root = join(import.meta.dirname, '../../..');
+const text = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+test.each([...chartFiles()])('manifests/chart/%s says what manifests/ says: node scripts/write-chart.ts', (path, wanted) => {
+  expect(text(`manifests/chart/${path}`)).toBe(wanted);
+});
+
+test('the chart and the images have the version of Herald', () => {
+  expect(parse(text('manifests/chart/Chart.yaml'))).toMatchObject({ version, appVersion: version });
+  for (const file of ['controller', 'agent']) expect(text(`manifests/base/${file}.yaml`)).toContain(`image: herald:${version}\n`);
+});
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly $ref?: string;
+  readonly additionalProperties?: unknown;
+}
+
+test('the schema knows every value, and the values have every one of the schema', () => {
+  const schema = JSON.parse(text('manifests/chart/values.schema.json')) as Schema;
+  const compare = (of: Schema, value: unknown, path: string): string[] => {
+    if (of.additionalProperties !== false || of.properties === undefined) return [];
+    const has = Object.keys(value as object);
+    const known = Object.keys(of.properties).filter((name) => `${path}${name}` !== 'global');
+    return [
+      ...has.filter((name) => !known.includes(name)).map((name) => `${path}${name} is not in the schema`),
+      ...known.filter((name) => !has.includes(name)).map((name) => `${path}${name} is not in values.yaml`),
+      ...known.flatMap((name) => compare(of.properties?.[name] ?? {}, (value as Record<string, unknown>)[name], `${path}${name}.`)),
+    ];
+  };
+  expect(compare(schema, parse(text('manifests/chart/values.yaml')), '')).toEqual([]);
+});
+
+test('what the overlay for AWS allows the controller is what the example has', () => {
+  const objects = (path: string): unknown[] => parseAllDocuments(text(path)).map((document) => document.toJS() as unknown);
+  expect(objects('manifests/overlays/aws/controller-rbac.yaml')).toEqual(objects('examples/aws/10-controller.yaml'));
+});
+
+test('every folder of overlays and components is a kustomization, and is in the documentation', () => {
+  for (const kind of ['overlays', 'components']) {
+    for (const name of readdirSync(join(root, 'manifests', kind))) {
+      expect(text(`manifests/${kind}/${name}/kustomization.yaml`)).toMatch(/^kind: (Kustomization|Component)$/m);
+      expect(text('docs/how-to/install.md')).toContain(`manifests/${kind}/${name}`);
+    }
+  }
+});

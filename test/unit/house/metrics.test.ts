@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { metricsPage } from '../../../scripts/metrics-page.ts';
+import type { MetricDeclaration } from '../../../src/telemetry/declaration.ts';
+import { limits } from '../../../src/telemetry/limits.ts';
+import { metricTable } from '../../../src/telemetry/metric-table.ts';
+
+const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/metrics.md'), 'utf8');
+const declarations: [string, MetricDeclaration][] = Object.entries(metricTable);
+
+test('docs/reference/metrics.md is what node scripts/write-metrics.ts writes', () => {
+  expect(page).toBe(metricsPage());
+  expect(page).toContain(`at most ${limits.series} series`);
+});
+
+test('names are as Prometheus has them: _total on counters alone, base units, no units in other words', () => {
+  const others = declarations.filter(([name]) => name.startsWith('herald_'));
+  expect(others.length).toBeGreaterThan(40);
+  for (const [name, { type }] of others) {
+    expect(name).toMatch(/^herald_[a-z]+(_[a-z]+)*$/);
+    expect([name, name.endsWith('_total')]).toEqual([name, type === 'counter']);
+    if (type === 'histogram') expect(name).toMatch(/_duration_seconds$/);
+    expect(name).not.toMatch(/_(milliseconds|ms|minutes|kilobytes)(_|$)/);
+  }
+});
+
+test('no label could hold the name of a Service, an address of a client, or text without bound', () => {
+  const labels = new Set(declarations.flatMap(([, declaration]) => Object.keys(declaration.labels)));
+  for (const unbounded of ['service', 'namespace', 'frontend', 'prefix', 'uid', 'message', 'error'])
+    expect([...labels]).not.toContain(unbounded);
+});
+
+test('each says in one sentence what it is, and each label what its values are', () => {
+  for (const [name, { help, labels, buckets, type }] of declarations) {
+    expect([name, help]).toEqual([name, expect.stringMatching(/^[A-Z].*\.$/)]);
+    for (const values of Object.values(labels)) expect(values).not.toBe('');
+    expect([name, buckets !== undefined]).toEqual([name, type === 'histogram']);
+    expect(buckets ?? []).toEqual([...(buckets ?? [])].toSorted((a, b) => a - b));
+  }
+});

@@ -1,0 +1,60 @@
+import { beforeEach, expect, test } from 'vitest';
+import { Causes } from '../../../src/live/causes.ts';
+import { limits } from '../../../src/live/limits.ts';
+import { serviceKey } from '../../../src/model/metadata.ts';
+import type { HeraldObject } from '../../../src/model/snapshot.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+import { node, pool, service } from '../decisions/fixtures.ts';
+import { TestSource } from '../test-source.ts';
+
+const web = service({ name: 'web' });
+const key = serviceKey(web.metadata);
+let clock: VirtualClock;
+let source: TestSource;
+let causes: Causes;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  clock.advance(3_600_000);
+  source = new TestSource();
+  causes = new Causes(clock);
+  source.onChange((changes) => causes.heard(changes, source.snapshot));
+});
+
+const lately = (): string[] | undefined => causes.lately(key)?.map(({ kind, name }) => `${kind} ${name}`);
+
+let version = 1;
+const newer = (object: HeraldObject): HeraldObject => ({
+  ...object,
+  metadata: { ...object.metadata, resourceVersion: String(++version) },
+});
+
+test('what changed long before something happened did not cause it', () => {
+  source.put(web, node({ name: 'node7' }));
+  clock.advance(limits.causeMilliseconds + 1);
+  expect(lately()).toBeUndefined();
+});
+
+test("the Service's own change comes before those of objects that concern all, though they are later", () => {
+  source.put(newer(web));
+  clock.advance(5);
+  source.put(newer(node({ name: 'node7' })));
+  expect(lately()).toEqual(['Service default/web', 'Node node7']);
+});
+
+test('of objects that concern all only those that changed together are named, the latest first', () => {
+  source.put(newer(node({ name: 'node7' })));
+  clock.advance(limits.togetherMilliseconds + 1);
+  source.put(newer(pool({ name: 'main', addresses: ['192.0.2.0/24'] })));
+  clock.advance(1);
+  source.put(newer(pool({ name: 'other', addresses: ['198.51.100.0/24'] })));
+  expect(lately()).toEqual(['IPAddressPool other', 'IPAddressPool main']);
+});
+
+test('a cause is named once', () => {
+  source.put(newer(web));
+  expect(lately()).toEqual(['Service default/web']);
+  expect(lately()).toBeUndefined();
+  source.put(newer(pool({ name: 'main', addresses: ['192.0.2.0/24'] })));
+  expect(lately()).toEqual(['IPAddressPool main']);
+});

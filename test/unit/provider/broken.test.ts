@@ -1,0 +1,189 @@
+import { expect, test } from 'vitest';
+import type { MemoryApi } from '../../../examples/provider/memory-api.ts';
+import { BalancerProvider } from '../../../examples/provider/provider.ts';
+import { exampleSubject } from '../../../examples/provider/subject.ts';
+import type { Provider, ProviderComponents } from '../../../src/controller/provider-module.ts';
+import { providerChecks } from '../../../src/controller/provider-testing/index.ts';
+
+/** The example with one mistake, and the check that finds it. */
+interface Mistake {
+  readonly what: string;
+  readonly found: RegExp;
+  readonly make: (api: MemoryApi, components: ProviderComponents) => Provider;
+}
+
+/** The example with some methods replaced by others, which may use those that were there. */
+function changed(change: (right: Provider, api: MemoryApi, components: ProviderComponents) => Partial<Provider>): Mistake['make'] {
+  return (api, components) => {
+    const right = new BalancerProvider(api, components);
+    const wrong = change(right, api, components);
+    return new Proxy(right, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(name in wrong ? wrong : target, name);
+        return typeof value === 'function' ? (value.bind(name in wrong ? wrong : target) as unknown) : value;
+      },
+    });
+  };
+}
+
+const mistakes: readonly Mistake[] = [
+  {
+    what: 'a claim that changes with time',
+    found: /^claim says the same/,
+    make: changed((right) => {
+      let asked = 0;
+      return {
+        claim: (service, snapshot) =>
+          asked++ % 2 === 0 ? right.claim(service, snapshot) : right.claim({ ...service, headless: true }, snapshot),
+      };
+    }),
+  },
+  {
+    what: 'a claim that makes something',
+    found: /^claim says the same/,
+    make: changed((right, api) => ({
+      claim(service, snapshot) {
+        api.balancers.set('early', { name: 'early', address: '192.0.2.99', ports: [], hosts: [] });
+        return right.claim(service, snapshot);
+      },
+    })),
+  },
+  {
+    what: 'a claim to every class',
+    found: /^claim says no/,
+    make: changed(() => ({ claim: () => ({ mine: true }) })),
+  },
+  {
+    what: 'a claim to what pools serve',
+    found: /^no Service is claimed by it and by another/,
+    make: changed((right) => ({
+      claim: (service, snapshot) => (service.loadBalancerClass === undefined ? { mine: true } : right.claim(service, snapshot)),
+    })),
+  },
+  {
+    what: 'a balancer more at every look',
+    found: /^reconcile gives the Service/,
+    make: changed((right, api) => ({
+      async reconcile(service, snapshot) {
+        api.balancers.set(`extra-${api.balancers.size}`, { name: 'extra', address: '192.0.2.98', ports: [], hosts: [] });
+        return right.reconcile(service, snapshot);
+      },
+    })),
+  },
+  {
+    what: 'another address after a restart',
+    found: /^what was given stays/,
+    make: changed((right, api) => ({
+      adopt(snapshot, recorded, uids) {
+        api.balancers.clear();
+        right.adopt(snapshot, recorded, uids);
+      },
+    })),
+  },
+  { what: 'a provider that holds everything', found: /^holds is true/, make: changed(() => ({ holds: () => true })) },
+  { what: 'a provider that holds nothing', found: /^holds is true/, make: changed(() => ({ holds: () => false })) },
+  {
+    what: 'a deletion that leaves the balancer',
+    found: /^a Service that is deleted goes/,
+    make: (api, components) =>
+      new BalancerProvider(
+        { get: (name) => api.get(name), put: (name, wanted) => api.put(name, wanted), delete: async () => undefined },
+        components,
+      ),
+  },
+  {
+    what: 'a deletion that leaves the finalizer',
+    found: /^a Service that is deleted goes/,
+    make: (api, components) =>
+      new BalancerProvider(api, {
+        ...components,
+        serviceMetadata: (name) => ({
+          ...(components.serviceMetadata?.(name) ?? expect.fail()),
+          addFinalizer: (key) => components.serviceMetadata?.(name).addFinalizer(key) ?? Promise.resolve(),
+          removeFinalizer: async () => undefined,
+        }),
+      }),
+  },
+  {
+    what: 'a release that does nothing',
+    found: /^a Service that comes to be no load balancer/,
+    make: changed(() => ({ release: async () => ({ addresses: [], retry: [] }) })),
+  },
+  {
+    what: 'no finalizer',
+    found: /^a Service that is deleted while nobody runs/,
+    make: (api, { clock, random, log, stopped, variables, mayWrite }) =>
+      new BalancerProvider(api, { clock, random, log, stopped, variables, mayWrite }),
+  },
+  {
+    what: 'a release that goes by memory alone',
+    found: /^a Service that came to be no load balancer while nobody ran/,
+    make: changed((right) => {
+      const seen = new Set<string>();
+      return {
+        async reconcile(service, snapshot) {
+          seen.add(service.metadata.name);
+          return right.reconcile(service, snapshot);
+        },
+        release: async (key, now) => (seen.has(key.split('/')[1] ?? '') ? right.release(key, now) : { addresses: [], retry: [] }),
+      };
+    }),
+  },
+  {
+    what: 'a release that rejects what is not held',
+    found: /^to release what is not held/,
+    make: changed((right) => ({
+      release: async (key, now) => (key === 'default/web' ? right.release(key, now) : Promise.reject(new Error('not held'))),
+    })),
+  },
+  {
+    what: 'an error without a code',
+    found: /^an error of the outside is a reason/,
+    make: changed((right, api) => ({
+      reconcile: async (service, snapshot) => (api.fails ? Promise.reject(new Error('failed')) : right.reconcile(service, snapshot)),
+    })),
+  },
+  {
+    what: 'an address taken away while the outside fails',
+    found: /^while the outside fails a Service keeps/,
+    make: changed((right) => ({
+      async reconcile(service, snapshot) {
+        const answer = await right.reconcile(service, snapshot);
+        return answer.reason === undefined ? answer : { ...answer, ingress: [] };
+      },
+    })),
+  },
+  {
+    what: 'a failure that is not tried again',
+    found: /^while the outside fails a Service keeps/,
+    make: changed(() => ({ expire: () => [] })),
+  },
+  {
+    what: 'a deletion that is taken for done',
+    found: /^a deletion that the outside did not take/,
+    make: changed((right, api, { serviceMetadata }) => ({
+      async reconcile(service, snapshot) {
+        const answer = await right.reconcile(service, snapshot);
+        if (service.metadata.deleting && api.fails) await serviceMetadata?.('example.com/balancer').removeFinalizer('default/web');
+        return answer;
+      },
+    })),
+  },
+];
+
+async function failing(make: Mistake['make']): Promise<string[]> {
+  const failed: string[] = [];
+  for (const { name, run } of providerChecks(exampleSubject(make))) {
+    await run().catch(() => failed.push(name));
+  }
+  return failed;
+}
+
+test.each(mistakes.map(({ what, ...mistake }) => [what, mistake] as const))('%s is found', async (_, { found, make }) => {
+  expect((await failing(make)).join('\n')).toMatch(new RegExp(found.source, 'm'));
+});
+
+test('each check finds one of these mistakes', () => {
+  const unproved = providerChecks(exampleSubject()).filter(({ name }) => !mistakes.some(({ found }) => found.test(name)));
+  expect(unproved).toEqual([]);
+});

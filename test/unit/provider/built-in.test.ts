@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest';
+import { decideAwsClaim } from '../../../providers/aws/desire/claim.ts';
+import { AwsError } from '../../../providers/aws/cloud/error.ts';
+import { AwsProvider } from '../../../providers/aws/provider.ts';
+import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
+import type { Provider } from '../../../src/controller/provider-module.ts';
+import { providerChecks, type ProviderSubject } from '../../../src/controller/provider-testing/index.ts';
+import { FakeCloud } from '../../aws/fake/cloud.ts';
+import { furnish } from '../../aws/fake/world.ts';
+import { settings } from '../aws/harness.ts';
+
+/** The providers that Herald comes with keep to the contract that it asks of others. */
+
+const service = (loadBalancerClass: string) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { namespace: 'default', name: 'web' },
+  spec: { type: 'LoadBalancer', loadBalancerClass, clusterIPs: ['10.96.0.1'], ports: [{ name: 'http', port: 80, nodePort: 30080 }] },
+});
+
+const aws: Pick<Provider, 'name' | 'claim'> = {
+  name: 'aws',
+  claim: (one, { config }) => decideAwsClaim(one, config, { classless: 'classic' }),
+};
+const pools: ProviderSubject = {
+  service: service('herald.dev/herald'),
+  objects: [
+    { apiVersion: 'herald.dev/v1alpha1', kind: 'IPAddressPool', metadata: { name: 'main' }, spec: { addresses: ['192.0.2.1-192.0.2.9'] } },
+  ],
+  beside: [aws],
+  world: () => ({ createProvider: () => new BareMetalProvider() }),
+};
+
+const cloud: ProviderSubject = {
+  service: service('herald.dev/aws'),
+  objects: [0, 1].map((index) => ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: `node-${index}` },
+    spec: { providerID: `aws:///us-east-1a/i-0000000${index}` },
+    status: { conditions: [{ type: 'Ready', status: 'True' }] },
+  })),
+  world(clock) {
+    const fake = new FakeCloud();
+    furnish(fake.world);
+    // The account lives on the clock of the bed, by which it makes what takes its time.
+    let last = clock.now();
+    const catchUp = (): void => {
+      fake.world.clock.advance(clock.now() - last);
+      last = clock.now();
+    };
+    let fails = false;
+    return {
+      createProvider: ({ clock, random, log, serviceMetadata }) =>
+        new AwsProvider({
+          classless: 'off',
+          connect: () =>
+            Promise.resolve({
+              cloud: {
+                call: async (operation, input) => {
+                  catchUp();
+                  if (fails) throw new AwsError({ code: 'unreachable', operation, awsCode: '', message: 'nobody there', requestId: '' });
+                  return fake.call(operation, input);
+                },
+              },
+              settings: { ...settings, retireSeconds: 60 },
+            }),
+          ...(serviceMetadata === undefined ? {} : { metadata: serviceMetadata('herald.dev/aws') }),
+          clock,
+          random,
+          log,
+        }),
+      left: () => [...fake.world.loadBalancers.keys(), ...fake.world.targetGroups.keys()],
+      fail: () => {
+        fails = true;
+        return () => void (fails = false);
+      },
+    };
+  },
+};
+
+describe.each([
+  { name: 'pools', subject: pools, count: 9 },
+  { name: 'AWS', subject: cloud, count: 14 },
+])('the provider of $name', ({ subject, count }) => {
+  const checks = providerChecks(subject);
+  test.each(checks.map(({ name, run }) => [name, run] as const))('%s', async (_, run) => {
+    await expect(run()).resolves.toBeUndefined();
+  });
+  test('all checks are made that there are for it', () => {
+    expect(checks).toHaveLength(count);
+  });
+});
