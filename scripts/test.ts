@@ -8,16 +8,22 @@
  *   node scripts/test.ts aws     the AWS provider against moto, an emulator, over HTTP on loopback
  *   node scripts/test.ts conformance   against kube-apiserver, and beside kube-proxy
  *   node scripts/test.ts docs    every command of the tutorial and the how-to pages, in namespaces and against kube-apiserver
+ * In a tier of real parts, a test that fails is run a second time with its file, and told as unsteady where it passes then.
+ *
  *   node scripts/test.ts quick -t 'BGP-'   further arguments: only vitest, with them; by name (-t) the tests are listed
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
+
+import { afterSecondRun, recap, verdictOf, type Report } from './test-report.ts';
 
 interface Outcome {
   readonly passed: number;
   readonly failed: number;
+  /** What failed and why, for the end of the run. */
+  readonly lines: readonly string[];
 }
 
 const root = join(import.meta.dirname, '..');
@@ -40,13 +46,16 @@ const tiers: Readonly<Record<string, () => Outcome[]>> = {
     }),
     vitest('lab smoke run', ['--project', 'lab', 'test/lab/smoke.test.ts']),
   ],
-  aws: () => [vitest('aws', ['--project', 'aws'])],
-  conformance: () => [vitest('conformance', ['--project', 'conformance'])],
-  docs: () => [vitest('docs', ['--project', 'docs'])],
+  aws: () => [realParts('aws', 'aws')],
+  conformance: () => [realParts('conformance', 'conformance')],
+  docs: () => [realParts('docs', 'docs')],
   model: () => [vitest('model test', ['--project', 'model'], { MODEL_RUNS: '150', MODEL_OPERATIONS: '1000000', ...process.env })],
-  peers: () => [vitest('peers', ['--project', 'peers'])],
-  lab: () => [vitest('lab suites', ['--project', 'lab'])],
+  peers: () => [realParts('peers', 'peers')],
+  lab: () => [realParts('lab suites', 'lab')],
 };
+
+/** More files than this with a failure are no matter of a busy machine: they are not run again. */
+const mostFilesAgain = 3;
 
 const [tier = 'quick', ...vitestArguments] = process.argv.slice(2);
 const run = tiers[tier];
@@ -57,6 +66,8 @@ if (run === undefined) {
 const outcomes = vitestArguments.length > 0 ? [vitest(vitestArguments.join(' '), inProject(vitestArguments))] : run();
 const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
 const failed = outcomes.reduce((sum, outcome) => sum + outcome.failed, 0);
+const lines = outcomes.flatMap((outcome) => outcome.lines);
+if (lines.length > 0) console.log(['', '== what failed', ...lines].join('\n'));
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed > 0 || passed === 0 ? 1 : 0);
 
@@ -69,7 +80,7 @@ function inProject(args: readonly string[]): readonly string[] {
 /** One static check counts as one test. */
 function check(title: string, command: string, args: readonly string[]): Outcome {
   const { status } = execute(title, command, args);
-  return status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+  return status === 0 ? { passed: 1, failed: 0, lines: [] } : { passed: 0, failed: 1, lines: [`failed: ${title}`] };
 }
 
 /** What `npm run build` makes, made aside: the tree stays without dist/, from which bin/herald would run. */
@@ -82,18 +93,49 @@ function build(): Outcome {
   }
 }
 
-/** A run that ends badly without naming a failed test (a crash, a file that does not load) counts as one failure. */
+/** A run that ends badly without naming a failed test (a crash, an error that nobody caught) counts as one failure. */
 function vitest(title: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): Outcome {
+  return outcomeOf(title, runOnce(title, args, variables));
+}
+
+/** The suites of a project that works with routers, kernels or API servers: what fails is run a second time. */
+function realParts(title: string, project: string): Outcome {
+  const first = runOnce(title, ['--project', project]);
+  const files = [...new Set(first.verdict.failed.map(({ file }) => file))];
+  if (files.length === 0 || files.length > mostFilesAgain) return outcomeOf(title, first);
+  const second = runOnce(`${title}: what failed, once more`, ['--project', project, ...files.map(name)]);
+  const verdict = afterSecondRun(first.verdict, second.report);
+  return outcomeOf(title, { verdict, status: second.verdict.failed.length > 0 ? 0 : second.status });
+}
+
+function outcomeOf(title: string, { verdict, status }: Pick<Run, 'verdict' | 'status'>): Outcome {
+  const lines = [...recap(verdict, name)];
+  if (status === 0 || verdict.failed.length > 0) return { passed: verdict.passed, failed: verdict.failed.length, lines };
+  return { passed: verdict.passed, failed: 1, lines: [...lines, `failed: ${title}: ended with ${status}, and no test says why`] };
+}
+
+interface Run {
+  readonly report: Report | undefined;
+  readonly verdict: ReturnType<typeof verdictOf>;
+  readonly status: number | null;
+}
+
+function runOnce(title: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): Run {
   const folder = mkdtempSync(join(tmpdir(), 'herald-test-'));
   try {
-    const report = join(folder, 'report.json');
-    const words = ['run', ...args, ...listing(args), '--reporter=json', `--outputFile.json=${report}`];
+    const file = join(folder, 'report.json');
+    const words = ['run', ...args, ...listing(args), '--reporter=json', `--outputFile.json=${file}`];
     const { status } = execute(title, 'vitest', words, variables);
-    const { numPassedTests, numFailedTests } = readReport(report);
-    return { passed: numPassedTests, failed: status === 0 ? numFailedTests : Math.max(1, numFailedTests) };
+    const report = readReport(file);
+    return { report, verdict: verdictOf(report ?? { testResults: [] }), status };
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** What a file is called in what is printed, and on the command line. */
+function name(file: string): string {
+  return relative(root, file);
 }
 
 /** Whoever asks for tests by name wants to see which they are, and not the thousand others. */
@@ -102,11 +144,12 @@ function listing(args: readonly string[]): readonly string[] {
   return byName ? ['--reporter=verbose', '--hideSkippedTests'] : ['--reporter=default'];
 }
 
-function readReport(file: string): { numPassedTests: number; numFailedTests: number } {
+/** Undefined where vitest ended before it wrote one. */
+function readReport(file: string): Report | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as { numPassedTests: number; numFailedTests: number };
+    return JSON.parse(readFileSync(file, 'utf8')) as Report;
   } catch {
-    return { numPassedTests: 0, numFailedTests: 1 };
+    return undefined;
   }
 }
 
