@@ -52,6 +52,8 @@ export class Session {
   /** Microseconds that the running transmission alarm was set by. */
   #interval: number | undefined;
   #lastDown: DownTime | undefined;
+  /** Milliseconds: when it went down the last time. */
+  #wentDown = -Infinity;
   #sendProblem: string | undefined;
   /** While `close` waits. */
   #goodbye: { readonly said: () => void } | undefined;
@@ -218,23 +220,23 @@ export class Session {
     this.#diagnostic = diagnostic;
     if (forgetsPeer) this.#remote.forget();
     if (state === from) return false;
-    const now = this.#components.clock.date();
+    const { clock } = this.#components;
+    const at = clock.date();
     this.#state = state;
-    this.#since = now;
+    this.#since = at;
     if (state === 'Up') {
       this.counters.ups++;
-      if (this.#lastDown?.duration === undefined && this.#lastDown !== undefined) {
-        this.#lastDown = { ...this.#lastDown, duration: now.getTime() - this.#lastDown.at.getTime() };
-      }
+      if (this.#lastDown !== undefined) this.#lastDown = { ...this.#lastDown, duration: clock.now() - this.#wentDown };
       this.#parameters.change(wanted(this.#resolved.profile));
     } else {
       this.#parameters.set(slow(this.#resolved.profile));
     }
     if (from === 'Up') {
       if (state === 'Down') this.counters.downs++;
-      this.#lastDown = { at: now, diagnostic, duration: undefined };
+      this.#lastDown = { at, diagnostic, duration: undefined };
+      this.#wentDown = clock.now();
     }
-    const transition: Transition = { at: now, from, to: state, diagnostic, remoteState, remoteDiagnostic };
+    const transition: Transition = { at, from, to: state, diagnostic, remoteState, remoteDiagnostic };
     this.#history.push(transition);
     if (this.#history.length > historyLength) this.#history.shift();
     this.#host.changed(this, transition);
@@ -263,10 +265,15 @@ export class Session {
     schedule.set(this.#transmission, Math.max(due, clock.now()));
   }
 
+  /** The passive side speaks to a peer that it hears, and not any more to one that it has heard (RFC 5880 6.8.7). */
+  get #isSilent(): boolean {
+    return this.#resolved.profile.passive && this.#remote.discriminator === 0;
+  }
+
   /** Microseconds; undefined: the rules forbid periodic packets. */
   #currentInterval(): number | undefined {
     const remote = this.#remote;
-    if (this.#resolved.profile.passive && remote.discriminator === 0) return undefined;
+    if (this.#isSilent) return undefined;
     const isLeftAlone = remote.demand && this.#state === 'Up' && remote.state === 'Up' && !this.#parameters.polling;
     return isLeftAlone ? undefined : transmitInterval(this.#parameters.inForce.desiredMinTx, remote.minRx);
   }
@@ -286,8 +293,7 @@ export class Session {
 
   /** The state has changed, and the peer need not wait for the next interval to hear so. */
   #sendNews(): void {
-    // The passive side never has the first word.
-    if (this.#resolved.profile.passive && this.counters.received === 0) return this.#pace();
+    if (this.#isSilent) return this.#pace();
     this.#send(false, false);
     this.#sent = this.#components.clock.now();
     this.#reckon();
