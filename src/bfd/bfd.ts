@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { loadLibc } from '../system/libc.ts';
+import { newDiscards } from './counters.ts';
 import { minimumInterval } from './limits.ts';
 import type { ManagerStatus } from './manager.ts';
 import type { SessionOptions } from './session-options.ts';
@@ -82,7 +83,10 @@ export class Bfd {
     return (await this.#ask({ type: 'history', name })) as Answers['history'];
   }
 
-  /** Says AdminDown to every peer, so that it keeps its routes, and resolves when the thread has ended. */
+  /**
+   * Says AdminDown to every peer, so that it keeps its routes, and resolves when the thread has ended. There are no sessions from now on:
+   * whoever asks hears that, and whoever wants some has none.
+   */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
@@ -97,7 +101,9 @@ export class Bfd {
     await this.#ended;
   }
 
-  #ask(question: Question): Promise<Answers[keyof Answers]> {
+  async #ask(question: Question): Promise<Answers[keyof Answers]> {
+    // Beside its goodbyes the thread would answer out of turn, and after them not at all.
+    if (this.#stopping !== undefined) return whenStopped()[question.type];
     const answer = Promise.withResolvers<Answers[keyof Answers]>();
     this.#waiting.push(answer);
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
@@ -118,3 +124,5 @@ export class Bfd {
     }
   }
 }
+
+const whenStopped = (): Answers => ({ set: [], status: { sessions: [], discards: newDiscards() }, history: [], stop: undefined });

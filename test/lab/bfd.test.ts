@@ -308,6 +308,23 @@ describe('the thread', () => {
     expect((await peer.changes()).at(-1)).toMatchObject({ to: 'Down', remoteState: 'AdminDown', remoteDiagnostic: 7 });
   });
 
+  test('whoever asks while it stops, and after it has, hears that there are no sessions', async () => {
+    if (ipv4 === undefined) throw new Error('no such kind');
+    await connect(ipv4);
+    // A peer that answers nothing keeps it waiting for the detection time.
+    const restore = link.dropEverything();
+    try {
+      const stopped = ours.call('stop');
+      expect((await ours.status()).sessions).toEqual([]);
+      expect(await ours.set({ name: 'late', peer: routerAddress[4] })).toEqual([]);
+      await stopped;
+      expect((await ours.status()).sessions).toEqual([]);
+      expect(await ours.call('history', 'x')).toEqual([]);
+    } finally {
+      restore();
+    }
+  });
+
   test('BFD-021 a process that is killed is a loss', async () => {
     if (ipv4 === undefined) throw new Error('no such kind');
     await connect(ipv4);
