@@ -73,6 +73,7 @@ export class ConnectionFsm {
   /** Of the connection that there is or was last. */
   direction: Direction = 'dialed';
   localAddress: Address | undefined;
+  remoteAddress: Address | undefined;
   opens: Opens = { sent: undefined, received: undefined };
   readonly #owner: Owner;
   readonly #timers: Timers;
@@ -113,6 +114,7 @@ export class ConnectionFsm {
   /** Takes over a connection that the peer has opened. The state must admit it. */
   accept(incoming: Incoming, options: SocketOptions): void {
     this.direction = 'accepted';
+    this.remoteAddress = incoming.remoteAddress;
     const link = this.#newLink();
     link.connection = incoming.accept(
       options,
@@ -224,6 +226,7 @@ export class ConnectionFsm {
       this.post({ type: 'connectFailed', failure: { kind: 'unsupported', detail: incapable } });
       return;
     }
+    this.remoteAddress = options.address;
     const link = this.#newLink();
     link.connection = transport.dial(
       options,

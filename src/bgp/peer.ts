@@ -330,7 +330,7 @@ export class Peer {
   #found(address: Address): void {
     const before = this.#session.peerAddress;
     this.#session.discovered(address);
-    if (before?.value !== address.value) this.#host.changed(this);
+    if (this.#session.peerAddress?.value !== before?.value) this.#host.changed(this);
   }
 
   #stop(subcode: number, message?: string): void {

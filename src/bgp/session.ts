@@ -62,7 +62,7 @@ export class Session {
   readonly #created: number;
   readonly #restarted: boolean;
   #options: ResolvedOptions;
-  /** Of a peer without an address: the one that it was discovered by. */
+  /** Of a peer without an address: the one that it was discovered by last. */
   #discovered: Address | undefined;
   #primary: ConnectionFsm;
   /** A connection of the peer's beside ours. */
@@ -112,8 +112,11 @@ export class Session {
     return this.#history;
   }
 
+  /** Of a peer without an address: the one of the connection that there is. Who is found meanwhile is tried when that has ended. */
   get peerAddress(): Address | undefined {
-    return this.#options.address ?? this.#discovered;
+    const { state, remoteAddress } = this.#foremost;
+    const isConnected = rank(state) >= rank({ name: 'OpenSent' });
+    return this.#options.address ?? (isConnected ? remoteAddress : this.#discovered);
   }
 
   start(): void {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { BfdUnavailableError } from '../../../src/bfd/index.ts';
 import { peersOfNode } from '../../../src/decisions/announcement/peers.ts';
+import { address } from '../../../src/net/address.ts';
 import { bfdProfile, cluster, type PeerLiteral } from '../decisions/fixtures.ts';
 import type { FakeBfd } from './fake-bfd.ts';
 import type { Routers } from './routers.ts';
@@ -243,6 +244,24 @@ describe('a way that becomes another one', () => {
     await bothUp();
     await reconcile([tor1], [{ ...fast, transmitInterval: 1000, minimumTtl: 100 }]);
     expect(status()?.bfd?.state).toBe('Up');
+  });
+
+  test('another router that shows itself on an unnumbered link is none, as long as there is the session with the first', async () => {
+    await reconcile([{ name: 'tor1', interface: 'eth1', dynamicASN: 'external', bfdProfile: 'fast' }]);
+    const search = routers.transport.discoveries.get('eth1');
+    search?.found(address('fe80::1'));
+    await exchange();
+    expect(status()).toMatchObject({ state: 'Established', address: 'fe80::1' });
+    bfd.move('tor1', 'Init', 'Up', 'Up');
+    search?.found(address('fe80::2'));
+    await exchange();
+    expect(bfd.sessions.get('tor1')?.peer).toBe('fe80::1');
+    expect(status()).toMatchObject({ state: 'Established', address: 'fe80::1', bfd: { state: 'Up' } });
+    // The router was replaced: the way to it is lost, and the other one is the peer from then on.
+    bfd.move('tor1', 'Up', 'Down', 'Up', 1);
+    await exchange(100);
+    expect(bfd.sessions.get('tor1')?.peer).toBe('fe80::2');
+    expect(status()).toMatchObject({ state: 'Established', address: 'fe80::2' });
   });
 
   test('of a session that waits, the next way is waited for as well', async () => {
