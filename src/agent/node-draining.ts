@@ -33,12 +33,17 @@ export interface NodeDrainingOptions {
   readonly news: () => void;
 }
 
+/** What is said is by the wall clock, which somebody may set; how much time has passed is not. Both in milliseconds. */
+interface Moment {
+  readonly epoch: number;
+  readonly clock: number;
+}
+
 interface Drain {
-  /** Milliseconds since the epoch. */
-  readonly since: number;
+  readonly since: Moment;
   settled: boolean;
   /** When the routes were gone, as long as they are. */
-  withdrawn?: number;
+  withdrawn?: Moment;
   connections?: number;
   /** At the last look nothing was left, or nobody waited for it any longer. */
   over: boolean;
@@ -97,12 +102,12 @@ export class NodeDraining {
   report(): { readonly drain?: NodeDrainReport } {
     const drain = this.#drain;
     if (drain === undefined) return {};
-    const since = formatTime(drain.since);
+    const since = formatTime(drain.since.epoch);
     if (!this.#planned) return { drain: { phase: 'Draining', kept: 0, ...drain.resumed, since } };
     const { leaving, kept } = this.#options.progress();
     const phase = phaseOf(drain, leaving, kept);
     const hasLeft = phase === 'Withdrawn' || phase === 'Drained';
-    const withdrawn = hasLeft && drain.withdrawn !== undefined ? { withdrawn: formatTime(drain.withdrawn) } : {};
+    const withdrawn = hasLeft && drain.withdrawn !== undefined ? { withdrawn: formatTime(drain.withdrawn.epoch) } : {};
     const connections = hasLeft && drain.connections !== undefined ? { connections: drain.connections } : {};
     return { drain: { phase, since, kept: drain.settled ? kept : 0, ...withdrawn, ...connections } };
   }
@@ -114,14 +119,11 @@ export class NodeDraining {
   }
 
   #begin(resumed: NodeDrainReport | undefined): void {
-    const now = this.#now();
-    const since = Math.min(parseTime(resumed?.since) ?? now, now);
     const settled = resumed !== undefined && resumed.phase !== 'Draining';
-    const withdrawn = parseTime(resumed?.withdrawn);
     this.#drain = {
-      since,
+      since: this.#moment(resumed?.since),
       settled,
-      ...(withdrawn === undefined ? {} : { withdrawn: Math.min(withdrawn, now) }),
+      ...(resumed?.withdrawn === undefined ? {} : { withdrawn: this.#moment(resumed.withdrawn) }),
       ...(resumed?.connections === undefined ? {} : { connections: resumed.connections }),
       over: resumed?.phase === 'Drained',
       others: '',
@@ -147,7 +149,7 @@ export class NodeDraining {
     const drain = this.#drain;
     if (drain === undefined) return;
     this.#settling?.();
-    const left = Math.max(0, drain.since + seconds * 1000 - this.#now());
+    const left = Math.max(0, drain.since.clock + seconds * 1000 - this.#components.clock.now());
     this.#settling = this.#components.clock.after(left, () => {
       this.#settling = undefined;
       drain.settled = true;
@@ -170,12 +172,12 @@ export class NodeDraining {
     }
     const { leaving, kept, left } = this.#options.progress();
     if (leaving === 0 && kept === 0) {
-      drain.withdrawn ??= this.#now();
+      drain.withdrawn ??= this.#moment();
       const connections = await this.#count(left);
       if (connections === undefined) delete drain.connections;
       else drain.connections = connections;
-      const deadline = drain.withdrawn + this.#options.snapshot().config.nodeDrain.deadlineSeconds * 1000;
-      drain.over = connections === 0 || this.#now() >= deadline;
+      const deadline = drain.withdrawn.clock + this.#options.snapshot().config.nodeDrain.deadlineSeconds * 1000;
+      drain.over = connections === 0 || this.#components.clock.now() >= deadline;
     } else {
       delete drain.withdrawn;
       delete drain.connections;
@@ -215,6 +217,14 @@ export class NodeDraining {
     return texts.toSorted().join('\n');
   }
 
+  /** Of a time in the report of the agent before, which is not later than now; else now. */
+  #moment(text?: string): Moment {
+    const now = this.#now();
+    const epoch = Math.min(parseTime(text) ?? now, now);
+    return { epoch, clock: this.#components.clock.now() - (now - epoch) };
+  }
+
+  /** Milliseconds since the epoch. */
   #now(): number {
     return this.#components.clock.date().getTime();
   }

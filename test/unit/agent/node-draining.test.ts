@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { NodeDrainReport, NodeState } from '../../../src/model/node-state.ts';
 import { config, metadata, node, slice } from '../decisions/fixtures.ts';
 import { basics, testbed, web, type Testbed } from './testbed.ts';
@@ -123,6 +123,44 @@ describe('a node that is asked to drain', () => {
       expect([phase, connections]).toEqual(['Drained', left instanceof Error ? undefined : left]);
       await bed.agent.stop('test');
     }
+  });
+});
+
+describe('a wall clock that is set meanwhile', () => {
+  const hour = 3_600;
+  /** From now on the wall clock is so many seconds ahead. The node is written anew, and the other one goes on reporting. */
+  const setClock = async (bed: Testbed, seconds: number): Promise<void> => {
+    vi.spyOn(bed.clock, 'date').mockImplementation(() => new Date(Date.UTC(2026, 0, 1) + bed.clock.now() + seconds * 1000));
+    bed.source.put(otherReport(seconds + 10));
+    bed.source.put(node({ name: 'n1', internalIPs, drain: 'keepLast', labels: { clock: String(seconds) } }));
+    await bed.advance(0);
+  };
+
+  test.each([hour, -hour])('neither shortens nor prolongs the time to settle: %i s', async (seconds) => {
+    const bed = await started(...other);
+    bed.source.put(drained);
+    await bed.advance(5_000);
+    await setClock(bed, seconds);
+    await bed.advance(4_900);
+    expect(steps(bed)).toEqual([]);
+    await bed.advance(200);
+    expect(steps(bed)).toHaveLength(3);
+    await bed.agent.stop('test');
+  });
+
+  test.each([hour, -hour])('nor the deadline: %i s', async (seconds) => {
+    const bed = await started(...other);
+    bed.connections.left = 7;
+    bed.source.put(drained);
+    await bed.advance(20_000);
+    expect(report(bed)?.phase).toBe('Withdrawn');
+    await setClock(bed, seconds);
+    for (let passed = 0; passed < 40; passed += 5) await bed.advance(5_000);
+    expect(report(bed)?.phase).toBe('Withdrawn');
+    for (let passed = 0; passed < 25; passed += 5) await bed.advance(5_000);
+    await bed.advance(soon);
+    expect(report(bed)).toMatchObject({ phase: 'Drained', connections: 7 });
+    await bed.agent.stop('test');
   });
 });
 
