@@ -51,7 +51,7 @@ const requirements: Catalogue['requirements'] = [
   ),
   requirement(17, 'A peer that takes no packets gets none, but for answers to its polls.', '5880 6.8.7'),
   requirement(18, 'The active side speaks first, and then every second.', '5880 6.1, 6.8.1'),
-  requirement(19, 'The passive side says nothing before it has heard its peer.', '5880 6.1'),
+  requirement(19, 'The passive side says nothing before it has heard its peer, nor after it has given it up.', '5880 6.1, 6.8.7'),
   requirement(
     20,
     'What goes down on purpose says AdminDown until the peer has heard it or its detection time is over; AdminDown of either side closes no BGP session.',
@@ -85,9 +85,18 @@ const requirements: Catalogue['requirements'] = [
 ];
 
 const rfcs: Catalogue['rfcs'] = [
-  { number: 5880, title: 'BFD', extent: 'asynchronous mode; the peer may use demand mode; no echo, no authentication' },
+  {
+    number: 5880,
+    title: 'BFD',
+    extent:
+      "asynchronous mode; the peer may use demand mode; no echo, no authentication; stricter than section 6.3: packets that know our discriminator count only from the peer's address and interface; no congestion control over several hops (section 7) but that a session that is lost sends a packet a second",
+  },
   { number: 5881, title: 'BFD over one hop' },
-  { number: 5882, title: 'What BFD means to BGP' },
+  {
+    number: 5882,
+    title: 'What BFD means to BGP',
+    extent: 'after a loss BGP waits for BFD for a second, and as long as it takes with `bfdStrict` only (section 4.1 would have it wait); why: docs/explanation/failure-modes.md',
+  },
   { number: 5883, title: 'BFD over several hops' },
   { number: 9384, title: 'Cease for BFD Down' },
 ];

@@ -1,6 +1,6 @@
 /** The bounds of the BFD driver: everything that can grow stops at one of these. */
 
-/** Sessions of one manager, those included that are still saying goodbye. */
+/** Sessions of one manager; those that are still saying goodbye are beside them, for `longestGoodbye` each. */
 export const maximumSessions = 1024;
 
 /** Milliseconds: the shortest interval that a session asks for or offers, unless the manager is told another; shorter ones are made this. */
