@@ -95,7 +95,8 @@ const rfcs: Catalogue['rfcs'] = [
   {
     number: 5882,
     title: 'What BFD means to BGP',
-    extent: 'after a loss BGP waits for BFD for a second, and as long as it takes with `bfdStrict` only (section 4.1 would have it wait); why: docs/explanation/failure-modes.md',
+    extent:
+      'after a loss BGP waits for BFD for a second, and as long as it takes with `bfdStrict` only (section 4.1 would have it wait); why: docs/explanation/failure-modes.md',
   },
   { number: 5883, title: 'BFD over several hops' },
   { number: 9384, title: 'Cease for BFD Down' },

@@ -1,5 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { SessionOptions } from '../../src/bfd/index.ts';
+import { linuxTransport } from '../../src/bfd/transport/linux.ts';
+import { address } from '../../src/net/address.ts';
+import { inNetworkNamespace } from '../kube-fixture/network-namespace.ts';
 import { BfdProcess } from '../peers/bfd-process.ts';
 import { Link, linkLocalAddress, routerAddress, run, speakerAddress } from '../peers/link.ts';
 import { forge, PacketWatch } from './bfd-packets.ts';
@@ -96,6 +99,33 @@ describe.each(kinds)('over %s', (_, port, ends) => {
     restore();
     await untilUp(ours, peer);
   });
+});
+
+test('BFD-003 no two sessions send from one port, also where the kernel would let them: of other addresses, on other interfaces', async () => {
+  const watch = new PacketWatch(link.router);
+  // Each would take the same one.
+  const wishes = [0.5, 0.5, 0.5, 0.25, 0.125];
+  const transport = linuxTransport(() => wishes.shift() ?? 0);
+  if (transport === undefined) throw new Error('koffi has no binary for this machine');
+  transport.listen({ received: () => {} });
+  try {
+    inNetworkNamespace(link.speaker, () => {
+      const [ipv4, ipv6] = [4, 6].map((family) => address(routerAddress[family as 4 | 6]));
+      if (ipv4 === undefined || ipv6 === undefined) throw new Error('no address');
+      const endpoints = [
+        { peer: ipv4 },
+        { peer: ipv6, localAddress: address(speakerAddress[6]) },
+        { peer: ipv4, localAddress: address(speakerAddress[4]), interface: 'v0' },
+      ];
+      const channels = endpoints.map((endpoint) => transport.open(endpoint));
+      for (const channel of channels) expect(channel.send(new Uint8Array(24))).toBeUndefined();
+      for (const channel of channels) channel.close();
+    });
+    await until('packets have come from three ports', async (note) => note(watch.seen()).length === 3);
+  } finally {
+    transport.close();
+    watch.close();
+  }
 });
 
 describe('who may speak for a peer', () => {

@@ -18,6 +18,8 @@ class LinuxTransport implements Transport {
   readonly #libc: Libc;
   readonly #random: Random;
   readonly #receivers = new Map<string, Receiver>();
+  /** From which sessions send (RFC 5881 4). */
+  readonly #sourcePorts = new Set<number>();
   #events: TransportEvents | undefined;
   /** Of receivers that are no more. */
   #earlierDrops = 0;
@@ -34,7 +36,7 @@ class LinuxTransport implements Transport {
   open(endpoint: Endpoint): Channel {
     const { peer, multihop, interface: networkInterface } = endpoint;
     const receiver = this.#receiver({ family: peer.family, multihop: multihop !== undefined, interface: networkInterface });
-    const sender = new Sender(this.#libc, this.#random, endpoint);
+    const sender = new Sender(this.#libc, this.#random, endpoint, this.#sourcePorts);
     const user = {};
     receiver.add(user, peer, multihop?.minimumTtl ?? 0);
     this.#openReceiver(receiver);

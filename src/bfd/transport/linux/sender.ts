@@ -18,13 +18,16 @@ export class Sender {
   readonly #random: Random;
   readonly #endpoint: Endpoint;
   readonly #to: Uint8Array;
+  readonly #portsTaken: Set<number>;
   #socket: DatagramSocket | undefined;
   /** One for the life of the session (RFC 5881 4), also where the socket is made anew. */
   #port: number | undefined;
 
-  constructor(libc: Libc, random: Random, endpoint: Endpoint) {
+  /** `portsTaken`: those of all sessions, which the kernel does not tell apart where their addresses or interfaces differ. */
+  constructor(libc: Libc, random: Random, endpoint: Endpoint, portsTaken: Set<number>) {
     this.#libc = libc;
     this.#random = random;
+    this.#portsTaken = portsTaken;
     this.#endpoint = endpoint;
     const { peer, multihop } = endpoint;
     this.#to = inetAddress(peer.family, addressBytes(peer), multihop === undefined ? singleHopPort : multihopPort);
@@ -39,7 +42,7 @@ export class Sender {
     }
     if (this.#libc.sendto(this.#socket.fd, packet, packet.length, MSG_DONTWAIT, this.#to, this.#to.length) >= 0) return undefined;
     const error = systemError(this.#libc, 'sending');
-    if (outlived.has(error.code ?? '') || !this.#hasInterface(this.#socket)) this.close();
+    if (outlived.has(error.code ?? '') || !this.#hasInterface(this.#socket)) this.#close();
     return error;
   }
 
@@ -49,9 +52,20 @@ export class Sender {
     return networkInterface === undefined || socket.isBoundTo(networkInterface);
   }
 
+  /** For good: another session may have the port. */
   close(): void {
+    this.#close();
+    this.#giveUpPort();
+  }
+
+  #close(): void {
     this.#socket?.close();
     this.#socket = undefined;
+  }
+
+  #giveUpPort(): void {
+    if (this.#port !== undefined) this.#portsTaken.delete(this.#port);
+    this.#port = undefined;
   }
 
   #open(): DatagramSocket {
@@ -79,16 +93,21 @@ export class Sender {
       try {
         socket.bindTo(local, port, localAddress === undefined ? 'taking a source port' : 'binding the local address');
         this.#port = port;
+        this.#portsTaken.add(port);
         return;
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || attempt === maximumPortAttempts) throw error;
-        this.#port = undefined;
+        this.#giveUpPort();
       }
     }
   }
 
+  /** There are many more ports than sessions. */
   #anyPort(): number {
     const { first, last } = sourcePorts;
-    return first + Math.floor(this.#random() * (last - first + 1));
+    for (;;) {
+      const port = first + Math.floor(this.#random() * (last - first + 1));
+      if (!this.#portsTaken.has(port)) return port;
+    }
   }
 }
