@@ -6,8 +6,8 @@ const ssr = { resolve: { conditions: ['herald-source', 'module', 'node', 'develo
 export default defineConfig({
   test: {
     projects: [
-      // A test that hangs is caught as well after half a minute, and a busy machine is no failure.
-      { ssr, test: { name: 'unit', include: ['test/unit/**/*.test.ts'], maxWorkers: 2, testTimeout: 30_000, hookTimeout: 30_000 } },
+      // A test that hangs is caught as well after a minute and a half, and a busy machine is no failure.
+      { ssr, test: { name: 'unit', include: ['test/unit/**/*.test.ts'], maxWorkers: 2, testTimeout: 90_000, hookTimeout: 90_000 } },
       // Kernel and routers: one lab at a time, and generous bounds, because these machines are shared.
       {
         test: {

@@ -283,7 +283,7 @@ describe('a directory as a source', () => {
     await bench.write('s/7/svc-7.yaml', serviceYaml('svc-7', '10.97.0.1'));
     await bench.until(() => bench.batches.length > 0);
     expect(bench.batches).toEqual([[{ kind: 'Service', key: 'shop/svc-7' }]]);
-  }, 30_000);
+  });
 
   test('finds folders that appear in one another at once', async () => {
     await using bench = await Workbench.started({});

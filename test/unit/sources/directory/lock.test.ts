@@ -160,7 +160,7 @@ describe('the lock of a directory', () => {
     } finally {
       for (const racer of racers) racer.end();
     }
-  }, 60_000);
+  });
 
   test('that somebody else took over meanwhile is left alone by release', async () => {
     const lock = await acquireLock(file);
