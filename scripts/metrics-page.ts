@@ -36,7 +36,11 @@ const chapters: readonly (readonly [string, Readonly<Record<string, MetricDeclar
 ];
 
 const kubeProxy = `What dashboards for kube-proxy ask for, with its types, labels and buckets, where Herald has the same thing to tell. The others of kube-proxy are not there: those of
-iptables, and \`kubeproxy_conntrack_reconciler_*\`: kube-proxy goes over all flows in rounds and counts what it deletes, Herald tells the kernel which ones a change concerns.
+iptables.
+
+\`kubeproxy_conntrack_reconciler_*\` differ in what a round is. That of kube-proxy is over all flows of UDP, after each change of endpoints of a Service with UDP. Herald's is over
+the flows that changes have led astray, so that there are fewer rounds; they are those of UDP and SCTP, and of TCP those that nobody has answered, or all to a backend that is gone where
+the frontend resets them. The look at all flows when an agent starts, or after a repair, is not in the time; what it finds is, and is counted. A round that fails is in the log instead.
 
 `;
 

@@ -2,8 +2,9 @@ import type { HealthCheck, HealthCheckAddresses } from '../decisions/forwarding/
 import type { ServiceKey } from '../model/metadata.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { Family } from '../net/address.ts';
+import type { LastingListener } from '../system/lasting-listener.ts';
 import { healthCheckAnswer } from './health-answers.ts';
-import { LastingListener, type ListenerComponents } from './lasting-listener.ts';
+import { lastingHttp, type ListenerComponents } from './lasting-http.ts';
 import { limits } from './limits.ts';
 
 export interface HealthCheckServersOptions {
@@ -134,7 +135,7 @@ export class HealthCheckServers {
 
   #open(server: Server, address: string): void {
     this.#listeners++;
-    const listener = new LastingListener(this.#components, {
+    const listener = lastingHttp(this.#components, {
       place: { address, port: server.port },
       answer: () => healthCheckAnswer(server.service, server.localEndpoints, this.#options.healthy()),
       news: this.#options.news,

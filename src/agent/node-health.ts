@@ -5,9 +5,10 @@ import type { ServiceKey } from '../model/metadata.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import type { HttpPlace } from '../system/http-listener.ts';
+import type { LastingListener } from '../system/lasting-listener.ts';
 import { nodeHealthAnswer } from './health-answers.ts';
 import { HealthCheckServers } from './health-check-servers.ts';
-import { LastingListener, type ListenerComponents } from './lasting-listener.ts';
+import { lastingHttp, type ListenerComponents } from './lasting-http.ts';
 import { SyncHealth } from './sync-health.ts';
 
 export interface NodeHealthOptions {
@@ -49,7 +50,7 @@ export class NodeHealth {
     const answer = (path: string) =>
       nodeHealthAnswer(path, { health: this.sync, now: this.#components.clock.date(), eligible: isNodeEligible(snapshot(), node) });
     const after = this.#closing;
-    this.#healthz = healthz.map((place) => ({ place, listener: new LastingListener(this.#components, { place, answer, news, after }) }));
+    this.#healthz = healthz.map((place) => ({ place, listener: lastingHttp(this.#components, { place, answer, news, after }) }));
   }
 
   /** The settings of the node, or its addresses, may have changed. */

@@ -1,4 +1,5 @@
-import type { LastingListener, ListenerOptions } from '../agent/lasting-listener.ts';
+import type { ListenerOptions } from '../agent/lasting-http.ts';
+import type { LastingListener } from '../system/lasting-listener.ts';
 import type { Log } from '../system/log.ts';
 
 export interface NodeListenersOptions {

@@ -5,6 +5,7 @@ import { agentHealth } from '../agent/metrics/agent-health.ts';
 import { AgentMetrics } from '../agent/metrics/agent-metrics.ts';
 import { exposeBgp } from '../agent/metrics/bgp-metrics.ts';
 import { countedReports } from '../agent/metrics/counted-reports.ts';
+import { measuredConntrack } from '../agent/metrics/measured-conntrack.ts';
 import { MeasuredDataplane } from '../agent/metrics/measured-dataplane.ts';
 import { measuredExecutor } from '../agent/metrics/measured-executor.ts';
 import { measuredListener } from '../agent/metrics/measured-listener.ts';
@@ -47,7 +48,11 @@ export async function startAgent(
   const host = systemHost(procSys === undefined ? {} : { settings: procSys });
   const ports = machinePorts(clock, log, { own: true });
   const dataplane = new LocalhostDataplane(
-    new NftablesDataplane({ ...ports, executor: measuredExecutor(ports.executor, metrics) }),
+    new NftablesDataplane({
+      ...ports,
+      executor: measuredExecutor(ports.executor, metrics),
+      conntrack: measuredConntrack(ports.conntrack, metrics, clock),
+    }),
     { forwardTcp: tcpForwarding(localhostLimits.connections), clock, log },
     () => host.interfaces().map(({ address }) => address),
   );

@@ -1,4 +1,4 @@
-import { LastingListener, type ListenerComponents, type ListenerOptions } from '../agent/lasting-listener.ts';
+import { lastingHttp, type ListenerComponents, type ListenerOptions } from '../agent/lasting-http.ts';
 import { History } from '../live/history.ts';
 import { Live } from '../live/live.ts';
 import { LiveOnPort } from '../live/on-port.ts';
@@ -7,6 +7,7 @@ import { formatAddress } from '../net/address.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import type { Source } from '../sources/source.ts';
 import { listenHttp, type AnswerHttp, type ListenHttp } from '../system/http-listener.ts';
+import type { LastingListener } from '../system/lasting-listener.ts';
 import type { Log } from '../system/log.ts';
 import { ApiServerMetrics } from '../telemetry/api-server.ts';
 import { Health } from '../telemetry/health.ts';
@@ -16,7 +17,7 @@ import { metricsAnswer } from '../telemetry/metrics-answer.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { exposeProcess } from '../telemetry/process-figures.ts';
 import type { Environment } from './environment.ts';
-import { LastingSocket } from './lasting-socket.ts';
+import { lastingSocket } from './lasting-socket.ts';
 import type { LiveOptions } from './live-options.ts';
 import { LocalAnswers } from './local-answers.ts';
 import { NodeListeners } from './node-listeners.ts';
@@ -38,7 +39,7 @@ export class Telemetry {
   readonly #listeners: LastingListener[] = [];
   /** Undefined: metrics are not asked for at the addresses of a Node. */
   readonly #atNode: NodeListeners | undefined;
-  readonly #socket: LastingSocket | undefined;
+  readonly #socket: LastingListener | undefined;
 
   constructor(
     { clock, nodejs }: Pick<Environment, 'clock' | 'nodejs'>,
@@ -57,7 +58,7 @@ export class Telemetry {
     this.history = new History(clock);
     this.live.add(livePaths.history, this.history.list);
     this.local = new LocalAnswers(this.live);
-    if (socket !== 'none') this.#socket = new LastingSocket({ clock, log }, socket, this.local.answer);
+    if (socket !== 'none') this.#socket = lastingSocket({ clock, log }, socket, this.local.answer);
     const onPort = new LiveOnPort(this.live);
     const answer: AnswerHttp = (path, query) =>
       (live === 'metrics' ? onPort.answer(path, query) : undefined) ?? metricsAnswer(this.metrics, path);
@@ -103,7 +104,7 @@ export class Telemetry {
       requestMilliseconds: limits.requestMilliseconds,
       idleMilliseconds: limits.idleMilliseconds,
     };
-    return new LastingListener(this.#components, { ...options, answer, bounds, news: () => undefined });
+    return lastingHttp(this.#components, { ...options, answer, bounds, news: () => undefined });
   }
 }
 

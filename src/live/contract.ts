@@ -9,7 +9,7 @@
  *
  * Every list takes `limit` (1 to 5000; default 1000; a page at the port has up to 500) and `after`: the `next` of the page before. A page is how things were in one moment; what
  * changes between two pages may be missed or come twice. 400 where a parameter is wrong, 404 where the process has no such thing, 429 at the
- * port while it answers somebody else: LiveProblem. Fields are
+ * port while it answers somebody else: LiveProblem. At the port the connection ends with each answer. Fields are
  * added under `v1`, none changes its meaning; readers pass over what they do not know.
  *
  * What must not leave the host (messages of BGP) is answered on the socket alone, under `/debug/...`.

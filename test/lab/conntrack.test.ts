@@ -143,6 +143,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
       ...(replyPort === undefined ? {} : { replyPort }),
     });
     const v = (host: number): string => at(family, host);
+    const whoAnswers = ({ to, port, from, replyPort }: Literal): string => `${v(to)}:${port} ${v(from)}:${replyPort}`;
 
     test.each(['UDP', 'SCTP'] as const)('%s: exactly those of a kind go', async (protocol) => {
       for (const [kinds, gone] of [
@@ -160,7 +161,8 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
         inside(['conntrack', '-F']);
         insert(...everything);
         const before = await all(cleaner);
-        await cleaner.delete(kinds);
+        const flows = everything.filter((each) => each.family === family && each.protocol === protocol).map(whoAnswers);
+        expect(await cleaner.delete(kinds)).toBe(flows.filter((flow) => (gone as readonly string[]).includes(flow)).length);
         expect((await all(cleaner)).length).toBe(before.length - gone.length);
         const left = new Set(await all(cleaner));
         const missing = before.filter((flow) => !left.has(flow)).map((flow) => flow.replace(' unreplied', ''));
@@ -175,7 +177,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
         { ...base, clientPort: 3_002, from: 1, replied: true },
         { ...base, clientPort: 3_003, from: 11, replied: false },
       );
-      await cleaner.delete([{ ...stale('TCP', 1, 1), unreplied: true }]);
+      expect(await cleaner.delete([{ ...stale('TCP', 1, 1), unreplied: true }])).toBe(1);
       const left = inside(['conntrack', '-L', '-f', family === 4 ? 'ipv4' : 'ipv6', '-p', 'tcp']);
       expect([...left.matchAll(/sport=(300\d) dport=53/g)].map(([, port = '']) => port).toSorted()).toEqual(['3002', '3003']);
     });
@@ -227,9 +229,9 @@ test('one kind among many thousand flows, and many kinds at once', async () => {
   const kind = (from: number): StaleFlows => {
     return { protocol: 'UDP', destination: address(at(4, 1)), port: 53, replySource: address(at(4, from)), replyPort: 5_353 };
   };
-  await cleaner.delete([kind(11)]);
+  expect(await cleaner.delete([kind(11)])).toBe(100);
   expect(await count()).toBe(5_900);
-  await cleaner.delete(Array.from({ length: 30 }, (_, index) => kind(12 + index)));
+  expect(await cleaner.delete(Array.from({ length: 30 }, (_, index) => kind(12 + index)))).toBe(3_000);
   expect(await count()).toBe(2_900);
   cleaner.close();
 });

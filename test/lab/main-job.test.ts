@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { examples, HeraldInLab } from './herald.ts';
 import { Lab } from './lab.ts';
+import { onePodService } from './one-pod-service.ts';
 import { bestPath, nextHops, untilNextHops, untilSpineRoutes, viaNodes } from './routes.ts';
 import { standardTopology } from './standard-topology.ts';
 
@@ -204,18 +205,9 @@ describe('what a Service says of its addresses', () => {
 });
 
 describe('addresses', () => {
-  const request = (spec: string, annotations = ''): string => `apiVersion: v1
-kind: Service
-metadata: { namespace: shop, name: extra, annotations: {${annotations}} }
-spec: { type: LoadBalancer, clusterIP: 10.96.0.80, ${spec}, ports: [{ port: 80, targetPort: 8080 }] }
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: { namespace: shop, name: extra, labels: { kubernetes.io/service-name: extra } }
-addressType: IPv4
-ports: [{ port: 8080 }]
-endpoints: [{ addresses: [10.244.1.10], nodeName: node1 }]
-`;
+  const pod = { address: '10.244.1.10', node: 'node1' };
+  const request = (spec: string, annotations = ''): string =>
+    onePodService({ name: 'extra', clusterIP: '10.96.0.80', pod, spec, annotations });
 
   test('spec.loadBalancerIP is honoured, also when it changes: the new route comes and the old one goes', async () => {
     await herald.write('80-extra.yaml', request('loadBalancerIP: 198.51.100.77'));
@@ -251,18 +243,12 @@ kind: BGPAdvertisement
 metadata: { name: block }
 spec: { ipAddressPools: [block], aggregationLength: 28 }
 ---
-apiVersion: v1
-kind: Service
-metadata: { namespace: shop, name: blocked, annotations: { herald.dev/address-pool: block } }
-spec: { type: LoadBalancer, clusterIP: 10.96.0.90, ports: [{ port: 80, targetPort: 8080 }] }
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: { namespace: shop, name: blocked, labels: { kubernetes.io/service-name: blocked } }
-addressType: IPv4
-ports: [{ port: 8080 }]
-endpoints: [{ addresses: [10.244.2.10], nodeName: node2 }]
-`,
+${onePodService({
+  name: 'blocked',
+  clusterIP: '10.96.0.90',
+  pod: { address: '10.244.2.10', node: 'node2' },
+  annotations: 'herald.dev/address-pool: block',
+})}`,
   );
   await herald.edit('20-herald.yaml', (text) =>
     text.replace('addressTypes: [LoadBalancer, ExternalIP]', 'addressTypes: [LoadBalancer, ExternalIP], ipAddressPools: [public, tiny]'),

@@ -80,8 +80,14 @@ test('sessions, with what was said in them', async () => {
 test('a change of endpoints moves the histograms: heard, in the kernel, at the routers', async () => {
   const series = (name: string): string => `${name}_count{kind="EndpointSlice"}`;
   const names = ['herald_change_to_rule_duration_seconds', 'herald_change_to_route_duration_seconds'] as const;
+  for (const address of await herald.untilAssigned('shop/web', 2)) {
+    await lab.until(`a datagram to ${address} is answered`, async (note) => {
+      const { pods } = note(await lab.client.udp({ address, port: 80 }));
+      return Object.keys(pods).length > 0;
+    });
+  }
   const before = await scrape('node1', '10.0.0.11:10290');
-  await herald.edit('30-web.yaml', (text) => text.replaceAll('ready: true', 'ready: false'));
+  await herald.edit('30-web.yaml', (text) => text.replaceAll('ready: true', 'ready: false, serving: false'));
   const after = await lab.until('the change is counted', async (note) => {
     const text = await scrape('node1', '10.0.0.11:10290');
     const grown = names.map((name) => (sampleOf(text, series(name)) ?? 0) - (sampleOf(before, series(name)) ?? 0));
@@ -93,6 +99,15 @@ test('a change of endpoints moves the histograms: heard, in the kernel, at the r
     expect(seconds).toBeLessThan(10);
   }
   expect(sampleOf(after, 'kubeproxy_sync_proxy_rules_endpoint_changes_total')).toBeGreaterThan(0);
+  // The flows of UDP lead to a pod that serves them no more.
+  const conntrack = ['deleted_entries_total', 'sync_duration_seconds_count'] as const;
+  const forgotten = ['IPv4', 'IPv6'].flatMap((family) =>
+    conntrack.map((name) => `kubeproxy_conntrack_reconciler_${name}{ip_family="${family}"}`),
+  );
+  await lab.until('the flows are forgotten and counted', async (note) => {
+    const text = await scrape('node1', '10.0.0.11:10290');
+    return note(forgotten.map((series) => sampleOf(text, series) ?? 0)).every((count) => count > 0);
+  });
 });
 
 test('the health of both is told to all, and says of what it consists', async () => {

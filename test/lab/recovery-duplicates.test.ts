@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { onePodService } from './one-pod-service.ts';
 import { nodes, RecoveryBed } from './recovery-bed.ts';
 import { takeAddress } from './recovery-faults.ts';
 
@@ -92,18 +93,12 @@ kind: IPAddressPool
 metadata: { name: taken }
 spec: { addresses: [10.1.0.99-10.1.0.99], autoAssign: false }
 ---
-apiVersion: v1
-kind: Service
-metadata: { namespace: shop, name: taken, annotations: { herald.dev/address-pool: taken } }
-spec: { type: LoadBalancer, clusterIP: 10.96.0.60, ports: [{ port: 80, targetPort: 8080 }] }
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: { namespace: shop, name: taken, labels: { kubernetes.io/service-name: taken } }
-addressType: IPv4
-ports: [{ port: 8080 }]
-endpoints: [{ addresses: [10.244.1.10], nodeName: node1 }]
-`,
+${onePodService({
+  name: 'taken',
+  clusterIP: '10.96.0.60',
+  pod: { address: '10.244.1.10', node: 'node1' },
+  annotations: 'herald.dev/address-pool: taken',
+})}`,
     );
     expect(await bed.herald.untilAssigned('shop/taken', 1)).toEqual(['10.1.0.99']);
     await bed.lab.until('the client reaches the Service', async (note) => {

@@ -40,7 +40,7 @@ export function dataplaneBy(executor: NftExecutor): NftablesDataplane {
     executor,
     clock: quickClock,
     log: silentLog,
-    conntrack: { delete: () => Promise.resolve(), each: () => Promise.resolve(), close: () => undefined },
+    conntrack: { delete: () => Promise.resolve(0), each: () => Promise.resolve(), close: () => undefined },
     paths: new FakePaths(),
     ingress: new FakeIngress(),
     routes: { list: () => Promise.resolve({ prefixes: [] }), change: () => Promise.resolve(), close: () => undefined },

@@ -1,8 +1,6 @@
-import type { ApplyResult, Dataplane, DataplaneError, ForwardingChanges } from '../../dataplane/dataplane.ts';
-import type { DirectReturnLacks } from '../../dataplane/direct-return/direct-return.ts';
-import type { Address } from '../../net/address.ts';
+import type { ApplyResult, Dataplane, ForwardingChanges } from '../../dataplane/dataplane.ts';
+import { DataplaneLayer } from '../../dataplane/dataplane-layer.ts';
 import type { NodeForwarding, ServiceForwarding } from '../../net/frontend.ts';
-import type { Prefix } from '../../net/prefix.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { ipFamilies } from './ip-families.ts';
@@ -11,14 +9,13 @@ import { WithoutLocalEndpoints } from './without-local.ts';
 type Call = 'replace' | 'node' | 'apply';
 
 /** A data plane whose calls are counted and timed. */
-export class MeasuredDataplane implements Dataplane {
-  readonly #inner: Dataplane;
+export class MeasuredDataplane extends DataplaneLayer {
   readonly #metrics: Metrics;
   readonly #clock: Clock;
   readonly #withoutLocal = new WithoutLocalEndpoints();
 
   constructor(inner: Dataplane, metrics: Metrics, clock: Clock) {
-    this.#inner = inner;
+    super(inner);
     this.#metrics = metrics;
     this.#clock = clock;
     metrics.describe('herald_dataplane_repairs_total', 'herald_dataplane_failures_total');
@@ -32,52 +29,20 @@ export class MeasuredDataplane implements Dataplane {
     inner.onFailure(() => this.#failed());
   }
 
-  get adopted(): boolean {
-    return this.#inner.adopted;
-  }
-
-  async replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult> {
-    const result = await this.#measured('replace', () => this.#inner.replace(node, services));
+  override async replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult> {
+    const result = await this.#measured('replace', () => super.replace(node, services));
     this.#withoutLocal.replace(services);
     return result;
   }
 
-  setNode(node: NodeForwarding): Promise<ApplyResult> {
-    return this.#measured('node', () => this.#inner.setNode(node));
+  override setNode(node: NodeForwarding): Promise<ApplyResult> {
+    return this.#measured('node', () => super.setNode(node));
   }
 
-  async apply(changes: ForwardingChanges): Promise<ApplyResult> {
-    const result = await this.#measured('apply', () => this.#inner.apply(changes));
+  override async apply(changes: ForwardingChanges): Promise<ApplyResult> {
+    const result = await this.#measured('apply', () => super.apply(changes));
     this.#withoutLocal.apply(changes);
     return result;
-  }
-
-  clear(): Promise<void> {
-    return this.#inner.clear();
-  }
-
-  setUnreachable(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
-    return this.#inner.setUnreachable(prefixes);
-  }
-
-  probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnLacks> {
-    return this.#inner.probeDirectReturn(interfaces, tunnels);
-  }
-
-  onRepair(listener: (what: string) => void): void {
-    this.#inner.onRepair(listener);
-  }
-
-  onFailure(listener: (error: DataplaneError) => void): void {
-    this.#inner.onFailure(listener);
-  }
-
-  close(): Promise<void> {
-    return this.#inner.close();
-  }
-
-  cleanup(): Promise<void> {
-    return this.#inner.cleanup();
   }
 
   async #measured(call: Call, work: () => Promise<ApplyResult>): Promise<ApplyResult> {

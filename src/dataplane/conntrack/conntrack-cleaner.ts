@@ -38,8 +38,8 @@ export interface Flow {
 }
 
 export interface ConntrackCleaner {
-  /** Deletes the flows; none there is success. Rejects with DataplaneError where the backend is missing or refuses. */
-  delete(flows: readonly StaleFlows[]): Promise<void>;
+  /** Deletes the flows, and resolves to how many there were; none is success. Rejects with DataplaneError where the backend is missing or refuses. */
+  delete(flows: readonly StaleFlows[]): Promise<number>;
   /** Shows every flow of UDP and SCTP, and those of TCP that nobody has answered; one or the other may come twice. Rejects as `delete` does. */
   each(see: (flow: Flow) => void): Promise<void>;
   /** Nothing is called afterwards. */

@@ -2,30 +2,32 @@ import { formatAddress, parseAddress } from '../../net/address.ts';
 import type { Protocol } from '../../net/frontend.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { maximumOutputBytes } from '../nftables/limits.ts';
-import { runCommand, type CommandLine } from '../run-command.ts';
+import { runCommand, type CommandLine, type CommandOutcome } from '../run-command.ts';
 import type { ConntrackCleaner, Flow, StaleFlows } from './conntrack-cleaner.ts';
 
 const bounds = { timeout: 30_000, outputBytes: maximumOutputBytes };
 
 /** Lists and deletes flows with conntrack-tools' `conntrack`, one process for each kind of flows. */
 export function conntrackCommand(prefix: readonly string[] = []): ConntrackCleaner {
-  const conntrack = async (args: readonly string[]): Promise<string> => {
+  const conntrack = async (args: readonly string[]): Promise<CommandOutcome> => {
     const [first = 'conntrack', ...others] = [...prefix, 'conntrack', ...args];
     const command: CommandLine = [first, ...others];
     const outcome = await runCommand(command, '', bounds);
     // No flow there is exit status 1 with this text.
-    if (outcome.status === 0 || outcome.stderr.includes('0 flow entries')) return outcome.stdout;
+    if (outcome.status === 0 || outcome.stderr.includes('0 flow entries')) return outcome;
     throw new DataplaneError(/permitted|CAP_NET_ADMIN/.test(outcome.stderr) ? 'permission' : 'failed', outcome.stderr.trim().slice(0, 500));
   };
   return {
     async delete(stale) {
-      for (const flows of stale) await conntrack(deletion(flows));
+      let deleted = 0;
+      for (const flows of stale) deleted += countOf(await conntrack(deletion(flows)));
+      return deleted;
     },
     async each(see) {
       for (const family of ['ipv4', 'ipv6']) {
         for (const protocol of ['TCP', 'UDP', 'SCTP'] as const) {
-          const listing = await conntrack(['-L', '-f', family, '-p', protocol.toLowerCase(), ...(protocol === 'TCP' ? unanswered : [])]);
-          for (const line of listing.split('\n')) {
+          const { stdout } = await conntrack(['-L', '-f', family, '-p', protocol.toLowerCase(), ...(protocol === 'TCP' ? unanswered : [])]);
+          for (const line of stdout.split('\n')) {
             const flow = readFlow(protocol, line);
             if (flow !== undefined) see(flow);
           }
@@ -38,6 +40,11 @@ export function conntrackCommand(prefix: readonly string[] = []): ConntrackClean
 
 /** Connections of TCP to which nobody has said anything. */
 const unanswered = ['--state', 'SYN_SENT'] as const;
+
+/** "conntrack v1.4.8 (conntrack-tools): 3 flow entries have been deleted.", on standard error. */
+function countOf({ stderr }: CommandOutcome): number {
+  return Number(/(?<count>\d+) flow entries/.exec(stderr)?.groups?.['count'] ?? 0);
+}
 
 function deletion({ protocol, destination, port, replySource, replyPort, unreplied }: StaleFlows): string[] {
   const family = replySource.family === 4 ? 'ipv4' : 'ipv6';

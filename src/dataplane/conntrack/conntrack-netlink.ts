@@ -34,13 +34,16 @@ export function conntrackNetlink(clock: Clock, networkNamespace?: string): Connt
     delete: (stale) =>
       translated(async () => {
         const index = new StaleIndex(stale);
+        let deleted = 0;
         for (const selection of selections(stale)) {
           const flows = await find(selection, (flow) => index.has(flow));
           const problems = await conversation.change(flows.map(deleteRequest));
           // One that is gone meanwhile is as it should be.
           const problem = problems.find((each) => each !== undefined && each.code !== 'ENOENT');
           if (problem !== undefined) throw problem;
+          deleted += problems.filter((each) => each === undefined).length;
         }
+        return deleted;
       }),
     each: (see) =>
       translated(async () => {

@@ -1,8 +1,8 @@
-import { formatAddress, parseAddress, type Address } from '../../net/address.ts';
+import { formatAddress, parseAddress } from '../../net/address.ts';
 import type { NodeForwarding, ServiceForwarding } from '../../net/frontend.ts';
 import { prefixContains, type Prefix } from '../../net/prefix.ts';
-import type { ApplyResult, Dataplane, DataplaneError, ForwardingChanges } from '../dataplane.ts';
-import type { DirectReturnLacks } from '../direct-return/direct-return.ts';
+import type { ApplyResult, Dataplane, ForwardingChanges } from '../dataplane.ts';
+import { DataplaneLayer } from '../dataplane-layer.ts';
 import { LocalhostNodePorts, type LocalhostComponents, type LocalhostPort, type UnservedPort } from './node-ports.ts';
 
 /**
@@ -10,8 +10,7 @@ import { LocalhostNodePorts, type LocalhostComponents, type LocalhostPort, type 
  * loopback address cannot leave the host, so rules cannot do it: a socket of ours passes the connection on to the NodePort on an
  * address of the node, where the rules choose the backend with all that belongs to it.
  */
-export class LocalhostDataplane implements Dataplane {
-  readonly #inner: Dataplane;
+export class LocalhostDataplane extends DataplaneLayer {
   readonly #ports: LocalhostNodePorts;
   /** NodePorts of TCP by service, whether they are served or not. */
   readonly #services = new Map<string, readonly LocalhostPort[]>();
@@ -22,7 +21,7 @@ export class LocalhostDataplane implements Dataplane {
 
   /** `own`: the addresses of this host, as text. */
   constructor(inner: Dataplane, components: LocalhostComponents, own: () => readonly string[]) {
-    this.#inner = inner;
+    super(inner);
     this.#ports = new LocalhostNodePorts(components, ({ family, port }) => {
       const addresses = own().flatMap((text) => {
         const address = parseAddress(text);
@@ -33,61 +32,41 @@ export class LocalhostDataplane implements Dataplane {
     });
   }
 
-  get adopted(): boolean {
-    return this.#inner.adopted;
-  }
-
   unserved(): UnservedPort[] {
     return this.#ports.unserved();
   }
 
-  async replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult> {
-    const result = await this.#inner.replace(node, services);
+  override async replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult> {
+    const result = await super.replace(node, services);
     const gone = [...this.#services.keys()].filter((service) => !services.has(service));
     this.#follow(new Map<string, ServiceForwarding | undefined>([...gone.map((service) => [service, undefined] as const), ...services]));
     this.#followNode(node);
     return result;
   }
 
-  async setNode(node: NodeForwarding): Promise<ApplyResult> {
-    const result = await this.#inner.setNode(node);
+  override async setNode(node: NodeForwarding): Promise<ApplyResult> {
+    const result = await super.setNode(node);
     this.#followNode(node);
     return result;
   }
 
-  async apply(changes: ForwardingChanges): Promise<ApplyResult> {
-    const result = await this.#inner.apply(changes);
+  override async apply(changes: ForwardingChanges): Promise<ApplyResult> {
+    const result = await super.apply(changes);
     this.#follow(changes);
     return result;
   }
 
-  async clear(): Promise<void> {
+  override async clear(): Promise<void> {
     this.#follow(new Map([...this.#services.keys()].map((service) => [service, undefined])));
-    await this.#inner.clear();
+    await super.clear();
   }
 
-  setUnreachable(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
-    return this.#inner.setUnreachable(prefixes);
+  override async close(): Promise<void> {
+    await Promise.all([this.#ports.stop(), super.close()]);
   }
 
-  probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnLacks> {
-    return this.#inner.probeDirectReturn(interfaces, tunnels);
-  }
-
-  onRepair(listener: (what: string) => void): void {
-    this.#inner.onRepair(listener);
-  }
-
-  onFailure(listener: (error: DataplaneError) => void): void {
-    this.#inner.onFailure(listener);
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([this.#ports.stop(), this.#inner.close()]);
-  }
-
-  async cleanup(): Promise<void> {
-    await Promise.all([this.#ports.stop(), this.#inner.cleanup()]);
+  override async cleanup(): Promise<void> {
+    await Promise.all([this.#ports.stop(), super.cleanup()]);
   }
 
   #followNode({ nodePortAddresses, localhostNodePorts = false }: NodeForwarding): void {

@@ -86,6 +86,19 @@ export const kubeProxyMetrics = {
     labels: { ip_family },
     of: 'agent',
   },
+  kubeproxy_conntrack_reconciler_sync_duration_seconds: {
+    type: 'histogram',
+    help: 'Time until the kernel had forgotten the flows that changes had left astray: those to backends that are gone, and those from before a frontend was there.',
+    labels: { ip_family: 'IPv4 or IPv6' },
+    of: 'agent',
+    buckets: passBuckets,
+  },
+  kubeproxy_conntrack_reconciler_deleted_entries_total: {
+    type: 'counter',
+    help: 'Flows that the kernel was made to forget.',
+    labels: { ip_family: 'IPv4 or IPv6' },
+    of: 'agent',
+  },
   kubeproxy_proxy_healthz_total: {
     type: 'counter',
     help: 'Answers of /healthz at --healthz-bind-address.',

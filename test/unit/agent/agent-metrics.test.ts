@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
 import { AgentMetrics } from '../../../src/agent/metrics/agent-metrics.ts';
 import { agentHealth } from '../../../src/agent/metrics/agent-health.ts';
+import { measuredConntrack } from '../../../src/agent/metrics/measured-conntrack.ts';
 import { MeasuredDataplane } from '../../../src/agent/metrics/measured-dataplane.ts';
 import { measuredListener } from '../../../src/agent/metrics/measured-listener.ts';
+import type { ConntrackCleaner, StaleFlows } from '../../../src/dataplane/conntrack/conntrack-cleaner.ts';
 import { DataplaneError } from '../../../src/dataplane/dataplane.ts';
+import { address } from '../../../src/net/address.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { Health } from '../../../src/telemetry/health.ts';
 import { limits } from '../../../src/telemetry/limits.ts';
@@ -174,6 +177,41 @@ test('ports with a Local policy and no endpoint of this node count as in kube-pr
   await dataplane.apply(new Map([['default/web', forwardingOf(local, ['10.1.0.2@node2'])]]));
   await dataplane.apply(new Map([['default/web', undefined]]));
   expect(await counted()).toEqual(none);
+});
+
+test('flows that the kernel forgets are counted and timed by address family, as kube-proxy does; what fails is neither', async () => {
+  const metrics = new Metrics();
+  const clock = new VirtualClock();
+  const asked: StaleFlows[][] = [];
+  const failure = new DataplaneError('failed', 'no');
+  const inner: ConntrackCleaner = {
+    delete: async (flows) => {
+      if (flows.some(({ port }) => port === 54)) throw failure;
+      asked.push([...flows]);
+      clock.advance(1_500 * flows.length);
+      return 10 * flows.length;
+    },
+    each: async () => undefined,
+    close: () => undefined,
+  };
+  const cleaner = measuredConntrack(inner, metrics, clock);
+  const flows = (replySource: string): StaleFlows => ({ protocol: 'UDP', port: 53, replySource: address(replySource) });
+  const [four, more, six] = [flows('10.1.0.1'), flows('10.1.0.2'), flows('fd00::1')];
+  const figures = async (): Promise<(number | undefined)[]> => {
+    const text = await metrics.text();
+    return ['IPv4', 'IPv6'].flatMap((family) =>
+      ['deleted_entries_total', 'sync_duration_seconds_count', 'sync_duration_seconds_sum'].map((name) =>
+        sampleOf(text, `kubeproxy_conntrack_reconciler_${name}{ip_family="${family}"}`),
+      ),
+    );
+  };
+  expect(await figures()).toEqual([0, undefined, undefined, 0, undefined, undefined]);
+  expect(await cleaner.delete([])).toBe(0);
+  expect(await cleaner.delete([four, six, more])).toBe(30);
+  expect(asked).toEqual([[four, more], [six]]);
+  expect(await figures()).toEqual([20, 1, 3, 10, 1, 1.5]);
+  await expect(cleaner.delete([{ ...four, port: 54 }])).rejects.toBe(failure);
+  expect(await figures()).toEqual([20, 1, 3, 10, 1, 1.5]);
 });
 
 test('health checks are counted by what was answered', async () => {

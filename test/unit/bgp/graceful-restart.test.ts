@@ -3,31 +3,18 @@ import { openOf, type Identity } from '../../../src/bgp/identity.ts';
 import { Speaker, type PeerOptions, type SpeakerOptions } from '../../../src/bgp/index.ts';
 import { MemoryTransport } from '../../../src/bgp/transport/memory.ts';
 import { keepaliveMessage } from '../../../src/bgp/wire/message.ts';
-import { decodeNotification, describeNotification } from '../../../src/bgp/wire/notification.ts';
 import { decodeOpen, encodeOpen } from '../../../src/bgp/wire/open.ts';
 import { encodeRouteRefresh } from '../../../src/bgp/wire/refresh.ts';
 import { address } from '../../../src/net/address.ts';
 import { prefix } from '../../../src/net/prefix.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { hex, messages, toHex } from './hex.ts';
+import { notificationsIn, routerIdentity, routerOptions } from './scripted-router.ts';
 
-const options: PeerOptions = {
-  name: 'tor',
-  address: address('10.0.0.1'),
-  localAsn: 64512,
-  peerAsn: 65001,
-  routerId: address('10.0.0.2'),
-  holdTime: 9,
-  gracefulRestart: { restartTime: 60 },
-};
+const options: PeerOptions = { ...routerOptions, gracefulRestart: { restartTime: 60 } };
 /** A helper: it has no routes of its own to keep, and says so with an empty list (RFC 4724 4). */
 const helper: Identity = {
-  localAsn: 65001,
-  peerAsn: 64512,
-  routerId: 7,
-  holdTime: 90,
-  families: [4],
-  overIpv6: false,
+  ...routerIdentity,
   gracefulRestart: { restartTime: 120, restarted: false, forwardingPreserved: false },
 };
 const endOfRib = '2 00000000';
@@ -53,10 +40,7 @@ function run(change: Partial<PeerOptions> = {}, speakerOptions: SpeakerOptions =
     const open = decodeOpen(hex(body));
     return open.ok ? open.value.capabilities.find(({ kind }) => kind === 'gracefulRestart') : undefined;
   };
-  const notifications = (): string[] =>
-    messages(transport.remote.take())
-      .filter(({ type }) => type === 3)
-      .map(({ body }) => describeNotification(decodeNotification(body)));
+  const notifications = (): string[] => notificationsIn(transport.remote.take());
   return { clock, transport, speaker, peer, sent, answer, restartCapability, notifications };
 }
 

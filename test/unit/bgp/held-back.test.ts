@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { openOf, type Identity } from '../../../src/bgp/identity.ts';
+import { openOf } from '../../../src/bgp/identity.ts';
 import { Speaker, type Peer, type PeerOptions } from '../../../src/bgp/index.ts';
 import { damping } from '../../../src/bgp/limits.ts';
 import { MemoryTransport, type RemoteEnd } from '../../../src/bgp/transport/memory.ts';
@@ -8,21 +8,12 @@ import { keepaliveMessage } from '../../../src/bgp/wire/message.ts';
 import { ceaseNotification, encodeNotification } from '../../../src/bgp/wire/notification.ts';
 import { encodeOpen } from '../../../src/bgp/wire/open.ts';
 import { address, formatAddress } from '../../../src/net/address.ts';
-import type { Log } from '../../../src/system/log.ts';
 import { seededRandom } from '../../../src/system/random.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+import { logInto, routerIdentity, routerOptions } from './scripted-router.ts';
 
 /** Peers that come up at once, and go down again. */
-const options: PeerOptions = {
-  name: 'tor',
-  address: address('10.0.0.1'),
-  localAsn: 64512,
-  peerAsn: 65001,
-  routerId: address('10.0.0.2'),
-  holdTime: 9,
-  connectRetryTime: 1,
-};
-const identity: Identity = { localAsn: 65001, peerAsn: 64512, routerId: 7, holdTime: 90, families: [4], overIpv6: false };
+const options: PeerOptions = { ...routerOptions, connectRetryTime: 1 };
 
 let clock: VirtualClock;
 let transport: MemoryTransport;
@@ -33,12 +24,10 @@ let news: string[];
 beforeEach(() => {
   clock = new VirtualClock();
   transport = new MemoryTransport(clock);
-  transport.onAccept = (remote) => remote.send(new Uint8Array([...encodeOpen(openOf(identity)), ...keepaliveMessage]));
+  transport.onAccept = (remote) => remote.send(new Uint8Array([...encodeOpen(openOf(routerIdentity)), ...keepaliveMessage]));
   logged = [];
   news = [];
-  const write = (fields: object, message: string): void => void logged.push(`${message} ${JSON.stringify(fields)}`);
-  const log: Log = { debug: write, info: write, warn: write, error: write };
-  speaker = new Speaker({ clock, random: () => 0.999_999, transport, listen: [{}], log });
+  speaker = new Speaker({ clock, random: () => 0.999_999, transport, listen: [{}], log: logInto(logged) });
   speaker.onChange((peer) => news.push(`${peer.status().state}${peer.status().damping.until === undefined ? '' : ' held'}`));
 });
 
@@ -151,7 +140,7 @@ describe('BGP-107 a session that flaps', () => {
     }
     expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 18 }, damping: { penalty: 0, flapsInLastHour: 0 } });
     const families = [{ afi: 1, safi: 1, forwardingPreserved: true }];
-    const restarting = openOf(identity);
+    const restarting = openOf(routerIdentity);
     const capability = { kind: 'gracefulRestart', restarted: false, notification: false, restartTime: 120, families } as const;
     const open = encodeOpen({ ...restarting, capabilities: [...restarting.capabilities, capability] });
     transport.onAccept = (remote) => remote.send(new Uint8Array([...open, ...keepaliveMessage]));
@@ -262,7 +251,7 @@ test('BGP-035 BGP-107 a hundred peers that flap together never come back in step
   transport.onAccept = (remote) => {
     const peer = formatAddress(remote.options.address);
     dialedAt.set(peer, [...(dialedAt.get(peer) ?? []), clock.now()]);
-    remote.send(new Uint8Array([...encodeOpen(openOf(identity)), ...keepaliveMessage]));
+    remote.send(new Uint8Array([...encodeOpen(openOf(routerIdentity)), ...keepaliveMessage]));
   };
   for (let i = 0; i < count; i++) {
     storm.addPeer({ ...options, name: `tor${i}`, address: address(`10.1.0.${i + 1}`), connectRetryTime: 5 });

@@ -1,17 +1,15 @@
 import { beforeEach, expect, test } from 'vitest';
-import { openOf, type Identity } from '../../../src/bgp/identity.ts';
+import { openOf } from '../../../src/bgp/identity.ts';
 import { Speaker, type Peer, type StreamedEvent } from '../../../src/bgp/index.ts';
 import { MemoryTransport } from '../../../src/bgp/transport/memory.ts';
 import { keepaliveMessage } from '../../../src/bgp/wire/message.ts';
-import { ceaseNotification, decodeNotification, describeNotification, encodeNotification } from '../../../src/bgp/wire/notification.ts';
+import { ceaseNotification, encodeNotification } from '../../../src/bgp/wire/notification.ts';
 import { encodeOpen } from '../../../src/bgp/wire/open.ts';
 import { encodeRouteRefresh } from '../../../src/bgp/wire/refresh.ts';
 import { encodeEndOfRib } from '../../../src/bgp/wire/update.ts';
 import { address } from '../../../src/net/address.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
-import { messages } from './hex.ts';
-
-const theirs: Identity = { localAsn: 65001, peerAsn: 64512, routerId: 7, holdTime: 90, families: [4], overIpv6: false };
+import { notificationsIn, routerIdentity, routerOptions } from './scripted-router.ts';
 
 let clock: VirtualClock;
 let transport: MemoryTransport;
@@ -23,8 +21,7 @@ beforeEach(() => {
   transport = new MemoryTransport(clock);
   transport.localAddress = address('10.0.0.2');
   speaker = new Speaker({ clock, random: () => 0.5, transport });
-  const routerId = address('10.0.0.2');
-  peer = speaker.addPeer({ name: 'tor', address: address('10.0.0.1'), localAsn: 64512, peerAsn: 65001, routerId, holdTime: 9 });
+  peer = speaker.addPeer(routerOptions);
 });
 
 function send(...parts: readonly Uint8Array[]): void {
@@ -34,7 +31,7 @@ function send(...parts: readonly Uint8Array[]): void {
 
 function establish(): void {
   clock.advance(0);
-  send(encodeOpen(openOf(theirs)), keepaliveMessage);
+  send(encodeOpen(openOf(routerIdentity)), keepaliveMessage);
 }
 
 async function collect(stream: AsyncIterable<StreamedEvent>): Promise<string[]> {
@@ -116,7 +113,7 @@ test('established waits for the session, and again after it went down', async ()
   await Promise.resolve();
   expect(again).toBe(false);
   clock.advance(5_000);
-  send(encodeOpen(openOf(theirs)), keepaliveMessage);
+  send(encodeOpen(openOf(routerIdentity)), keepaliveMessage);
   expect(await second).toBe(true);
 });
 
@@ -154,6 +151,5 @@ test('removing a peer twice only waits, whatever has its name now', async () => 
 });
 
 function lastWords(): string | undefined {
-  const last = messages(transport.remote.take()).findLast(({ type }) => type === 3);
-  return last === undefined ? undefined : describeNotification(decodeNotification(last.body));
+  return notificationsIn(transport.remote.take()).at(-1);
 }

@@ -1,25 +1,15 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import { lingerMilliseconds, maximumConnections } from '../../../src/bgp/limits.ts';
-import { openOf, type Identity } from '../../../src/bgp/identity.ts';
+import { openOf } from '../../../src/bgp/identity.ts';
 import { Speaker, type Peer, type PeerOptions } from '../../../src/bgp/index.ts';
 import { MemoryTransport, type RemoteEnd } from '../../../src/bgp/transport/memory.ts';
 import { keepaliveMessage } from '../../../src/bgp/wire/message.ts';
-import { decodeNotification, describeNotification } from '../../../src/bgp/wire/notification.ts';
 import { encodeOpen } from '../../../src/bgp/wire/open.ts';
 import { address } from '../../../src/net/address.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { messages } from './hex.ts';
+import { notificationsIn, routerIdentity, routerOptions } from './scripted-router.ts';
 
-/** A scripted peer that opens connections of its own beside ours. */
-const options: PeerOptions = {
-  name: 'tor',
-  address: address('10.0.0.1'),
-  localAsn: 64512,
-  peerAsn: 65001,
-  routerId: address('10.0.0.2'),
-  holdTime: 9,
-};
-const identity: Identity = { localAsn: 65001, peerAsn: 64512, routerId: 7, holdTime: 90, families: [4], overIpv6: false };
 const collision = 'Cease: Connection Collision Resolution (6/7)';
 
 let clock: VirtualClock;
@@ -33,7 +23,7 @@ beforeEach(() => {
 });
 
 function start(change: Partial<PeerOptions> = {}): Peer {
-  const peer = speaker.addPeer({ ...options, ...change });
+  const peer = speaker.addPeer({ ...routerOptions, ...change });
   clock.advance(0);
   return peer;
 }
@@ -50,11 +40,8 @@ function say(remote: RemoteEnd, ...parts: readonly Uint8Array[]): void {
   clock.advance(0);
 }
 
-const open = encodeOpen(openOf(identity));
-const notifications = (remote: RemoteEnd): string[] =>
-  messages(remote.take())
-    .filter(({ type }) => type === 3)
-    .map(({ body }) => describeNotification(decodeNotification(body)));
+const open = encodeOpen(openOf(routerIdentity));
+const notifications = (remote: RemoteEnd): string[] => notificationsIn(remote.take());
 
 test('BGP-059 a session that the peer opened ends our dial at once', () => {
   transport.answer = 'silent';
@@ -140,7 +127,7 @@ test('nonsense on a second connection is no news of an established session', () 
   speaker.onChange(() => told.push('changed'));
   say(transport.remote, open, keepaliveMessage);
   expect(told).toEqual(['changed']);
-  for (const nonsense of [new Uint8Array(19), encodeOpen(openOf({ ...identity, localAsn: 65002 }))]) {
+  for (const nonsense of [new Uint8Array(19), encodeOpen(openOf({ ...routerIdentity, localAsn: 65002 }))]) {
     const second = connect();
     say(second, nonsense);
     expect(second.ended).toBe(true);

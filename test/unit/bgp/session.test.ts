@@ -2,30 +2,20 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { address } from '../../../src/net/address.ts';
 import { prefix } from '../../../src/net/prefix.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
-import type { Log } from '../../../src/system/log.ts';
 import { PeerOptionsError, Speaker, type Peer, type PeerOptions } from '../../../src/bgp/index.ts';
 import { openOf, type Identity } from '../../../src/bgp/identity.ts';
 import { MemoryTransport } from '../../../src/bgp/transport/memory.ts';
 import { nodeTransport } from '../../../src/bgp/transport/node.ts';
 import { keepaliveMessage } from '../../../src/bgp/wire/message.ts';
-import { ceaseNotification, decodeNotification, describeNotification, encodeNotification } from '../../../src/bgp/wire/notification.ts';
+import { ceaseNotification, encodeNotification } from '../../../src/bgp/wire/notification.ts';
 import { encodeOpen, decodeOpen } from '../../../src/bgp/wire/open.ts';
 import { encodeRouteRefresh } from '../../../src/bgp/wire/refresh.ts';
 import { hex, marker, messages, toHex } from './hex.ts';
+import { logInto, notificationsIn, routerIdentity, routerOptions } from './scripted-router.ts';
 
 const password = 'correct horse';
-const options: PeerOptions = {
-  name: 'tor',
-  address: address('10.0.0.1'),
-  localAsn: 64512,
-  peerAsn: 65001,
-  routerId: address('10.0.0.2'),
-  holdTime: 9,
-  families: [4, 6],
-  nextHop: { ipv6: address('2001:db8::2') },
-  password,
-};
-const peerIdentity: Identity = { localAsn: 65001, peerAsn: 64512, routerId: 7, holdTime: 90, families: [4, 6], overIpv6: false };
+const options: PeerOptions = { ...routerOptions, families: [4, 6], nextHop: { ipv6: address('2001:db8::2') }, password };
+const peerIdentity: Identity = { ...routerIdentity, families: [4, 6] };
 const route = (text: string) => ({ prefix: prefix(text) });
 const endOfRib4 = '00000000';
 const endOfRib6 = '00000006800f03000201';
@@ -42,9 +32,7 @@ beforeEach(() => {
   transport.localAddress = address('10.0.0.2');
   logged = [];
   news = [];
-  const write = (fields: object, message: string): void => void logged.push(`${message} ${JSON.stringify(fields)}`);
-  const log: Log = { debug: write, info: write, warn: write, error: write };
-  speaker = new Speaker({ clock, random: () => 0.999_999, transport, log });
+  speaker = new Speaker({ clock, random: () => 0.999_999, transport, log: logInto(logged) });
   speaker.onChange((peer) => news.push(peer.status().state));
 });
 
@@ -70,11 +58,7 @@ function establish(change: Partial<PeerOptions> = {}, identity: Partial<Identity
   return peer;
 }
 
-function notifications(): string[] {
-  return messages(transport.remote.take())
-    .filter(({ type }) => type === 3)
-    .map(({ body }) => describeNotification(decodeNotification(body)));
-}
+const notifications = (): string[] => notificationsIn(transport.remote.take());
 
 describe('coming up', () => {
   test('BGP-034 BGP-039 dials at once, and is established only after the KEEPALIVE of the peer', () => {

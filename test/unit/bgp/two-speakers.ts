@@ -1,8 +1,8 @@
 import { Speaker, type Peer, type PeerOptions, type SpeakerOptions } from '../../../src/bgp/index.ts';
 import { MemoryNetwork, type MemoryHost } from '../../../src/bgp/transport/memory-network.ts';
 import { address } from '../../../src/net/address.ts';
-import type { Log } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+import { logInto } from './scripted-router.ts';
 
 /** One end of the network for two: a host, the speaker on it and its peer, which is the other end. */
 export class End {
@@ -21,9 +21,7 @@ export class End {
 
   /** A process begins; `change` is of its one peer. */
   start(change: Partial<PeerOptions> = {}, options: SpeakerOptions = { listen: [{}] }): void {
-    const write = (fields: object, message: string): void => void this.logged.push(`${message} ${JSON.stringify(fields)}`);
-    const log: Log = { debug: write, info: write, warn: write, error: write };
-    const components = { clock: this.#network.clock, random: () => 0.999_999, transport: this.host, log };
+    const components = { clock: this.#network.clock, random: () => 0.999_999, transport: this.host, log: logInto(this.logged) };
     this.speaker = new Speaker({ ...components, ...options });
     this.peer = this.speaker.addPeer({ ...this.options, ...change });
   }

@@ -42,7 +42,11 @@ test('at the port one is answered at a time: others are asked to come again', ()
   const ask = begun();
   const first = ask('/live/v1/sessions');
   expect(first.status).toBe(200);
-  expect(ask('/live/v1/sessions')).toMatchObject({ status: 429, headers: { 'Retry-After': '1' }, content: { error: expect.any(String) } });
+  expect(ask('/live/v1/sessions')).toMatchObject({
+    status: 429,
+    headers: { 'Retry-After': '1', Connection: 'close' },
+    content: { error: expect.any(String) },
+  });
   expect(ask('/live').status).toBe(200);
   first.sent?.();
   expect(ask('/live/v1/sessions').status).toBe(200);
@@ -55,6 +59,14 @@ test('what is wrong or not there is answered, and holds up nobody once it was se
   wrong.sent?.();
   expect(ask('/live/v1/nothing').status).toBe(404);
 });
+
+test.each(['/live', '/live/v1/sessions', '/live/v1/nothing', '/live/v1/sessions?limit=x'])(
+  'the connection ends with the answer to %s',
+  (target) => {
+    const ask = begun();
+    expect(ask(target).headers).toMatchObject({ Connection: 'close' });
+  },
+);
 
 test('who takes one page after the other is never told to come again', async () => {
   const port = begunPort();

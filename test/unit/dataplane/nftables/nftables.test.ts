@@ -49,7 +49,7 @@ function setup(kernel = new FakeKernel(), tracked: readonly Flow[] = []) {
     clock,
     log: silentLog,
     conntrack: {
-      delete: (flows) => Promise.resolve(void deleted.push(...flows)),
+      delete: (flows) => Promise.resolve(deleted.push(...flows)),
       each: (see) => Promise.resolve(tracked.forEach(see)),
       close: () => undefined,
     },

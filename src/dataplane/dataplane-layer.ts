@@ -1,0 +1,58 @@
+import type { Address } from '../net/address.ts';
+import type { NodeForwarding, ServiceForwarding } from '../net/frontend.ts';
+import type { Prefix } from '../net/prefix.ts';
+import type { ApplyResult, Dataplane, DataplaneError, ForwardingChanges } from './dataplane.ts';
+import type { DirectReturnLacks } from './direct-return/direct-return.ts';
+
+/** A data plane that adds something to another: what a layer does not override goes there. */
+export abstract class DataplaneLayer implements Dataplane {
+  readonly #inner: Dataplane;
+
+  constructor(inner: Dataplane) {
+    this.#inner = inner;
+  }
+
+  get adopted(): boolean {
+    return this.#inner.adopted;
+  }
+
+  replace(node: NodeForwarding, services: ReadonlyMap<string, ServiceForwarding>): Promise<ApplyResult> {
+    return this.#inner.replace(node, services);
+  }
+
+  setNode(node: NodeForwarding): Promise<ApplyResult> {
+    return this.#inner.setNode(node);
+  }
+
+  apply(changes: ForwardingChanges): Promise<ApplyResult> {
+    return this.#inner.apply(changes);
+  }
+
+  clear(): Promise<void> {
+    return this.#inner.clear();
+  }
+
+  setUnreachable(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
+    return this.#inner.setUnreachable(prefixes);
+  }
+
+  probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnLacks> {
+    return this.#inner.probeDirectReturn(interfaces, tunnels);
+  }
+
+  onRepair(listener: (what: string) => void): void {
+    this.#inner.onRepair(listener);
+  }
+
+  onFailure(listener: (error: DataplaneError) => void): void {
+    this.#inner.onFailure(listener);
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+
+  cleanup(): Promise<void> {
+    return this.#inner.cleanup();
+  }
+}
