@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { discard, herald, root, scratch, Service } from './program.ts';
+import { discard, herald, heraldWithoutPrivileges, root, scratch, Service } from './program.ts';
 
 /** Several processes start at once, on a machine that may be busy. */
 const patient = { timeout: 110_000 };
@@ -67,7 +67,34 @@ describe.concurrent('mistakes on the command line', patient, () => {
     [['plan', '-f', '/no/such/place', '--source', 'none'], 1],
     [['plan', '-f', '/no/such/place', '--source', '.'], 1],
   ])('a directory that is missing: %j', async (command, code) => {
-    expect(await herald(...command)).toEqual({ code, stdout: '', stderr: 'herald: /no/such/place is not a directory\n' });
+    expect(await herald(...command)).toEqual({ code, stdout: '', stderr: 'herald: there is no directory /no/such/place\n' });
+  });
+
+  test('a file where a directory is needed', async () => {
+    expect((await herald('explain', 'service', 'shop/web', '--source', 'package.json')).stderr).toBe('herald: package.json is not a directory\n');
+  });
+
+  test('a directory that may not be read is no empty one, and one that may not be written stops before it begins', async () => {
+    const directory = await scratch();
+    try {
+      await chmod(directory, 0o300);
+      expect(await heraldWithoutPrivileges('plan', '-f', directory, '--source', 'none')).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `herald: ${directory} cannot be read: permission denied\n`,
+      });
+      await chmod(directory, 0o500);
+      const quiet = ['--socket', 'none', '--metrics-address', 'none', '--health-address', 'none'];
+      const because = 'permission denied: run this as root, or as the user that owns the directory';
+      expect(await heraldWithoutPrivileges('controller', '--source', directory, ...quiet)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `herald: ${directory}/.herald/controller.lock cannot be written: ${because}\n`,
+      });
+    } finally {
+      await chmod(directory, 0o700);
+      await discard(directory);
+    }
   });
 });
 
