@@ -126,6 +126,17 @@ describe('explain service of manifests alone', patient, () => {
     expect(stdout).not.toMatch(/problem|clusterIP/);
   });
 
+  test('names what is broken among pools and peers, and not among other Services', async () => {
+    const file = join(cluster.directory, 'broken.yaml');
+    const service = (name: string, port: string): string =>
+      `apiVersion: v1\nkind: Service\nmetadata: { namespace: shop, name: ${name} }\nspec: { type: LoadBalancer, ports: [{ ${port}: 80 }] }\n`;
+    const pool = 'apiVersion: herald.dev/v1alpha1\nkind: IPAddressPool\nmetadata: { name: main }\nspec: { adresses: [192.0.2.0/28] }\n';
+    await writeFile(file, [service('tea', 'port'), service('other', 'prot'), pool].join('---\n'));
+    const { stdout } = await herald('shop/tea', '-f', file);
+    expect(stdout).toContain('IPAddressPool/main: spec.adresses: is not a field (did you mean addresses?)');
+    expect(stdout).not.toContain('shop/other');
+  });
+
   test('a file that is not there, and an option of a cluster beside it', async () => {
     const { code, stderr } = await herald('a', '-f', '/no/such/file');
     expect([code, stderr]).toEqual([1, 'herald: /no/such/file cannot be read: ENOENT\n']);
