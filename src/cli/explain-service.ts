@@ -16,6 +16,7 @@ import { addFindLiveOptions } from './live/find-live.ts';
 import { addReadingOptions, openReading, problemLines } from './open-reading.ts';
 import { outputOption, type OutputOptions } from './options.ts';
 import type { Reading } from './reading.ts';
+import { servicesLike, thereAre } from './unknown-name.ts';
 
 interface Options extends OutputOptions, AskOptions, AwsFlags {
   readonly node?: string;
@@ -56,7 +57,10 @@ async function explain(environment: Environment, reading: Reading, key: ServiceK
   const decided = explainService(snapshot, key, now, pods);
   if (service === undefined || decided === undefined) {
     const because = [...about.map(problemText), ...unreadLines(unread)].map((line) => `\n  ${line}`).join('');
-    throw new UsageError(`there is no valid Service ${key} in ${from}${because}`, 1);
+    throw new UsageError(
+      `there is no valid Service ${key} in ${from}${thereAre(servicesLike(key, snapshot.services.keys()))}${because}`,
+      1,
+    );
   }
   requireKnown(decided, options);
   const { live, unasked } = await askRoutes(environment, options, { node: options.node, service: key });

@@ -77,7 +77,9 @@ describe('explain service of a cluster', patient, () => {
   test('a Service that is not there is an error, and so is an API server that is away', async () => {
     const missing = await explain('shop/wbe');
     expect(missing).toMatchObject({ code: 1, stdout: '' });
-    expect(missing.stderr).toMatch(/^herald: there is no valid Service shop\/wbe in the cluster at 127\.0\.0\.1:\d+\n$/);
+    expect(missing.stderr).toMatch(
+      /^herald: there is no valid Service shop\/wbe in the cluster at 127\.0\.0\.1:\d+: there are shop\/ledger, shop\/web\n$/,
+    );
     cluster.server.refuseAll = true;
     const away = await explain(web);
     expect(away).toMatchObject({ code: 1, stdout: '' });
