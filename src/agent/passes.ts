@@ -170,6 +170,6 @@ export class Passes {
 
   #retryLater(error: DataplaneError): void {
     const retryInMilliseconds = this.#retry.failed();
-    this.#components.log.error({ error, retryInMilliseconds }, 'the data plane took no change');
+    this.#components.log.error({ error: error.message, retryInMilliseconds }, 'the data plane took no change');
   }
 }

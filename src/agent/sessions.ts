@@ -20,7 +20,7 @@ import { peersOfNode, sessionWarning, type BfdIntent, type PeerSession, type Ses
 import type { RouteIntent } from '../decisions/announcement/route.ts';
 import type { LiveSession } from '../live/contract.ts';
 import type { SessionFamily, SessionStatus } from '../model/node-state.ts';
-import { fix, reason as reasonOf, says, type Reason } from '../model/reasons.ts';
+import { fix, reason as reasonOf, says, type Reason, type ReasonCode } from '../model/reasons.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { formatAddress, type Address } from '../net/address.ts';
 import type { Log } from '../system/log.ts';
@@ -39,6 +39,9 @@ export interface SessionsOptions {
   /** The speaker listens, on every address and port 179, while there is a passive peer. Default: it listens where it was told at its making. */
   readonly listenForPassivePeers?: boolean;
 }
+
+/** What is wrong with a session that runs all the same, and is tried again while it is down. */
+const warnings: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['BFDProfileMissing', 'PeerPasswordGone']);
 
 /** The BGP sessions of this node: which there are comes from the decisions, what they say from the route table. */
 export class Sessions {
@@ -188,7 +191,10 @@ export class Sessions {
       const bfd = this.#paths.status(name);
       const waitsInVain = deaf !== undefined && state !== 'Established' && this.#passive.has(name);
       const inVain = waitsInVain ? `cannot listen on port ${deaf.port}: ${deaf.lastError}` : undefined;
-      const problem = refusal === undefined ? (inVain ?? lastError) : says(refusal);
+      const downBecause = state === 'Established' ? undefined : (inVain ?? lastError);
+      // A warning is told by whoever decides again; why the session is down, only by the session.
+      const isWarning = refusal !== undefined && downBecause !== undefined && warnings.has(refusal.code);
+      const problem = refusal === undefined || isWarning ? (inVain ?? lastError) : says(refusal);
       return {
         peer: name,
         address: address === '' ? unnumberedOn(networkInterface) : address,

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DirectorySource } from '../sources/directory/directory-source.ts';
 import { acquireLock, LockedError, type DirectoryLock } from '../sources/directory/lock.ts';
@@ -27,9 +27,16 @@ export async function openDirectory({ clock }: Environment, directory: string, l
   };
 }
 
+/** Rejects with UsageError for a path that is no directory, or one that this process may not read: it would look empty. */
 export async function requireDirectory(directory: string): Promise<void> {
-  const found = await stat(directory).catch(() => undefined);
-  if (found?.isDirectory() !== true) throw new UsageError(`${directory} is not a directory`);
+  try {
+    if ((await stat(directory)).isDirectory()) return await access(directory, constants.R_OK | constants.X_OK);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'ENOENT') throw new UsageError(`there is no directory ${directory}`);
+    if (code === 'EACCES') throw new UsageError(`${directory} cannot be read: permission denied`, 1);
+  }
+  throw new UsageError(`${directory} is not a directory`);
 }
 
 async function lockOrExplain(file: string): Promise<DirectoryLock> {
@@ -37,6 +44,20 @@ async function lockOrExplain(file: string): Promise<DirectoryLock> {
     return await acquireLock(file);
   } catch (error) {
     if (error instanceof LockedError) throw new UsageError(error.message, 1);
+    const because = unwritable[codeOf(error) ?? ''];
+    if (because !== undefined) throw new UsageError(`${file} cannot be written: ${because}`, 1);
     throw error;
   }
+}
+
+/** Why the records of a directory cannot be kept, by code of the error. */
+const unwritable: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied: run this as root, or as the user that owns the directory',
+  EPERM: 'permission denied: run this as root, or as the user that owns the directory',
+  EROFS: 'the file system is read-only: Herald keeps its records in the directory of manifests',
+  ENOSPC: 'no space is left',
+};
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
 }

@@ -6,7 +6,7 @@ import { explainService, narrowed, type ServiceExplanation } from '../explain/se
 import { unreadLines, withUndecided } from '../explain/undecided.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import type { Service } from '../model/service.ts';
-import { problemText } from '../sources/source.ts';
+import { problemText, type SourceProblem } from '../sources/source.ts';
 import { silentLog } from '../system/log.ts';
 import { addAwsOptions, type AwsFlags } from './aws-options.ts';
 import { UsageError, type Environment } from './environment.ts';
@@ -16,6 +16,7 @@ import { addFindLiveOptions } from './live/find-live.ts';
 import { addReadingOptions, openReading, problemLines } from './open-reading.ts';
 import { outputOption, type OutputOptions } from './options.ts';
 import type { Reading } from './reading.ts';
+import { servicesLike, thereAre } from './unknown-name.ts';
 
 interface Options extends OutputOptions, AskOptions, AwsFlags {
   readonly node?: string;
@@ -49,14 +50,17 @@ export function explainServiceCommand(environment: Environment): Command {
 
 async function explain(environment: Environment, reading: Reading, key: ServiceKey, options: Options): Promise<void> {
   const { snapshot, problems, unread, now, from } = reading;
-  const about = problems.filter(({ object, severity }) => object === `Service/${key}` || (object === undefined && severity === 'error'));
+  const about = problems.filter((problem) => concerns(problem, key));
   const [namespace = ''] = key.split('/');
   const service = snapshot.services.get(key);
   const pods = service === undefined ? undefined : await reading.pods(namespace);
   const decided = explainService(snapshot, key, now, pods);
   if (service === undefined || decided === undefined) {
     const because = [...about.map(problemText), ...unreadLines(unread)].map((line) => `\n  ${line}`).join('');
-    throw new UsageError(`there is no valid Service ${key} in ${from}${because}`, 1);
+    throw new UsageError(
+      `there is no valid Service ${key} in ${from}${thereAre(servicesLike(key, snapshot.services.keys()))}${because}`,
+      1,
+    );
   }
   requireKnown(decided, options);
   const { live, unasked } = await askRoutes(environment, options, { node: options.node, service: key });
@@ -70,6 +74,17 @@ async function explain(environment: Environment, reading: Reading, key: ServiceK
   const untold = unasked.map(({ who, why }) => `not asked, so as decided and reported: ${who}: ${why}`);
   for (const line of [...renderService(explanation), ...problemLines(about), ...unreadLines(unread), ...untold]) environment.print(line);
 }
+
+/** Whether a problem may be why a Service is as it is: its own, and errors of what it may need, such as a pool, a peer or a whole file. */
+function concerns({ object, severity }: SourceProblem, key: ServiceKey): boolean {
+  if (object === `Service/${key}`) return true;
+  if (severity !== 'error') return false;
+  const [kind = '', namespace] = object?.split('/') ?? [];
+  return kind !== 'Service' && (!ofNamespaces.has(kind) || namespace === key.slice(0, key.indexOf('/')));
+}
+
+/** Kinds of which a Service needs only what is in its namespace. */
+const ofNamespaces: ReadonlySet<string> = new Set(['EndpointSlice', 'Endpoints']);
 
 /** Of a bundle: all that is known of a Service, without asking a cloud. Undefined: there is none of this name. */
 export async function serviceExplanation(

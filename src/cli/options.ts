@@ -11,14 +11,10 @@ export interface ClusterOptions {
   readonly apiserver?: URL;
 }
 
-/** Where there is no --source. */
-export function addClusterOptions(command: Command): Command {
+/** Where there is no --source. `otherwise`: whose cluster it is where none is named. */
+export function addClusterOptions(command: Command, otherwise = 'the one that this pod is in'): Command {
   return command
-    .addOption(
-      new Option('--kubeconfig <file>', "the cluster of this file's current context (default: the one that this pod is in)").conflicts(
-        'source',
-      ),
-    )
+    .addOption(new Option('--kubeconfig <file>', `the cluster of this file's current context (default: ${otherwise})`).conflicts('source'))
     .addOption(
       new Option(
         '--apiserver <url>',
@@ -36,7 +32,7 @@ export interface CallerOptions extends ClusterOptions {
 
 /** Where there is no --source. */
 export function addCallerOptions(command: Command): Command {
-  return addClusterOptions(command).addOption(
+  return addClusterOptions(command, 'as kubectl finds it: $KUBECONFIG, ~/.kube/config, else the pod').addOption(
     new Option('--context <name>', 'a context of the kubeconfig, in place of the current one').conflicts('source'),
   );
 }

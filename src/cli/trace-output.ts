@@ -16,6 +16,7 @@ export function traceText(event: Streamed<TraceEvent>): string {
     case 'unreadable':
       return `${begin} <- no message of BGP (${event.problem}): ${Buffer.from(event.octets.subarray(0, 32)).toString('hex')}`;
     case 'closed':
+      if (connection.ends === undefined) return `${begin} no connection: ${event.problem ?? `given up by ${event.by}`}`;
       return `${begin} connection closed by ${event.by}${event.problem === undefined ? '' : `: ${event.problem}`}`;
   }
 }

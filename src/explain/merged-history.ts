@@ -39,7 +39,11 @@ export function renderHistory({ kind, name, entries, told, unasked }: MergedHist
     '',
     ...(lines.length > 0
       ? lines
-      : [told.length === 0 ? 'Nobody could be asked.' : 'Nothing has happened to it as far as those who were asked know.']),
+      : [
+          told.length === 0
+            ? 'Nobody could be asked.'
+            : `Nothing has happened to it as far as those who were asked know. Whether there is one of this name: herald explain ${kind === 'Service' ? 'service' : 'peer'} ${name}`,
+        ]),
     '',
     ...told.map(({ who, since }) => `${who} tells what happened since ${since}, the latest of each object`),
     ...unasked.flatMap(({ who, why, fix }) => [`not asked: ${who}: ${why}`, ...(fix === '' ? [] : [`    fix: ${fix}`])]),

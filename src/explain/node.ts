@@ -83,8 +83,8 @@ export function renderNodeOverview(overview: NodeOverview): string[] {
     ...(problem === undefined ? [] : withFix('Problem    ', problem)),
     ...host.flatMap((because) => withFix('Host       ', because)),
     ...(drain === undefined ? [] : [`Drain      ${drain}`]),
-    `Forwards   ${forwards.frontends} frontends of ${forwards.services} Services`,
-    `Announces  ${announces} Services`,
+    `Forwards   ${problem === undefined ? '' : 'should: '}${forwards.frontends} frontends of ${forwards.services} Services`,
+    `Announces  ${problem === undefined ? '' : 'would: '}${announces} Services`,
     ...silent.flatMap(({ reason: because, services }) => [
       `           not ${nameSome(services)}: ${says(because)}`,
       ...(fix(because) === '' ? [] : [`               fix: ${fix(because)}`]),

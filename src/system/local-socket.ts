@@ -137,7 +137,7 @@ export class LocalSocketError extends Error {
 }
 
 const wordsFor: Readonly<Record<string, (path: string) => string>> = {
-  ENOENT: (path) => `there is no socket ${path}: no such process of Herald runs on this host`,
+  ENOENT: (path) => `there is no socket ${path}: no such process of Herald runs on this host, or it has another one (--socket)`,
   ECONNREFUSED: (path) => `nobody answers at ${path}: the process that made it has ended`,
   EACCES: (path) => `not permitted to use ${path}: it is for the user that the process runs as (root, of an agent)`,
 };

@@ -23,13 +23,13 @@ export interface Settled {
 /**
  * What a condition of a Service should say, where `wanted` is so at this moment. Good news are written at once, bad ones when they have
  * lasted: a session that flaps must not rewrite ten thousand Services each second, nor must a node that restarts. `anew`: the Service
- * itself has changed, so that nothing on record is about it.
+ * itself has changed, so that nothing on record is about it. What nobody was told of gives way at once to what is so now, and only what is so is told.
  */
 export function settle(before: Standing | undefined, wanted: Condition, now: number, anew: boolean): Settled {
   const { on, since, said } = taken(before, wanted, now, anew);
   const otherSince = sameSaying(on, wanted) ? undefined : (before?.otherSince ?? now);
   const lasted = on.status === 'True' || now - since >= limits.conditionHoldMilliseconds;
-  const tell = lasted && said !== on.reason;
+  const tell = lasted && otherSince === undefined && said !== on.reason;
   const from = otherSince ?? (lasted ? undefined : since);
   return {
     standing: {
@@ -53,6 +53,8 @@ function taken(before: Standing | undefined, wanted: Condition, now: number, ane
   const { on, since, otherSince = now, said } = before;
   const kept = said === undefined ? {} : { said };
   if (sameSaying(on, wanted)) return { on: wanted, since, ...kept };
+  // The first report of an agent, say, after a Service was written without one. It counts from when the first was written, so that it is told in time.
+  if (said === undefined && on.status === wanted.status) return { on: wanted, since };
   // Unknown is no news that anybody could lose.
   if (wanted.status === 'True' || on.status === 'Unknown' || anew) return { on: wanted, since: now, ...kept };
   return now - otherSince >= limits.conditionHoldMilliseconds ? { on: wanted, since: otherSince, ...kept } : { on, since, ...kept };

@@ -72,7 +72,7 @@ export const configurationReasons = {
     brief: 'Not every node has its session with the peer',
     says: (d: { readonly peer: string; readonly established: number; readonly expected: number }) =>
       `${d.established} of ${d.expected} sessions with BGPPeer "${d.peer}" are established`,
-    fix: () => 'see the sessions of each node in its NodeState',
+    fix: (d) => `mend the sessions that are not Established: herald explain peer ${d.peer} says why, node by node`,
   }),
   UnknownReason: entry({
     brief: 'Another version of Herald gives a reason that this one does not know',

@@ -70,7 +70,7 @@ function decodeYaml(text: string): DecodedDocument[] {
 /** Undefined when the nesting exhausts the stack, the one thing for which the parser throws. */
 function parseDocuments(text: string, lineCounter: LineCounter): readonly Document.Parsed[] | undefined {
   try {
-    const documents = parseAllDocuments(text, { lineCounter, prettyErrors: false, stringKeys: true, merge: true });
+    const documents = parseAllDocuments(text, { lineCounter, prettyErrors: false, stringKeys: true, merge: true, logLevel: 'error' });
     return Array.isArray(documents) ? documents : [];
   } catch {
     return undefined;

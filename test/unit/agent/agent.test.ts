@@ -1,6 +1,7 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { DataplaneError } from '../../../src/dataplane/dataplane.ts';
 import { formatAddress } from '../../../src/net/address.ts';
+import { silentLog } from '../../../src/system/log.ts';
 import { advertisement, config, metadata, node, peer, pool, service, slice } from '../decisions/fixtures.ts';
 import { basics, changed, gate, testbed, web, type Testbed } from './testbed.ts';
 
@@ -166,6 +167,17 @@ describe('quarantine', () => {
     bed.source.remove(service({ name: 'other' }));
     await bed.advance(100);
     expect(differing(bed)).toEqual([]);
+  });
+
+  test('that the data plane takes no change is logged in a line, and not as a place in the program', async () => {
+    const bed = testbed([...basics, ...web('web', ['192.0.2.1'])]);
+    const logged = vi.spyOn(silentLog, 'error');
+    bed.dataplane.failure = new DataplaneError('permission', 'listing: operation not permitted');
+    await bed.agent.start();
+    await bed.settle();
+    const fields = logged.mock.calls.find(([, message]) => message === 'the data plane took no change')?.[0];
+    logged.mockRestore();
+    expect(fields).toMatchObject({ error: 'listing: operation not permitted' });
   });
 
   test('what the kernel refused is tried again, although nothing changes', async () => {

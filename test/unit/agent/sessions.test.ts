@@ -87,6 +87,14 @@ describe('sessions', () => {
     expect(prefixes('10.0.0.254')?.toSorted()).toEqual(['192.0.2.1/32', '192.0.2.2/32']);
   });
 
+  test('one that is down says why, and not what it lacks besides', () => {
+    reconcile({ ...tor1, bfdProfile: 'fast' });
+    expect(statuses()).toEqual([expect.stringContaining('tor1 Established: BFDProfile "fast" of "tor1" does not exist')]);
+    routers.sessions[0]?.close();
+    routers.exchange();
+    expect(statuses()).toEqual([expect.stringMatching(/^tor1 (Idle|Active|Connect): .*closed/)]);
+  });
+
   test('one whose peer is removed is told why, and the others stay', () => {
     reconcile(tor1, tor6);
     reconcile(tor6);

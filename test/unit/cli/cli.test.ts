@@ -1,12 +1,17 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { discard, herald, root, scratch, Service } from './program.ts';
+import { discard, herald, heraldWithoutPrivileges, root, scratch, Service } from './program.ts';
 
 /** Several processes start at once, on a machine that may be busy. */
 const patient = { timeout: 110_000 };
+
+/** Of a process that listens nowhere: others may run on this host at the same time. */
+const deaf = ['--socket', 'none', '--metrics-address', 'none', '--health-address', 'none'];
 
 const fabric = ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml', '40-ledger.yaml'];
 
@@ -67,7 +72,53 @@ describe.concurrent('mistakes on the command line', patient, () => {
     [['plan', '-f', '/no/such/place', '--source', 'none'], 1],
     [['plan', '-f', '/no/such/place', '--source', '.'], 1],
   ])('a directory that is missing: %j', async (command, code) => {
-    expect(await herald(...command)).toEqual({ code, stdout: '', stderr: 'herald: /no/such/place is not a directory\n' });
+    expect(await herald(...command)).toEqual({ code, stdout: '', stderr: 'herald: there is no directory /no/such/place\n' });
+  });
+
+  test('a directory that is missing is told before anything is opened', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const health = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
+    const { stdout, stderr } = await herald(
+      'run',
+      '/no/such/place',
+      '--health-address',
+      health,
+      '--metrics-address',
+      'none',
+      '--socket',
+      'none',
+    );
+    taken.close();
+    expect({ stdout, stderr }).toEqual({ stdout: '', stderr: 'herald: there is no directory /no/such/place\n' });
+  });
+
+  test('a file where a directory is needed', async () => {
+    expect((await herald('explain', 'service', 'shop/web', '--source', 'package.json')).stderr).toBe(
+      'herald: package.json is not a directory\n',
+    );
+  });
+
+  test('a directory that may not be read is no empty one, and one that may not be written stops before it begins', async () => {
+    const directory = await scratch();
+    try {
+      await chmod(directory, 0o300);
+      expect(await heraldWithoutPrivileges('plan', '-f', directory, '--source', 'none')).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `herald: ${directory} cannot be read: permission denied\n`,
+      });
+      await chmod(directory, 0o500);
+      const because = 'permission denied: run this as root, or as the user that owns the directory';
+      expect(await heraldWithoutPrivileges('controller', '--source', directory, ...deaf)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `herald: ${directory}/.herald/controller.lock cannot be written: ${because}\n`,
+      });
+    } finally {
+      await chmod(directory, 0o700);
+      await discard(directory);
+    }
   });
 });
 
@@ -75,11 +126,11 @@ describe.concurrent('without --source', patient, () => {
   test.each([
     [
       'outside of a pod it is asked where objects come from',
-      ['agent', '--node', 'n'],
+      ['agent', '--node', 'n', ...deaf],
       2,
       'say --source DIR for a directory of manifests, or --kubeconfig FILE',
     ],
-    ['a kubeconfig that is missing', ['controller', '--kubeconfig', '/no/such/file'], 1, '/no/such/file cannot be used: ENOENT'],
+    ['a kubeconfig that is missing', ['controller', '--kubeconfig', '/no/such/file', ...deaf], 1, '/no/such/file cannot be used: ENOENT'],
   ] as const)('%s', async (_, command, status, told) => {
     const { code, stdout, stderr } = await herald(...command);
     expect({ code, stdout }).toEqual({ code: status, stdout: '' });
@@ -145,7 +196,7 @@ describe('over a copy of examples/fabric', () => {
   test('explain of a Service that does not exist', async () => {
     const { code, stdout, stderr } = await herald('explain', 'service', 'shop/wbe', '--source', directory);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toBe(`herald: there is no valid Service shop/wbe in ${directory}\n`);
+    expect(stderr).toBe(`herald: there is no valid Service shop/wbe in ${directory}: there are shop/ledger, shop/web\n`);
   });
 });
 

@@ -77,7 +77,9 @@ describe('explain service of a cluster', patient, () => {
   test('a Service that is not there is an error, and so is an API server that is away', async () => {
     const missing = await explain('shop/wbe');
     expect(missing).toMatchObject({ code: 1, stdout: '' });
-    expect(missing.stderr).toMatch(/^herald: there is no valid Service shop\/wbe in the cluster at 127\.0\.0\.1:\d+\n$/);
+    expect(missing.stderr).toMatch(
+      /^herald: there is no valid Service shop\/wbe in the cluster at 127\.0\.0\.1:\d+: there are shop\/ledger, shop\/web\n$/,
+    );
     cluster.server.refuseAll = true;
     const away = await explain(web);
     expect(away).toMatchObject({ code: 1, stdout: '' });
@@ -124,6 +126,17 @@ describe('explain service of manifests alone', patient, () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('Service shop/tea (LoadBalancer)');
     expect(stdout).not.toMatch(/problem|clusterIP/);
+  });
+
+  test('names what is broken among pools and peers, and not among other Services', async () => {
+    const file = join(cluster.directory, 'broken.yaml');
+    const service = (name: string, port: string): string =>
+      `apiVersion: v1\nkind: Service\nmetadata: { namespace: shop, name: ${name} }\nspec: { type: LoadBalancer, ports: [{ ${port}: 80 }] }\n`;
+    const pool = 'apiVersion: herald.dev/v1alpha1\nkind: IPAddressPool\nmetadata: { name: main }\nspec: { adresses: [192.0.2.0/28] }\n';
+    await writeFile(file, [service('tea', 'port'), service('other', 'prot'), pool].join('---\n'));
+    const { stdout } = await herald('shop/tea', '-f', file);
+    expect(stdout).toContain('IPAddressPool/main: spec.adresses: is not a field (did you mean addresses?)');
+    expect(stdout).not.toContain('shop/other');
   });
 
   test('a file that is not there, and an option of a cluster beside it', async () => {

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { expect, test } from 'vitest';
-import { addClusterOptions, bgpListenOption } from '../../../src/cli/options.ts';
+import { addCallerOptions, addClusterOptions, bgpListenOption } from '../../../src/cli/options.ts';
 import { address } from '../../../src/net/address.ts';
 
 const read = (text: string): unknown => bgpListenOption().parseArg?.(text, undefined);
@@ -39,3 +39,9 @@ test.each(['192.0.2.10', '192.0.2.10:6443', 'ftp://192.0.2.10', 'https://', 'htt
     expect(() => command.parse(['--apiserver', text], { from: 'user' })).toThrow('https://192.0.2.10:6443');
   },
 );
+
+test('--kubeconfig says whose cluster it is without it: for a process its own, for a person that of kubectl', () => {
+  const help = (command: Command): string => command.helpInformation().replaceAll(/\s+/g, ' ');
+  expect(help(addClusterOptions(new Command()))).toContain('(default: the one that this pod is in)');
+  expect(help(addCallerOptions(new Command()))).toContain('(default: as kubectl finds it: $KUBECONFIG, ~/.kube/config, else the pod)');
+});

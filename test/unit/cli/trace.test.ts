@@ -138,7 +138,7 @@ test('what cannot be traced is an error that says what can', patient, async () =
   });
   expect((await trace(['--peer', 'right', '--node', 'node2'])).stderr).toContain('is of node node1: run this on node2');
   await listener.close();
-  expect(await trace(['--peer', 'right'])).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no socket') });
+  expect(await trace(['--peer', 'right'])).toMatchObject({ code: 1, stderr: expect.stringContaining('or it has another one (--socket)') });
   for (const words of [['--count', '0'], ['--duration', '25h'], ['--socket', 'relative'], []])
     expect((await trace(words.length === 0 ? [] : ['--peer', 'right', ...words])).code).toBe(2);
 });

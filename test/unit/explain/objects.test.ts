@@ -123,7 +123,7 @@ describe('a peer', () => {
 
       Settings   our AS 64512, its AS 64513, hold time 90 s, graceful restart
       Ready      no: 1 of 2 sessions with BGPPeer "tor" are established
-          fix: see the sessions of each node in its NodeState
+          fix: mend the sessions that are not Established: herald explain peer tor says why, node by node
 
       Node n1
         session with tor (10.0.0.254, AS 64513): Established for 3 h
@@ -146,7 +146,7 @@ describe('a peer', () => {
 
       Settings   our AS 64512, its AS 64513, hold time 90 s
       Ready      no: 0 of 1 sessions with BGPPeer "gone" are established
-          fix: see the sessions of each node in its NodeState
+          fix: mend the sessions that are not Established: herald explain peer gone says why, node by node
 
       Node n2
         no agent reports for node "n2"
@@ -175,6 +175,13 @@ describe('a node', () => {
       Session    tor (10.0.0.254, AS 64513): Established for 3 h, 2 routes for it
       "
     `);
+  });
+
+  test('whose agent was stopped is not said to announce anything', () => {
+    const problem = reason('AgentStopped', { node: 'n1' });
+    const lines = renderNodeOverview(plain(explainNode(snapshot(state('n1', { problem })), 'n1', now)));
+    expect(lines).toContain('Forwards   should: 7 frontends of 4 Services');
+    expect(lines).toContain('Announces  would: 2 Services');
   });
 
   test('with what its agent reports, and one that is only reported', () => {

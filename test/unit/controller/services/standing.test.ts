@@ -78,6 +78,26 @@ describe('a condition of a Service', () => {
     ).toEqual({ written: ['SessionDown', 'SessionDown', 'SessionDown'], told: ['SessionDown'], again: undefined });
   });
 
+  test('that nobody was told of says what is so by now, and is told when it has not been good for long enough', () => {
+    expect(
+      play([
+        [0, silent],
+        [1, no],
+        [29, no],
+        [30, no],
+      ]),
+    ).toEqual({ written: ['AgentSilent', 'SessionDown', 'SessionDown', 'SessionDown'], told: ['SessionDown'], again: undefined });
+  });
+
+  test('is not told while it is not so any more', () => {
+    const { told } = play([
+      [0, no],
+      [29, unknown],
+      [30, unknown],
+    ]);
+    expect(told).toEqual([]);
+  });
+
   test('changes its reason when that has lasted', () => {
     expect(
       play(
