@@ -11,18 +11,35 @@ export interface Packet {
   readonly port: number;
 }
 
-/** By the name of a load balancer, why AWS would not bring the packet to a target; undefined: it does. */
-export function whyUnreached(world: World, hostname: string, packet: Packet): string | undefined {
-  const nlb = [...world.loadBalancers.values()].find(({ value }) => value.DNSName.toLowerCase() === hostname);
-  if (nlb !== undefined) return whyNotByNlb(world, nlb, packet);
+/**
+ * By the name of a load balancer, why AWS would not bring the packet to a target; undefined: it does, by the address of some zone, as AWS takes the address
+ * of a zone without healthy targets out of DNS. `zone`: by the address of this one alone, as a client has it that has looked it up before.
+ */
+export function whyUnreached(world: World, hostname: string, packet: Packet, zone?: string): string | undefined {
+  const nlb = nlbOf(world, hostname);
+  if (nlb !== undefined) {
+    const all = zonesOf(world, hostname).filter((one) => zone === undefined || one === zone);
+    if (all.length === 0) return zone === undefined ? 'in no zone' : `not in ${zone}`;
+    const reasons = all.map((one) => whyNotByNlb(world, nlb, one, packet));
+    return reasons.includes(undefined) ? undefined : reasons[0];
+  }
   const classic = [...world.classic.values()].find(({ value }) => value.DNSName.toLowerCase() === hostname);
   return classic === undefined ? `${hostname} is gone` : whyNotByClassic(world, classic, packet);
 }
 
-function whyNotByNlb(world: World, { value, madeAt }: FakeLoadBalancer, packet: Packet): string | undefined {
-  const { LoadBalancerArn, SecurityGroups: groups = [], AvailabilityZones } = value;
+/** The zones in which a load balancer has an address; none of a Classic ELB, whose clients are not told apart. */
+export function zonesOf(world: World, hostname: string): string[] {
+  return nlbOf(world, hostname)?.value.AvailabilityZones.map(({ ZoneName }) => ZoneName) ?? [];
+}
+
+function nlbOf(world: World, hostname: string): FakeLoadBalancer | undefined {
+  return [...world.loadBalancers.values()].find(({ value }) => value.DNSName.toLowerCase() === hostname);
+}
+
+function whyNotByNlb(world: World, { value, madeAt, zonesSince, attributes }: FakeLoadBalancer, zone: string, packet: Packet): string | undefined {
+  const { LoadBalancerArn, SecurityGroups: groups = [] } = value;
   if (world.now() - madeAt < delays.provisioning) return 'not active';
-  if (AvailabilityZones.length === 0) return 'in no zone';
+  if (world.now() - (zonesSince.get(zone) ?? madeAt) < delays.healthCheck) return `${zone} is new`;
   if (groups.length > 0 && !groups.some((id) => admits(world, id, packet.protocol, packet.port, packet.from)))
     return 'not admitted by the load balancer';
   const listener = [...world.listeners.values()].find(
@@ -33,9 +50,15 @@ function whyNotByNlb(world: World, { value, madeAt }: FakeLoadBalancer, packet: 
   if (!carried.includes(packet.protocol)) return `listens for ${listener.value.Protocol}`;
   const group = world.targetGroups.get(listener.value.DefaultActions[0]?.TargetGroupArn ?? '');
   if (group === undefined) return 'no target group';
-  const healthy = [...group.targets.values()].filter((target) => health(world, group, target).State === 'healthy');
+  const crossZone = 'load_balancing.cross_zone.enabled';
+  const ofGroup = group.attributes.get(crossZone);
+  const crosses = (ofGroup === 'use_load_balancer_configuration' ? attributes.get(crossZone) : ofGroup) === 'true';
+  const near = [...group.targets.values()].filter(
+    ({ target }) => crosses || target.AvailabilityZone === 'all' || world.zoneOf(target) === zone,
+  );
+  const healthy = near.filter((target) => health(world, group, target).State === 'healthy');
   if (healthy.length === 0)
-    return `no healthy target among ${[...group.targets.values()].map((one) => health(world, group, one).State).join(', ')}`;
+    return `no healthy target for ${zone} among ${near.map((one) => health(world, group, one).State).join(', ')}`;
   const reached = healthy.filter(({ target }) =>
     groupsOfTarget(world, target.Id).some(
       (id) => groups.length === 0 || groups.some((front) => admits(world, id, packet.protocol, target.Port, front)),
