@@ -33,7 +33,8 @@ export function planKeptTargets({ groups, classic }: KeptTargets, observed: Obse
   }
   for (const name of classic?.names ?? []) {
     const there = observed.classic.find(({ loadBalancer }) => loadBalancer.LoadBalancerName === name);
-    if (classic !== undefined && there !== undefined) planClassicInstances(steps, classic, there, name, undefined, zoneOf, `instances of ${name}`);
+    if (classic !== undefined && there !== undefined)
+      planClassicInstances(steps, classic, there, name, undefined, zoneOf, `instances of ${name}`);
   }
   return { actions: steps.actions, waits: steps.waits, problems: [] };
 }

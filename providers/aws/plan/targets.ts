@@ -52,11 +52,14 @@ export function planTargets(
     });
   if (withoutRoom > 0) steps.wait(`room for all targets of ${key}: AWS takes ${quota} in a target group, with those that leave`);
   if (waiting) steps.wait(`new targets of ${key} to take over from old ones`);
-  else if (health.some(({ TargetHealth }) => TargetHealth.State === 'initial'))
-    steps.wait(`targets of ${key} to become healthy`);
+  else if (health.some(({ TargetHealth }) => TargetHealth.State === 'initial')) steps.wait(`targets of ${key} to become healthy`);
 }
 
-function registered({ Target, TargetHealth }: TargetHealthDescription, isAttached: boolean, zones: TargetZones): Registered<DesiredTarget>[] {
+function registered(
+  { Target, TargetHealth }: TargetHealthDescription,
+  isAttached: boolean,
+  zones: TargetZones,
+): Registered<DesiredTarget>[] {
   const target = targetOf(Target);
   switch (TargetHealth.State) {
     case 'draining':

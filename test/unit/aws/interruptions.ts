@@ -35,6 +35,7 @@ export const interruptions: readonly Interruption[] = [
   {
     edit: 'The subnet, or the addresses, of a zone of an NLB, for clients that have looked its address up',
     why: 'AWS changes them only by leaving the zone',
-    isIt: ({ kind, zone, why }) => kind === 'nlb' && zone !== undefined && (why.endsWith(`: not in ${zone}`) || why.endsWith(`: ${zone} is new`)),
+    isIt: ({ kind, zone, why }) =>
+      kind === 'nlb' && zone !== undefined && (why.endsWith(`: not in ${zone}`) || why.endsWith(`: ${zone} is new`)),
   },
 ];

@@ -102,5 +102,8 @@ test('a preview of a Service that leaves others, about whom something is wrong, 
   const kept = cluster.service('default/b')?.metadata.annotations[keptAnnotation] ?? '';
   cluster.apply(b({ [keptAnnotation]: kept }));
   const told = await previewOf(cluster, 'default/b');
-  expect(operations(told).filter((operation) => operation.includes(':Delete'))).toEqual(['elbv2:DeleteListener', 'elbv2:DeleteTargetGroup']);
+  expect(operations(told).filter((operation) => operation.includes(':Delete'))).toEqual([
+    'elbv2:DeleteListener',
+    'elbv2:DeleteTargetGroup',
+  ]);
 });

@@ -36,7 +36,12 @@ function nlbOf(world: World, hostname: string): FakeLoadBalancer | undefined {
   return [...world.loadBalancers.values()].find(({ value }) => value.DNSName.toLowerCase() === hostname);
 }
 
-function whyNotByNlb(world: World, { value, madeAt, zonesSince, attributes }: FakeLoadBalancer, zone: string, packet: Packet): string | undefined {
+function whyNotByNlb(
+  world: World,
+  { value, madeAt, zonesSince, attributes }: FakeLoadBalancer,
+  zone: string,
+  packet: Packet,
+): string | undefined {
   const { LoadBalancerArn, SecurityGroups: groups = [] } = value;
   if (world.now() - madeAt < delays.provisioning) return 'not active';
   if (world.now() - (zonesSince.get(zone) ?? madeAt) < delays.healthCheck) return `${zone} is new`;
@@ -57,8 +62,7 @@ function whyNotByNlb(world: World, { value, madeAt, zonesSince, attributes }: Fa
     ({ target }) => crosses || target.AvailabilityZone === 'all' || world.zoneOf(target) === zone,
   );
   const healthy = near.filter((target) => health(world, group, target).State === 'healthy');
-  if (healthy.length === 0)
-    return `no healthy target for ${zone} among ${near.map((one) => health(world, group, one).State).join(', ')}`;
+  if (healthy.length === 0) return `no healthy target for ${zone} among ${near.map((one) => health(world, group, one).State).join(', ')}`;
   const reached = healthy.filter(({ target }) =>
     groupsOfTarget(world, target.Id).some(
       (id) => groups.length === 0 || groups.some((front) => admits(world, id, packet.protocol, target.Port, front)),

@@ -37,7 +37,11 @@ const group = (states: Readonly<Record<string, Registered<string>['state']>>): G
 describe('an old target that is about to go', () => {
   test.each<[string, Group, readonly string[]]>([
     ['leaves when another one of its zone is healthy', group({ a1: 'healthy', a2: 'healthy', b2: 'initial' }), ['a1']],
-    ['waits for one of its zone that is on its way, whoever is healthy elsewhere', group({ a1: 'healthy', a2: 'initial', b2: 'healthy' }), []],
+    [
+      'waits for one of its zone that is on its way, whoever is healthy elsewhere',
+      group({ a1: 'healthy', a2: 'initial', b2: 'healthy' }),
+      [],
+    ],
     ['waits for one of its zone that is only being registered', group({ a1: 'healthy', b2: 'healthy' }), []],
     ['does not wait for one of its zone that has failed', group({ a1: 'healthy', a2: 'unhealthy', b2: 'healthy', b3: 'initial' }), ['a1']],
   ])('%s', (_, there, leave) => {
@@ -70,7 +74,8 @@ function run(there: Group, wish: Required<Pick<Wish, 'desired' | 'quota'>>, fail
     for (const [target, passes] of there.draining)
       if (passes === 1) there.draining.delete(target);
       else there.draining.set(target, passes - 1);
-    for (const target of register) if (!deregister.includes(target)) there.registered.set(target, fail.has(target) ? 'unhealthy' : 'healthy');
+    for (const target of register)
+      if (!deregister.includes(target)) there.registered.set(target, fail.has(target) ? 'unhealthy' : 'healthy');
   }
   expect.fail(`no end: ${JSON.stringify([[...there.registered], [...there.draining]])}`);
 }
@@ -88,18 +93,25 @@ describe('where AWS has no room for old and new targets', () => {
   test('whatever is exchanged: never more than there is room for, never fewer serve than a fifth below what is asked for, and it comes to an end', () => {
     const some = (prefix: string): fc.Arbitrary<string[]> => fc.subarray(targets(prefix, 10));
     fc.assert(
-      fc.property(some('a'), some('a'), some('b'), fc.subarray(targets('b', 10)), fc.integer({ min: 2, max: 20 }), (old, kept, fresh, bad, more) => {
-        const desired = [...kept, ...fresh];
-        const quota = Math.max(old.length, desired.length, more);
-        const there = group(Object.fromEntries(old.map((target) => [target, 'healthy'])));
-        const failing = new Set(bad);
-        const good = desired.filter((target) => old.includes(target) || !failing.has(target)).length;
-        const healthy = run(there, { desired, quota }, failing);
-        expect([...there.registered.keys()].toSorted()).toEqual(desired.toSorted());
-        if (bad.some((target) => fresh.includes(target))) return;
-        expect(Math.min(...healthy)).toBeGreaterThanOrEqual(Math.min(old.length, good) - Math.ceil(quota / 5));
-        if (old.length > 0 && desired.length > 0) expect(Math.min(...healthy)).toBeGreaterThan(0);
-      }),
+      fc.property(
+        some('a'),
+        some('a'),
+        some('b'),
+        fc.subarray(targets('b', 10)),
+        fc.integer({ min: 2, max: 20 }),
+        (old, kept, fresh, bad, more) => {
+          const desired = [...kept, ...fresh];
+          const quota = Math.max(old.length, desired.length, more);
+          const there = group(Object.fromEntries(old.map((target) => [target, 'healthy'])));
+          const failing = new Set(bad);
+          const good = desired.filter((target) => old.includes(target) || !failing.has(target)).length;
+          const healthy = run(there, { desired, quota }, failing);
+          expect([...there.registered.keys()].toSorted()).toEqual(desired.toSorted());
+          if (bad.some((target) => fresh.includes(target))) return;
+          expect(Math.min(...healthy)).toBeGreaterThanOrEqual(Math.min(old.length, good) - Math.ceil(quota / 5));
+          if (old.length > 0 && desired.length > 0) expect(Math.min(...healthy)).toBeGreaterThan(0);
+        },
+      ),
       { numRuns: 300, seed: 7 },
     );
   });
