@@ -129,7 +129,7 @@ export class World {
 
   #zoneOfAddress(text: string): string | undefined {
     const own = parseAddress(text);
-    const subnet = [...this.subnets.values()].find(({ CidrBlock, Ipv6CidrBlockAssociationSet = [] }) =>
+    const subnet = [...this.subnets.values()].find(({ CidrBlock, Ipv6CidrBlockAssociationSet }) =>
       [CidrBlock, ...Ipv6CidrBlockAssociationSet.map((one) => one.Ipv6CidrBlock)].some((cidr) => {
         const prefix = parsePrefix(cidr);
         return own.ok && prefix.ok && prefixContains(prefix.value, own.value);
