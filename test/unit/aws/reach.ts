@@ -13,38 +13,39 @@ export interface Packet {
 
 /**
  * By the name of a load balancer, why AWS would not bring the packet to a target; undefined: it does, by the address of some zone, as AWS takes the address
- * of a zone without healthy targets out of DNS. `zone`: by the address of this one alone, as a client has it that has looked it up before.
+ * of a zone without healthy targets out of DNS.
  */
-export function whyUnreached(world: World, hostname: string, packet: Packet, zone?: string): string | undefined {
+export function whyUnreached(world: World, hostname: string, packet: Packet): string | undefined {
   const nlb = nlbOf(world, hostname);
   if (nlb !== undefined) {
-    const all = zonesOf(world, hostname).filter((one) => zone === undefined || one === zone);
-    if (all.length === 0) return zone === undefined ? 'in no zone' : `not in ${zone}`;
-    const reasons = all.map((one) => whyNotByNlb(world, nlb, one, packet));
-    return reasons.includes(undefined) ? undefined : reasons[0];
+    const reasons = [...whyUnreachedByZone(world, hostname, packet).values()];
+    return reasons.length === 0 ? 'in no zone' : reasons.includes(undefined) ? undefined : reasons[0];
   }
   const classic = [...world.classic.values()].find(({ value }) => value.DNSName.toLowerCase() === hostname);
   return classic === undefined ? `${hostname} is gone` : whyNotByClassic(world, classic, packet);
 }
 
-/** The zones in which a load balancer has an address; none of a Classic ELB, whose clients are not told apart. */
-export function zonesOf(world: World, hostname: string): string[] {
-  return nlbOf(world, hostname)?.value.AvailabilityZones.map(({ ZoneName }) => ZoneName) ?? [];
+/** Likewise by the address of each zone that an NLB is in, as a client has it that has looked it up before. Those of a Classic ELB are not told apart. */
+export function whyUnreachedByZone(world: World, hostname: string, packet: Packet): ReadonlyMap<string, string | undefined> {
+  const nlb = nlbOf(world, hostname);
+  if (nlb === undefined) return new Map();
+  const targets = targetsOf(world, nlb, packet);
+  return new Map(
+    nlb.value.AvailabilityZones.map(({ ZoneName }) => [
+      ZoneName,
+      typeof targets === 'string' ? targets : whyNotInZone(world, nlb, ZoneName, targets),
+    ]),
+  );
 }
 
 function nlbOf(world: World, hostname: string): FakeLoadBalancer | undefined {
   return [...world.loadBalancers.values()].find(({ value }) => value.DNSName.toLowerCase() === hostname);
 }
 
-function whyNotByNlb(
-  world: World,
-  { value, madeAt, zonesSince, attributes }: FakeLoadBalancer,
-  zone: string,
-  packet: Packet,
-): string | undefined {
+/** The targets of a port with their states, and whether their load balancer reaches them; or why there is none. */
+function targetsOf(world: World, { value, madeAt, attributes }: FakeLoadBalancer, packet: Packet): string | Targets {
   const { LoadBalancerArn, SecurityGroups: groups = [] } = value;
   if (world.now() - madeAt < delays.provisioning) return 'not active';
-  if (world.now() - (zonesSince.get(zone) ?? madeAt) < delays.healthCheck) return `${zone} is new`;
   if (groups.length > 0 && !groups.some((id) => admits(world, id, packet.protocol, packet.port, packet.from)))
     return 'not admitted by the load balancer';
   const listener = [...world.listeners.values()].find(
@@ -58,17 +59,27 @@ function whyNotByNlb(
   const crossZone = 'load_balancing.cross_zone.enabled';
   const ofGroup = group.attributes.get(crossZone);
   const crosses = (ofGroup === 'use_load_balancer_configuration' ? attributes.get(crossZone) : ofGroup) === 'true';
-  const near = [...group.targets.values()].filter(
-    ({ target }) => crosses || target.AvailabilityZone === 'all' || world.zoneOf(target) === zone,
-  );
-  const healthy = near.filter((target) => health(world, group, target).State === 'healthy');
-  if (healthy.length === 0) return `no healthy target for ${zone} among ${near.map((one) => health(world, group, one).State).join(', ')}`;
-  const reached = healthy.filter(({ target }) =>
-    groupsOfTarget(world, target.Id).some(
-      (id) => groups.length === 0 || groups.some((front) => admits(world, id, packet.protocol, target.Port, front)),
-    ),
-  );
-  return reached.length === 0 ? 'not admitted by any healthy target' : undefined;
+  const isReached = (Id: string, port: number): boolean =>
+    groupsOfTarget(world, Id).some((id) => groups.length === 0 || groups.some((front) => admits(world, id, packet.protocol, port, front)));
+  const all = [...group.targets.values()].map((one) => ({
+    zone: crosses || one.target.AvailabilityZone === 'all' ? undefined : world.zoneOf(one.target),
+    state: health(world, group, one).State,
+    isReached: isReached(one.target.Id, one.target.Port),
+  }));
+  return { all };
+}
+
+interface Targets {
+  /** Without a zone: from all zones. */
+  readonly all: readonly { readonly zone: string | undefined; readonly state: string; readonly isReached: boolean }[];
+}
+
+function whyNotInZone(world: World, { madeAt, zonesSince }: FakeLoadBalancer, zone: string, { all }: Targets): string | undefined {
+  if (world.now() - (zonesSince.get(zone) ?? madeAt) < delays.healthCheck) return `${zone} is new`;
+  const near = all.filter((target) => target.zone === undefined || target.zone === zone);
+  const healthy = near.filter(({ state }) => state === 'healthy');
+  if (healthy.length === 0) return `no healthy target for ${zone} among ${near.map(({ state }) => state).join(', ')}`;
+  return healthy.some((target) => target.isReached) ? undefined : 'not admitted by any healthy target';
 }
 
 function whyNotByClassic(world: World, { value, registeredAt }: FakeClassic, packet: Packet): string | undefined {

@@ -9,7 +9,7 @@ import { vpcId } from '../../aws/fake/world.ts';
 import { slice } from '../decisions/fixtures.ts';
 import { classicAnnotations, maybe, nlbAnnotations } from './arbitrary.ts';
 import { acmCertificate, node, otherCertificate, type AwsServiceLiteral } from './harness.ts';
-import { whyUnreached, zonesOf, type Packet } from './reach.ts';
+import { whyUnreached, whyUnreachedByZone, type Packet } from './reach.ts';
 import { Town } from './town.ts';
 import { interruptions, type Gap } from './interruptions.ts';
 
@@ -190,12 +190,13 @@ async function edit([before, after]: readonly [Wish, Wish], crashAt?: number): P
     });
   const packets = [...new Map(all.map((packet) => [text(packet), packet])).values()];
   const now = (): string => town.services.get(key)?.ingress[0]?.hostname ?? 'no name';
-  /** Without a zone: of whoever looks the name up now. With one: of whoever knows its address already. */
-  const ways = (name: string): (string | undefined)[] => [undefined, ...zonesOf(cloud.world, name)];
-  const reaches = (name: string, { packet, zone }: Way): boolean => whyUnreached(cloud.world, name, packet, zone) === undefined;
-  const reached = (name: string): Way[] =>
-    packets.flatMap((packet) => ways(name).map((zone) => ({ packet, zone }))).filter((way) => reaches(name, way));
-  const served = reached(now());
+  const reasons = (name: string): (Way & { readonly why: string | undefined })[] =>
+    packets.flatMap((packet) => [
+      { packet, zone: undefined, why: whyUnreached(cloud.world, name, packet) },
+      ...[...whyUnreachedByZone(cloud.world, name, packet)].map(([zone, why]) => ({ packet, zone, why })),
+    ]);
+  const reached = (all: ReturnType<typeof reasons>): Way[] => all.filter(({ why }) => why === undefined);
+  const served = reached(reasons(now()));
   const published = new Map<string, number>([[now(), Infinity]]);
   /** Of each name, the ways by which clients have got through. */
   const known = new Map<string, Map<string, Way>>();
@@ -211,9 +212,11 @@ async function edit([before, after]: readonly [Wish, Wish], crashAt?: number): P
       if (until < time) continue;
       const ways = known.get(name) ?? new Map(served.filter(({ zone }) => zone === undefined).map((way) => [textOf(way), way]));
       known.set(name, ways);
-      for (const way of reached(name)) ways.set(textOf(way), way);
-      for (const way of ways.values()) {
-        const why = whyUnreached(cloud.world, name, way.packet, way.zone);
+      const all = reasons(name);
+      for (const way of reached(all)) ways.set(textOf(way), way);
+      const said = new Map(all.map((way) => [textOf(way), way.why]));
+      for (const [route, way] of ways) {
+        const why = said.has(route) ? said.get(route) : `not in ${way.zone}`;
         if (why !== undefined)
           gaps.push({
             packet: text(way.packet),
@@ -229,8 +232,9 @@ async function edit([before, after]: readonly [Wish, Wish], crashAt?: number): P
   let crashes = crashAt === undefined ? 0 : 1;
   let writes = 0;
   cloud.fault = (call) => {
-    check();
+    // What only reads changes nothing that a client could notice.
     if (!isWrite(call.operation)) return undefined;
+    check();
     last = call.operation;
     history.push(`${cloud.world.now()} ${call.operation} ${JSON.stringify(call.input)}`);
     if (crashes === 0 || writes++ !== crashAt) return undefined;
@@ -247,7 +251,8 @@ async function edit([before, after]: readonly [Wish, Wish], crashAt?: number): P
     }
     check();
   }
-  const kept = new Set(served.filter((way) => reaches(now(), way)).map(textOf));
+  const still = new Set(reached(reasons(now())).map(textOf));
+  const kept = new Set(served.map(textOf).filter((way) => still.has(way)));
   const isListed = (gap: Gap): boolean => interruptions.some(({ isIt }) => isIt?.(gap) === true);
   const lasting = gaps.filter(({ packet, zone }) => kept.has(`${packet} ${zone}`));
   return { gaps: lasting.filter((gap) => !isListed(gap)), listed: lasting.filter(isListed), history, kept: kept.size > 0 };
@@ -376,7 +381,7 @@ describe('a Service that is reachable stays so at every step', () => {
       }),
       runs,
     );
-  });
+  }, 120_000);
 
   test('but for a Classic ELB, of which AWS changes neither protocol nor NodePort: between two calls there is no listener', async () => {
     for (const change of [editsOfClassic['the protocol'], editsOfClassic['another NodePort']]) {
