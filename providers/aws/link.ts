@@ -16,6 +16,7 @@ import { decideAwsClaim } from './desire/claim.ts';
 import { memberOf, membersOf, stackOf, type Member } from './desire/stack.ts';
 import { callFailed } from './call-failed.ts';
 import { Chores } from './chores.ts';
+import { Departures } from './departures.ts';
 import { execute, type Outcome } from './execute.ts';
 import { leftSince } from './left-since.ts';
 import { limits } from './limits.ts';
@@ -29,7 +30,7 @@ import { Known } from './observe/known.ts';
 import type { AwsSettings, ClasslessMode } from './settings.ts';
 import { identityOf, noteResult, Stacks, type StackState } from './stacks.ts';
 import { survey } from './survey.ts';
-import { belongsTo, leavingService, usedStacks, waitingElsewhere } from './used-stacks.ts';
+import { usedStacks, waitingElsewhere } from './used-stacks.ts';
 
 export interface Connection {
   readonly cloud: Cloud;
@@ -60,17 +61,13 @@ export interface StackPass {
 /** The connection to AWS with everything that is remembered of the account: stacks, facts, rules of nodes, orphans. */
 export class AwsLink {
   readonly stacks = new Stacks();
-  /** Services that are to go, or to be another's: what they have is removed at once, also where they are gone by then. */
-  readonly departed = new Set<ServiceKey>();
+  readonly departures = new Departures();
   readonly chores: Chores;
   readonly #components: LinkComponents;
   #connection: Promise<Connection> | undefined;
   readonly #lookup = new Lookup(this.stacks);
   readonly #facts = new AccountFacts(() => this.#now());
   readonly #rules: NodeRules;
-  #disowned = new Set<ServiceKey>();
-  /** Services whose manifests cannot be read: what they have is no orphan. */
-  #reserved = new Set<ServiceKey>();
 
   constructor(components: LinkComponents) {
     this.#components = components;
@@ -86,15 +83,6 @@ export class AwsLink {
     });
   }
 
-  reserve(services: Iterable<ServiceKey>): void {
-    this.#reserved = new Set(services);
-  }
-
-  /** It is known to be gone: its manifest is not one that cannot be read. */
-  unreserve(service: ServiceKey): void {
-    this.#reserved.delete(service);
-  }
-
   /** How long one with which nothing is wrong is left alone: the more there are, the longer. */
   get driftSeconds(): number {
     const all = (this.stacks.size * limits.driftReadsPerStack) / limits.driftReadsPerSecond;
@@ -107,7 +95,7 @@ export class AwsLink {
     const members = membersOf(identity.key, snapshot, settings);
     await this.#find(identity, servicesOf(members), snapshot);
     const state = this.stacks.open(identity);
-    for (const { service } of members) this.#disowned.delete(serviceKey(service.metadata));
+    for (const { service } of members) this.departures.disowned.delete(serviceKey(service.metadata));
     const { result } = await this.#passOf(state, snapshot);
     const desired = result.desired === undefined ? undefined : JSON.stringify(result.desired);
     const actions = result.plan.actions;
@@ -131,14 +119,14 @@ export class AwsLink {
     const left = (await this.stacksOf(key, snapshot)).map(({ identity }) => identity).filter((identity) => identity.key !== own.key);
     const common = {
       circumstances: await this.#circumstances(cloud, settings, snapshot, membersOf(own.key, snapshot, settings), true),
-      isAbsent: this.#isAbsent(snapshot),
+      isAbsent: this.departures.isAbsent(snapshot),
       now: this.#now(),
     };
     const inputOf = (stack: StackIdentity): PassInput => {
       const members = membersOf(stack.key, snapshot, settings);
       const disown = member?.values.disown === true && members.length === 0;
       const leaver = member !== undefined && stack.key === own.key ? undefined : key;
-      const leaving = this.#isLeaving(stack.key, settings, snapshot, leaver);
+      const leaving = this.departures.isLeaving(stack.key, settings, snapshot, leaver);
       return { stack, members, disown, leaver, leaving, known: this.stacks.get(stack.key)?.known ?? new Known(), ...common };
     };
     return previewStacks(connection, key, snapshot, inputOf(own), left.map(inputOf));
@@ -195,7 +183,7 @@ export class AwsLink {
 
   /** Resolves to why it is not let go yet: as long as our tags are on it, it would go with its Service. */
   async disown(key: ServiceKey, snapshot: Snapshot): Promise<Reason | undefined> {
-    this.#disowned.add(key);
+    this.departures.disowned.add(key);
     for (const state of await this.stacksOf(key, snapshot)) {
       const isShared = [...state.services].some((other) => other !== key && snapshot.services.get(other)?.metadata.deleting === false);
       if (isShared) {
@@ -226,7 +214,7 @@ export class AwsLink {
     const { classless } = this.#components;
     const seconds: number[] = [this.driftSeconds];
     for (const key of waitingElsewhere(snapshot, { classless })) {
-      if (this.departed.has(key)) continue;
+      if (this.departures.departed.has(key)) continue;
       try {
         for (const state of await this.stacksOf(key, snapshot)) seconds.push((await this.tend(state, snapshot)).requeueSeconds);
         const { cloud, settings } = await this.#open(snapshot);
@@ -243,11 +231,13 @@ export class AwsLink {
     const { cloud, settings } = await this.#open(snapshot);
     const owned = await scanOwned(cloud, settings);
     const used = usedStacks(snapshot, settings);
+    const isBeingLeft = (state: StackState | undefined): boolean =>
+      state !== undefined && this.departures.isBeingLeft(state, settings, snapshot);
     const isUsed = (stack: string): boolean =>
-      used.has(stack) || this.#isBeingLeft(stack, settings, snapshot) || [...this.#reserved].some((key) => belongsTo(stack, key));
+      used.has(stack) || isBeingLeft(this.stacks.get(stack)) || this.departures.mayBeReserved(stack);
     this.stacks.found(new Map([...owned].filter(([stack]) => used.has(stack))));
     for (const stack of owned.keys()) this.stacks.open(identityOf(stack));
-    const { actions, expired } = decideOrphans(owned, isUsed, this.#now(), settings.orphanSeconds, this.#isAbsent(snapshot));
+    const { actions, expired } = decideOrphans(owned, isUsed, this.#now(), settings.orphanSeconds, this.departures.isAbsent(snapshot));
     // Of what is gone nothing is remembered, such as where it has sent to.
     for (const { identity } of this.stacks.all) if (!owned.has(identity.key) && !isUsed(identity.key)) this.stacks.close(identity.key);
     await execute(cloud, actions, (outcome) => this.#told('', outcome));
@@ -274,26 +264,6 @@ export class AwsLink {
     });
   }
 
-  /** Somebody who had a part in it is there, or was seen to go: he lets go of it himself. */
-  #isBeingLeft(stack: string, settings: AwsSettings, snapshot: Snapshot): boolean {
-    const { services } = snapshot;
-    const { services: served = [], tagged = [] } = this.stacks.get(stack) ?? {};
-    const isLeaving = this.#isLeaving(stack, settings, snapshot);
-    return (
-      [...served].some((key) => services.has(key) || this.departed.has(key)) || [...tagged].some((key) => isLeaving(key) !== undefined)
-    );
-  }
-
-  #isLeaving(stack: string, settings: AwsSettings, snapshot: Snapshot, leaver?: ServiceKey): (key: ServiceKey) => Service | undefined {
-    const hasLeft = (key: ServiceKey): boolean => key === leaver || this.departed.has(key) || this.#disowned.has(key);
-    return (key) => (hasLeft(key) ? undefined : leavingService(key, stack, snapshot, settings));
-  }
-
-  /** Gone, and nobody saw that it was to go. */
-  #isAbsent({ services }: Snapshot): (service: ServiceKey) => boolean {
-    return (service) => !services.has(service) && !this.departed.has(service) && !this.#reserved.has(service);
-  }
-
   async #open(snapshot: Snapshot): Promise<Connection> {
     const opening = (this.#connection ??= this.#components.connect([...snapshot.nodes.values()]));
     const connection = await opening.catch((error: unknown) => {
@@ -318,8 +288,8 @@ export class AwsLink {
     const { result, members } = await state.turns.run(async () => {
       const members = disown ? [] : membersOf(stack.key, snapshot, settings);
       const circumstances = await this.#circumstances(cloud, settings, snapshot, members);
-      const isAbsent = this.#isAbsent(snapshot);
-      const leaving = disown ? (): undefined => undefined : this.#isLeaving(stack.key, settings, snapshot, leaver);
+      const isAbsent = this.departures.isAbsent(snapshot);
+      const leaving = disown ? (): undefined => undefined : this.departures.isLeaving(stack.key, settings, snapshot, leaver);
       const input = { stack, members, disown, known, circumstances, isAbsent, leaving, leaver, now: this.#now() };
       return { members, result: await passStack(cloud, settings, input, (outcome) => this.#told(stack.key, outcome)) };
     });
@@ -349,17 +319,12 @@ export class AwsLink {
   }
 
   #passRules(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot): Promise<readonly Reason[]> {
-    return this.#rules.pass(cloud, settings, snapshot, this.#knowsAll(snapshot));
-  }
-
-  /** False: somebody may need rules of nodes of whom nothing can be known. */
-  #knowsAll({ services }: Snapshot): boolean {
-    return this.#disowned.size === 0 && [...this.#reserved].every((key) => services.has(key));
+    return this.#rules.pass(cloud, settings, snapshot, this.departures.knowsAll(snapshot));
   }
 
   async #finishRules(snapshot: Snapshot): Promise<void> {
     const { cloud, settings } = await this.#open(snapshot);
-    await this.#rules.finish(cloud, settings, snapshot, this.#knowsAll(snapshot));
+    await this.#rules.finish(cloud, settings, snapshot, this.departures.knowsAll(snapshot));
   }
 
   #toldStuck(stack: string, stuck: Reason): void {

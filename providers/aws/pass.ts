@@ -4,6 +4,7 @@ import type { Service } from '../../src/model/service.ts';
 import type { Cloud } from './cloud.ts';
 import type { Circumstances, StackIdentity } from './desire/circumstances.ts';
 import { keptTargets } from './desire/kept-targets.ts';
+import { zonesOfTargets } from './desire/target-zones.ts';
 import { desireStack, memberOf, type Member, type StackOutcome } from './desire/stack.ts';
 import { callFailed } from './call-failed.ts';
 import { execute, worstFailure, type Execution, type Outcome } from './execute.ts';
@@ -75,13 +76,10 @@ export async function passStack(
   ended: (outcome: Outcome) => void = () => undefined,
 ): Promise<PassResult> {
   const { members, known, now } = input;
-  const { planInput, outcome, unsettled, leaving } = await decideStack(cloud, settings, input);
-  const kept = keptOf(input, planInput, outcome, leaving);
-  const isLeftAlone =
-    (members.length === 0 && leaving.length > 0) || (input.leaver !== undefined && outcome?.desired === undefined && members.length > 0);
-  const planned = (): StackPlan =>
-    isLeftAlone ? planPart(planInput, kept, input.leaver) : input.disown ? planDisown(planInput) : planWith(planInput, outcome, kept);
-  const plan = unsettled === undefined ? planned() : nothing;
+  const decision = await decideStack(cloud, settings, input);
+  const { planInput, outcome, unsettled, leaving } = decision;
+  const kept = keptOf(input, decision);
+  const plan = planOf(input, decision, kept);
   const execution = await execute(cloud, plan.actions, ended);
   remember(known, execution, now);
   const failure = worstFailure(execution);
@@ -123,10 +121,23 @@ export async function passStack(
 
 const nothing: StackPlan = { actions: [], waits: [], problems: [] };
 
+/** What one pass does, and `herald plan` shows: nothing as long as AWS does not show all that was made. */
+export function planOf(
+  { members, leaver, disown }: Pick<PassInput, 'members' | 'leaver' | 'disown'>,
+  { planInput, outcome, unsettled, leaving }: StackDecision,
+  kept: KeptTargets,
+): StackPlan {
+  if (unsettled !== undefined) return nothing;
+  const isStillNeeded = members.length === 0 && leaving.length > 0;
+  const isNotUnderstood = leaver !== undefined && members.length > 0 && outcome?.desired === undefined;
+  if (isStillNeeded || isNotUnderstood) return planPart(planInput, kept, leaver);
+  return disown ? planDisown(planInput) : planWith(planInput, outcome, kept);
+}
+
 /** What is there keeps its targets, but for the part of who leaves. */
 function planPart(planInput: PlanInput, kept: KeptTargets, leaver: ServiceKey | undefined): StackPlan {
   const departure = leaver === undefined ? nothing : planDeparture(planInput, leaver);
-  const keeping = planKeptTargets(kept, ownObserved(planInput.observed, planInput.cluster, planInput.stack));
+  const keeping = planKeptTargets(kept, ownObserved(planInput.observed, planInput.cluster, planInput.stack), planInput.zoneOf);
   return { actions: [...departure.actions, ...keeping.actions], waits: [...departure.waits, ...keeping.waits], problems: [] };
 }
 
@@ -136,11 +147,11 @@ function reachWith(desired: Desired, { observed, cluster, stack }: PlanInput): S
 }
 
 /** Nothing changes where what is asked for is not understood, but for the targets of what is there. */
-export function planWith(planInput: PlanInput, outcome: StackOutcome | undefined, kept: KeptTargets): StackPlan {
+function planWith(planInput: PlanInput, outcome: StackOutcome | undefined, kept: KeptTargets): StackPlan {
   const own = ownObserved(planInput.observed, planInput.cluster, planInput.stack);
-  if (outcome !== undefined && outcome.desired === undefined) return planKeptTargets(kept, own);
+  if (outcome !== undefined && outcome.desired === undefined) return planKeptTargets(kept, own, planInput.zoneOf);
   const plan = planStack(planInput);
-  const keeping = planKeptTargets(keptBeside(plan.actions, kept), own);
+  const keeping = planKeptTargets(keptBeside(plan.actions, kept), own, planInput.zoneOf);
   return { actions: [...plan.actions, ...keeping.actions], waits: [...plan.waits, ...keeping.waits], problems: plan.problems };
 }
 
@@ -150,9 +161,7 @@ export function planWith(planInput: PlanInput, outcome: StackOutcome | undefined
  */
 export function keptOf(
   { members, circumstances }: Pick<PassInput, 'members' | 'circumstances'>,
-  planInput: PlanInput,
-  outcome: StackOutcome | undefined,
-  leaving: readonly Member[] = [],
+  { planInput, outcome, leaving }: StackDecision,
 ): KeptTargets {
   const desired = outcome?.desired;
   const untouched = desired?.kind === 'nlb' ? desired.untouched : [];
@@ -216,7 +225,8 @@ export async function decideStack(
   const outcome = members.length === 0 ? undefined : desireStack(stack, members, { ...circumstances, existing }, untouched);
   const zones = new Map(circumstances.facts.subnets.map(({ id, zone }) => [id, zone]));
   const published = members.flatMap(({ service }) => service.ingress.flatMap(({ hostname }) => hostname ?? []));
-  const planInput = { observed, desired: outcome?.desired, stack: stack.key, cluster, vpcId, zones, retireSeconds, published, now };
+  const zoneOf = zonesOfTargets(circumstances.nodes, circumstances.facts.subnets);
+  const planInput = { observed, desired: outcome?.desired, stack: stack.key, cluster, vpcId, zones, zoneOf, retireSeconds, published, now };
   return { planInput, leaving, ...(outcome === undefined ? {} : { outcome }), ...(unsettled === undefined ? {} : { unsettled }) };
 }
 

@@ -1,27 +1,27 @@
 import type { Preview } from '../../src/controller/provider.ts';
-import type { ServiceKey } from '../../src/model/metadata.ts';
+import { serviceKey, type ServiceKey } from '../../src/model/metadata.ts';
 import type { Snapshot } from '../../src/model/snapshot.ts';
 import type { Cloud } from './cloud.ts';
 import { previewNarrowing, previewNodeRules, type NodeRulesDecision } from './node-rules-pass.ts';
 import { otherStacks } from './other-stacks.ts';
-import { decideStack, keptOf, planWith, targetsOf, type PassInput } from './pass.ts';
+import { decideStack, keptOf, planOf, targetsOf, type PassInput } from './pass.ts';
 import { placeholder } from './plan/action.ts';
 import { describeDesired, describeObserved } from './plan/describe.ts';
-import { planDisown, type StackPlan } from './plan/plan.ts';
 import { backendGroup } from './plan/security-groups.ts';
 import { podHosts } from './pod-hosts.ts';
 import type { AwsSettings } from './settings.ts';
 
-/** What a pass over one stack would do. */
+/** What the next pass over one stack would do. */
 async function previewStack(cloud: Cloud, settings: AwsSettings, input: PassInput) {
-  const { planInput, outcome, unsettled } = await decideStack(cloud, settings, input);
-  const plan: StackPlan =
-    unsettled !== undefined
-      ? { actions: [], waits: [], problems: [] }
-      : input.disown
-        ? planDisown(planInput)
-        : planWith(planInput, outcome, keptOf(input, planInput, outcome));
-  return { planInput, outcome, mayPlan: unsettled === undefined, plan };
+  const decision = await decideStack(cloud, settings, input);
+  return { ...decision, mayPlan: decision.unsettled === undefined, plan: planOf(input, decision, keptOf(input, decision)) };
+}
+
+/** What still serves others that leave it as well stays: it goes with the last of them, whichever that will be. */
+function remaining({ planInput, leaving, outcome }: Awaited<ReturnType<typeof previewStack>>): string[] {
+  if (outcome !== undefined || leaving.length === 0) return [];
+  const services = leaving.map(({ service }) => serviceKey(service.metadata)).toSorted();
+  return [`${services.join(', ')} to leave ${planInput.stack} as well: what is left of it is deleted with the last of them`];
 }
 
 /** What would be done for a Service: in the stack that it belongs to, and after that in those that it has left. */
@@ -59,7 +59,7 @@ export async function previewStacks(
       ...(rules?.plan.actions ?? []),
       ...others.flatMap((other) => other.plan.actions.map((action) => ({ ...action, reason: `${action.reason}${later}` }))),
     ],
-    waits: [...waits, ...others.flatMap((other) => other.plan.waits)].map((wait) => wait.for),
+    waits: [...[...waits, ...others.flatMap((other) => other.plan.waits)].map((wait) => wait.for), ...others.flatMap(remaining)],
     reasons: [
       ...(outcome?.errors.get(key) ?? []),
       ...(rules?.problems ?? []),

@@ -11,15 +11,14 @@ import { callFailed } from './call-failed.ts';
 import { AwsError } from './cloud/error.ts';
 import { decideAwsClaim } from './desire/claim.ts';
 import { memberOf, stackOf, type Member } from './desire/stack.ts';
+import { Handover } from './handover.ts';
 import { AwsLink, type Connect } from './link.ts';
 import { nodeFacts, noNodes, type NodeFacts } from './node-facts.ts';
 import { Patience } from './patience.ts';
 import { persistenceOf, Retries } from './retries.ts';
 import type { ClasslessMode } from './settings.ts';
-import { isClassicName, isLoadBalancerArn } from './observe/known.ts';
-import { finalizer, keptAnnotation, type ServiceMetadata } from './service-metadata.ts';
+import { finalizer, type ServiceMetadata } from './service-metadata.ts';
 import { limits } from './limits.ts';
-import type { StackState } from './stacks.ts';
 
 export interface AwsProviderComponents {
   readonly classless: ClasslessMode;
@@ -35,20 +34,13 @@ export interface AwsProviderComponents {
 /** Finalizers by which other controllers say that the load balancer of a Service is theirs. */
 const foreignFinalizers = ['service.k8s.aws/resources', 'service.kubernetes.io/load-balancer-cleanup'];
 
-/** How far a Service has come in leaving the load balancers that served it before. */
-interface Moves {
-  /** When to go on with that; absent: there is nothing left, or something is in the way. */
-  readonly seconds?: number;
-  /** What is in the way, by the word of AWS. */
-  readonly left?: Reason;
-}
-
 /** Gives Services load balancers in AWS. What it knows can be found again at any time, by names and tags. */
 export class AwsProvider implements Provider {
   readonly name = 'aws';
   readonly remote = true;
   readonly #components: AwsProviderComponents;
   readonly #link: AwsLink;
+  readonly #handover: Handover;
   readonly #agenda = new Agenda();
   readonly #retries: Retries;
   readonly #patience = new Patience();
@@ -60,6 +52,7 @@ export class AwsProvider implements Provider {
   constructor(components: AwsProviderComponents) {
     this.#components = components;
     this.#link = new AwsLink(components);
+    this.#handover = new Handover({ ...components, link: this.#link });
     this.#retries = new Retries(components.random);
   }
 
@@ -69,7 +62,7 @@ export class AwsProvider implements Provider {
 
   adopt(snapshot: Snapshot, recorded: ReadonlyMap<ServiceKey, unknown>): void {
     this.#snapshot = snapshot;
-    this.#link.reserve([...recorded.keys()].filter((key) => !snapshot.services.has(key)));
+    this.#link.departures.reserve([...recorded.keys()].filter((key) => !snapshot.services.has(key)));
     this.#nodes = nodeFacts(snapshot, noNodes);
   }
 
@@ -108,7 +101,7 @@ export class AwsProvider implements Provider {
 
   async release(key: ServiceKey): Promise<Released> {
     const released = { addresses: [], retry: [] };
-    this.#link.unreserve(key);
+    this.#link.departures.unreserve(key);
     const snapshot = this.#snapshot;
     const service = snapshot?.services.get(key);
     // Most Services have never been ours.
@@ -117,8 +110,8 @@ export class AwsProvider implements Provider {
       return released;
     }
     // Where nothing can be written to Services, that one is gone is all that can be seen of its deletion.
-    if (service !== undefined || this.#components.metadata === undefined) this.#link.departed.add(key);
-    if (!this.#link.departed.has(key)) {
+    if (service !== undefined || this.#components.metadata === undefined) this.#link.departures.departed.add(key);
+    if (!this.#link.departures.departed.has(key)) {
       this.#letBe(key);
       return released;
     }
@@ -202,15 +195,15 @@ export class AwsProvider implements Provider {
     const { service, values } = member;
     const { metadata } = this.#components;
     if (service.metadata.deleting) {
-      this.#link.departed.add(key);
+      this.#link.departures.departed.add(key);
       const left = await this.#vacate(key, snapshot);
       if (left === undefined) return { ingress: [] };
       this.#failed(key, left);
       return { ingress: [], reason: left };
     }
-    this.#link.departed.delete(key);
+    this.#link.departures.departed.delete(key);
     if (values.disown === true) {
-      const left = (await this.#link.disown(key, snapshot)) ?? (await this.#letGo(key, snapshot));
+      const left = (await this.#link.disown(key, snapshot)) ?? (await this.#handover.letGo(key, snapshot));
       if (left !== undefined) {
         this.#failed(key, left);
         return { ingress: service.ingress, reason: left, warnings: member.warnings };
@@ -234,8 +227,8 @@ export class AwsProvider implements Provider {
     const isTold = service.ingress.some(({ hostname }) => hostname === standing?.hostname);
     const hasArrived = standing?.serves === true && errors.length === 0 && result.execution.outcomes.every((one) => one.result === 'done');
     const others = this.#link.stacks.of(key).filter((other) => other !== state);
-    const moves = await this.#leaveOthers(key, state, others, hasArrived && isTold, snapshot);
-    const isKept = await this.#keep(service, key, result.unsettled ? [] : [state, ...this.#link.stacks.of(key)]);
+    const moves = await this.#handover.leaveOthers(key, state, others, hasArrived && isTold, snapshot);
+    const isKept = await this.#handover.keep(service, key, result.unsettled ? [] : [state, ...this.#link.stacks.of(key)]);
     const left = moves.left === undefined ? [] : [moves.left];
     const awaited = this.#patience.next(key, result, { seconds: moves.seconds, isKept }, this.#components.clock.date().getTime());
     this.#goOn(key, awaited.seconds, [...errors, ...left, ...stuck]);
@@ -288,70 +281,11 @@ export class AwsProvider implements Provider {
     return this.#components.metadata !== undefined && this.#held.has(key) && metadata.finalizers?.includes(finalizer) !== true;
   }
 
-  /** Writes down on the Service which load balancers are its own, so that they are found again without listing the account. False: not yet. */
-  async #keep({ metadata: { annotations } }: Service, key: ServiceKey, states: readonly StackState[]): Promise<boolean> {
-    const { metadata } = this.#components;
-    if (metadata === undefined || states.length === 0) return true;
-    const all = new Set(states.flatMap(({ known }) => known.ids));
-    const ids = [...all].filter((id) => isLoadBalancerArn(id) || isClassicName(id)).toSorted();
-    const text = ids.length === 0 ? undefined : ids.join(' ');
-    return annotations[keptAnnotation] === text || (await metadata.annotate(key, { [keptAnnotation]: text }));
-  }
-
-  /** What served the Service before goes when all that it asks for serves it now, and has done so for a while: names are cached, and connections last. */
-  async #leaveOthers(
-    key: ServiceKey,
-    state: StackState,
-    others: readonly StackState[],
-    hasArrived: boolean,
-    snapshot: Snapshot,
-  ): Promise<Moves> {
-    const { arrived } = state;
-    if (!hasArrived || others.length === 0) arrived.delete(key);
-    if (others.length === 0) return {};
-    if (!hasArrived) {
-      for (const other of others) await this.#link.tend(other, snapshot);
-      return { seconds: limits.pollSeconds };
-    }
-    const now = this.#components.clock.date().getTime();
-    const since = arrived.get(key) ?? (await this.#link.leftSince(others, key, snapshot));
-    arrived.set(key, since);
-    const seconds = Math.ceil(since / 1000 + (await this.#link.retireSeconds(snapshot)) - now / 1000);
-    if (seconds > 0) return { seconds };
-    for (const other of others) {
-      const left = await this.#link.vacate(other, snapshot, key);
-      // What AWS refuses need not be asked every few seconds, and somebody has to hear of it.
-      if (left !== undefined) return persistenceOf(left) === undefined ? { seconds: limits.pollSeconds } : { left };
-      this.#link.stacks.leave(key, [other]);
-    }
-    return {};
-  }
-
   /** Undefined: nothing of the Service is left in AWS, and it may go. */
   async #vacate(key: ServiceKey, snapshot: Snapshot): Promise<Reason | undefined> {
-    const left: Reason[] = [];
-    for (const state of await this.#link.stacksOf(key, snapshot)) {
-      const problem = await this.#link.vacate(state, snapshot, key);
-      if (problem === undefined) this.#link.stacks.leave(key, [state]);
-      else left.push(problem);
-    }
-    const [first] = left;
-    if (first !== undefined) return first;
-    const unwritten = await this.#letGo(key, snapshot);
-    if (unwritten !== undefined) return unwritten;
-    this.#link.departed.delete(key);
-    this.#forget(key);
-    return undefined;
-  }
-
-  /** The Service goes on without us, or goes. Resolves to why not yet: somebody else has just written to it. */
-  async #letGo(key: ServiceKey, { services }: Snapshot): Promise<Reason | undefined> {
-    const { metadata } = this.#components;
-    const goesOn = services.get(key)?.metadata.deleting === false;
-    if (goesOn && (await metadata?.annotate(key, { [keptAnnotation]: undefined })) === false)
-      return reason('AwsProvisioning', { waitsFor: 'the annotation of its Service to be removed' });
-    await metadata?.removeFinalizer(key);
-    return undefined;
+    const left = await this.#handover.vacate(key, snapshot);
+    if (left === undefined) this.#forget(key);
+    return left;
   }
 
   #later(key: ServiceKey, seconds: number): void {

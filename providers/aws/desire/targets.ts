@@ -9,11 +9,16 @@ import type { DesiredTarget } from '../plan/desired.ts';
 /** Any value excludes, but one that says false: as in the service controller of Kubernetes (KEP-1143). */
 const excluding = ['node.kubernetes.io/exclude-from-external-load-balancers', 'alpha.service-controller.kubernetes.io/exclude-balancer'];
 
-/** spec.providerID of an EC2 instance: "aws:///eu-west-1a/i-0123". */
-const providerIdPattern = /^aws:\/\/\/[^/]*\/(i-[0-9a-f]+)$/;
+/** spec.providerID of an EC2 instance: "aws:///eu-west-1a/i-0123", or without the zone. */
+const providerIdPattern = /^aws:\/\/\/([^/]*)\/(i-[0-9a-f]+)$/;
+
+export function machineOf({ providerID = '' }: Node): { readonly instance: string; readonly zone?: string } | undefined {
+  const [, zone = '', instance] = providerIdPattern.exec(providerID) ?? [];
+  return instance === undefined ? undefined : { instance, ...(zone === '' ? {} : { zone }) };
+}
 
 export function instanceOf(node: Node): string | undefined {
-  return providerIdPattern.exec(node.providerID ?? '')?.[1];
+  return machineOf(node)?.instance;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { limits } from '../limits.ts';
 import type { DesiredClassic } from './desired.ts';
+import type { PlanInput } from './input.ts';
 import type { ObservedClassic } from './observed.ts';
 import { inBatches, planRegistration } from './register.ts';
 import type { Steps } from './steps.ts';
@@ -16,37 +17,37 @@ export function planClassicInstances(
   current: ObservedClassic | undefined,
   LoadBalancerName: string,
   needs: string | undefined,
+  zoneOf: PlanInput['zoneOf'],
   what = 'instances',
 ): void {
   const leaving = new Set(departing);
-  const { register, deregister, deregisterFirst, waiting } = planRegistration<string>({
+  const { register, deregister, waiting, withoutRoom } = planRegistration<string>({
     desired: instances,
     registered: (current?.loadBalancer.Instances ?? []).map(({ InstanceId }) => ({
       target: InstanceId,
       state: states[current?.health.get(InstanceId) ?? 'Unknown'] ?? 'unhealthy',
     })),
+    // AWS does not show those.
+    draining: [],
     keyOf: (id) => id,
+    zoneOf,
     isDeparting: (id) => leaving.has(id),
     quota: limits.instancesPerClassic,
   });
   const list = (ids: readonly string[]): { InstanceId: string }[] => ids.map((InstanceId) => ({ InstanceId }));
-  const registering = (after: readonly string[]): string[] =>
-    inBatches(register).map((batch, index) =>
-      steps.add(`${what}: register ${index + 1}`, 'elb:RegisterInstancesWithLoadBalancer', {
-        input: { LoadBalancerName, Instances: list(batch) },
-        reason: `${batch.length} instances are not registered`,
-        needs: [needs, ...after],
-      }),
-    );
-  const deregistering = (after: readonly string[], why: string): string[] =>
-    inBatches(deregister).map((batch, index) =>
-      steps.add(`${what}: deregister ${index + 1}`, 'elb:DeregisterInstancesFromLoadBalancer', {
-        input: { LoadBalancerName, Instances: list(batch) },
-        reason: `${batch.length} instances ${why}`,
-        needs: after,
-      }),
-    );
-  if (deregisterFirst) registering(deregistering([], 'leave first, there is no room for all'));
-  else deregistering(registering([]), 'are no longer wanted');
+  const registering = inBatches(register).map((batch, index) =>
+    steps.add(`${what}: register ${index + 1}`, 'elb:RegisterInstancesWithLoadBalancer', {
+      input: { LoadBalancerName, Instances: list(batch) },
+      reason: `${batch.length} instances are not registered`,
+      needs: [needs],
+    }),
+  );
+  for (const [index, batch] of inBatches(deregister).entries())
+    steps.add(`${what}: deregister ${index + 1}`, 'elb:DeregisterInstancesFromLoadBalancer', {
+      input: { LoadBalancerName, Instances: list(batch) },
+      reason: `${batch.length} instances ${withoutRoom > 0 ? 'make room for new ones' : 'are no longer wanted'}`,
+      needs: registering,
+    });
+  if (withoutRoom > 0) steps.wait(`room for all instances: AWS takes ${limits.instancesPerClassic} on a Classic ELB`);
   if (waiting) steps.wait('new instances to take over from old ones');
 }

@@ -66,7 +66,7 @@ export function planClassic(steps: Steps, input: PlanInput<DesiredClassic>): voi
   }
   planSslPolicies(steps, desired, current, LoadBalancerName, created, listeners);
   planProxyPolicies(steps, desired, current, LoadBalancerName, created, listeners);
-  planClassicInstances(steps, desired, current, LoadBalancerName, created);
+  planClassicInstances(steps, desired, current, LoadBalancerName, created, input.zoneOf);
   planRetirement(steps, input, { classic: current, serves: current !== undefined && classicServes(desired, current) });
   for (const { targetGroup } of input.observed.targetGroups.filter((one) => one.targetGroup.LoadBalancerArns.length === 0)) {
     const { TargetGroupArn, TargetGroupName } = targetGroup;

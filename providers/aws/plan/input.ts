@@ -12,6 +12,8 @@ export interface PlanInput<D extends Desired | undefined = Desired | undefined> 
   readonly vpcId: string;
   /** Of subnets: their zones. */
   readonly zones: ReadonlyMap<string, string>;
+  /** Of targets, by their ids: the zone; undefined: not known, or outside of the VPC. */
+  readonly zoneOf: (target: string) => string | undefined;
   readonly retireSeconds: number;
   /** Names by which clients are told to reach its Services, in their status. */
   readonly published: readonly string[];

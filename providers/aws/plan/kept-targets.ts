@@ -25,15 +25,16 @@ export interface KeptGroup {
 }
 
 /** Registers and deregisters as ever, and changes nothing else. `observed`: what is the stack's own. */
-export function planKeptTargets({ groups, classic }: KeptTargets, observed: Observed): StackPlan {
+export function planKeptTargets({ groups, classic }: KeptTargets, observed: Observed, zoneOf: PlanInput['zoneOf']): StackPlan {
   const steps = new Steps();
   for (const group of groups) {
     const there = observed.targetGroups.find(({ targetGroup }) => targetGroup.TargetGroupArn === group.arn);
-    if (there !== undefined) planTargets(steps, group.arn, group, there, undefined);
+    if (there !== undefined) planTargets(steps, group.arn, group, there, undefined, { zoneOf });
   }
   for (const name of classic?.names ?? []) {
     const there = observed.classic.find(({ loadBalancer }) => loadBalancer.LoadBalancerName === name);
-    if (classic !== undefined && there !== undefined) planClassicInstances(steps, classic, there, name, undefined, `instances of ${name}`);
+    if (classic !== undefined && there !== undefined)
+      planClassicInstances(steps, classic, there, name, undefined, zoneOf, `instances of ${name}`);
   }
   return { actions: steps.actions, waits: steps.waits, problems: [] };
 }

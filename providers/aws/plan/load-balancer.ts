@@ -63,10 +63,12 @@ function create(steps: Steps, desired: DesiredNlb, groups: UsableSecurityGroups)
 
 function update(
   steps: Steps,
-  { desired, zones }: PlanInput<DesiredNlb>,
-  { loadBalancer, tags, attributes }: ObservedLoadBalancer,
+  input: PlanInput<DesiredNlb>,
+  current: ObservedLoadBalancer,
   groups: UsableSecurityGroups,
 ): string | undefined {
+  const { desired } = input;
+  const { loadBalancer, tags, attributes } = current;
   const arn = loadBalancer.LoadBalancerArn;
   const tagged = planTags(steps, 'load balancer', arn, tags, desired.tags);
   const actual = loadBalancer.SecurityGroups ?? [];
@@ -84,7 +86,7 @@ function update(
       needs: groups.needs,
     });
   }
-  if (desired.adopted === undefined) planSubnets(steps, desired, loadBalancer, zones);
+  if (desired.adopted === undefined) planSubnets(steps, input, current);
   const { Code, Reason = 'AWS does not say why' } = loadBalancer.State;
   if (Code === 'provisioning') steps.awaiting('the load balancer to become active');
   if (Code === 'failed') steps.problem(reason('AwsLoadBalancerFailed', { name: loadBalancer.LoadBalancerName, why: Reason }));

@@ -1,7 +1,10 @@
 import { reason } from '../../../src/model/reasons.ts';
 import type { AvailabilityZone, LoadBalancer, SubnetMapping } from '../cloud/elbv2.ts';
 import type { DesiredNlb } from './desired.ts';
+import type { PlanInput } from './input.ts';
+import type { ObservedLoadBalancer } from './observed.ts';
 import type { Steps } from './steps.ts';
+import { canLeave, type ZoneChange } from './zone-readiness.ts';
 
 /** The zones of a load balancer, sorted by what has to happen to them. */
 interface Zones {
@@ -19,7 +22,9 @@ interface Zones {
  * Subnets and addresses, of which a zone has one subnet with its addresses. Zone by zone, so that the load balancer always has one that
  * serves; where it has only one zone this cannot be done.
  */
-export function planSubnets(steps: Steps, desired: DesiredNlb, loadBalancer: LoadBalancer, zones: ReadonlyMap<string, string>): void {
+export function planSubnets(steps: Steps, input: PlanInput<DesiredNlb>, current: ObservedLoadBalancer): void {
+  const { desired, zones } = input;
+  const { loadBalancer } = current;
   const { ipAddressType, enablePrefixForIpv6SourceNat: sourceNat = 'off' } = desired;
   const LoadBalancerArn = loadBalancer.LoadBalancerArn;
   const becomesOther = loadBalancer.IpAddressType !== ipAddressType;
@@ -34,10 +39,10 @@ export function planSubnets(steps: Steps, desired: DesiredNlb, loadBalancer: Loa
   const turnsOff = sourceNat === 'off' && loadBalancer.EnablePrefixForIpv6SourceNat === 'on';
   const natDiffers = turnsOff || (sourceNat === 'on' && loadBalancer.EnablePrefixForIpv6SourceNat !== 'on');
   const sorted = sortZones(desired.subnets, loadBalancer, zones);
-  const next = nextMappings(steps, sorted);
+  const next = nextMappings(steps, sorted, (change) => canLeave(input, current, change), zones);
   // Source NAT needs dual stack: it goes before that does, and comes after it.
   if (!turnsOff) setType();
-  if (next !== undefined && (isDifferent(sorted) || brings6 || natDiffers)) {
+  if (next !== undefined && (hasOtherSubnets(next, loadBalancer) || sorted.changed || brings6 || natDiffers)) {
     steps.add('load balancer: subnets', 'elbv2:SetSubnets', {
       input: {
         LoadBalancerArn,
@@ -54,8 +59,9 @@ export function planSubnets(steps: Steps, desired: DesiredNlb, loadBalancer: Loa
   if (turnsOff) setType();
 }
 
-function isDifferent({ added, exchanged, surplus, changed }: Zones): boolean {
-  return added.length + exchanged.length + surplus.length > 0 || changed;
+function hasOtherSubnets(next: readonly SubnetMapping[], { AvailabilityZones }: LoadBalancer): boolean {
+  const ids = new Set(AvailabilityZones.map(({ SubnetId }) => SubnetId));
+  return next.length !== ids.size || next.some(({ SubnetId }) => !ids.has(SubnetId));
 }
 
 function sortZones(wanted: readonly SubnetMapping[], loadBalancer: LoadBalancer, zones: ReadonlyMap<string, string>): Zones {
@@ -103,22 +109,41 @@ function presentMapping({ SubnetId, LoadBalancerAddresses = [] }: AvailabilityZo
 }
 
 /** What the load balancer can have now on its way to what it shall have; undefined: there is none, which is then said. */
-function nextMappings(steps: Steps, { staying, added, exchanged }: Zones): readonly SubnetMapping[] | undefined {
-  if (exchanged.length === 0) return [...staying, ...added];
-  if (staying.length > 0) {
-    steps.wait('zones to be left before they are taken again');
-    return [...staying, ...added];
-  }
-  // The zones that remain serve until others are there: as many as nobody takes the Elastic IPs of now, or the first for which nobody waits.
+function nextMappings(
+  steps: Steps,
+  { staying, added, exchanged, surplus }: Zones,
+  isReady: (change: ZoneChange) => boolean,
+  zones: ReadonlyMap<string, string>,
+): readonly SubnetMapping[] | undefined {
+  const leaving = [...surplus.map(presentMapping), ...exchanged.map(({ present }) => present)];
+  const named = (mappings: readonly SubnetMapping[]): string[] => mappings.flatMap(({ SubnetId }) => zones.get(SubnetId) ?? []);
+  // Nobody else can have the Elastic IPs of zones that remain.
   const without = (mappings: readonly SubnetMapping[]): readonly SubnetMapping[] => {
     const taken = new Set(mappings.flatMap(({ AllocationId }) => AllocationId ?? []));
-    return exchanged.flatMap(({ present }) => (present.AllocationId !== undefined && taken.has(present.AllocationId) ? [] : [present]));
+    return leaving.filter(({ AllocationId }) => AllocationId === undefined || !taken.has(AllocationId));
   };
-  const remaining =
-    added.length > 0 ? without(added) : exchanged.length > 1 ? without(exchanged.map(({ wanted }) => wanted)).slice(0, 1) : [];
-  if (remaining.length > 0) {
-    steps.wait('zones to be taken one after the other');
-    return [...added, ...remaining];
+  const goOn = (): void => {
+    if (exchanged.length > 0) steps.wait('zones to be left before they are taken again');
+  };
+  if (leaving.length === 0) return [...staying, ...added];
+  const coming = named([...added, ...exchanged.map(({ wanted }) => wanted)]);
+  if (staying.length > 0 && isReady({ leaving: named(leaving), staying: named(staying), coming })) {
+    goOn();
+    return [...staying, ...added];
+  }
+  if (staying.length + added.length > 0) {
+    steps.wait('healthy targets in the zones that remain, before others are left');
+    return [...staying, ...added, ...without(added)];
+  }
+  // One remains until another is there, for which nobody waits: the last one that comes back could not be left.
+  const last = exchanged.length === 1 ? exchanged[0]?.present : undefined;
+  const candidates = without(exchanged.map(({ wanted }) => wanted)).filter((one) => one !== last);
+  const others = (one: SubnetMapping): string[] => named(leaving.filter((other) => other !== one));
+  const serving = candidates.find((one) => isReady({ leaving: others(one), staying: named([one]), coming }));
+  const remaining = serving ?? candidates[0];
+  if (remaining !== undefined) {
+    goOn();
+    return [remaining];
   }
   for (const { wanted, present } of exchanged) steps.problem(blocked(wanted, present));
   return undefined;

@@ -24,10 +24,11 @@ export interface UsableTargetGroup {
  */
 export function planTargetGroups(
   steps: Steps,
-  { desired, observed, vpcId }: PlanInput<DesiredNlb>,
+  { desired, observed, vpcId, zones, zoneOf }: PlanInput<DesiredNlb>,
   loadBalancerArn: string | undefined,
 ): ReadonlyMap<string, UsableTargetGroup> {
   const usable = new Map<string, UsableTargetGroup>();
+  const served = new Set(desired.subnets.flatMap(({ SubnetId }) => zones.get(SubnetId) ?? []));
   for (const group of desired.targetGroups) {
     const candidates = observed.targetGroups.filter(({ tags }) => tags[tagKeys.resource] === resources.targetGroup(group.key));
     const match = candidates
@@ -36,10 +37,10 @@ export function planTargetGroups(
     const needs = match === undefined ? create(steps, group, vpcId) : update(steps, group, match);
     const arn = match?.targetGroup.TargetGroupArn ?? placeholder(`target group ${group.key}`);
     usable.set(group.key, { arn, ...(needs === undefined ? {} : { needs }), ...(match === undefined ? {} : { observed: match }) });
-    planTargets(steps, arn, group, match, needs);
+    planTargets(steps, arn, group, match, needs, { zoneOf, served });
     for (const other of candidates) {
       const serves = other !== match && other.targetGroup.LoadBalancerArns.length > 0 && other.targetGroup.TargetType === group.targetType;
-      if (serves) planTargets(steps, other.targetGroup.TargetGroupArn, group, other, undefined);
+      if (serves) planTargets(steps, other.targetGroup.TargetGroupArn, group, other, undefined, { zoneOf });
     }
   }
   return usable;

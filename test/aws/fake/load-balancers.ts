@@ -153,6 +153,7 @@ export const loadBalancerHandlers: Pick<Handlers, Own> = {
       },
       input: JSON.stringify(input),
       madeAt: world.now(),
+      zonesSince: new Map(),
       attributes: new Map(Object.entries(attributesOfNew)),
     };
     world.loadBalancers.set(LoadBalancerArn, made);
@@ -171,13 +172,16 @@ export const loadBalancerHandlers: Pick<Handlers, Own> = {
   },
   'elbv2:SetSubnets': (world, { LoadBalancerArn, SubnetMappings, IpAddressType, EnablePrefixForIpv6SourceNat }) => {
     const operation = 'elbv2:SetSubnets';
-    const { value } = loadBalancer(operation, world, LoadBalancerArn);
+    const { value, zonesSince } = loadBalancer(operation, world, LoadBalancerArn);
     const type = IpAddressType ?? value.IpAddressType;
     const zones = zonesOf(operation, world, SubnetMappings, value.Scheme, type === 'dualstack');
     checkFree(operation, world, SubnetMappings, LoadBalancerArn);
     value.AvailabilityZones = zones.map((zone) => {
       const before = value.AvailabilityZones.find(({ ZoneName }) => ZoneName === zone.ZoneName);
-      if (before === undefined) return zone;
+      if (before === undefined) {
+        zonesSince.set(zone.ZoneName, world.now());
+        return zone;
+      }
       if (before.SubnetId !== zone.SubnetId) refuse(operation, 'invalid', 'InvalidConfigurationRequest', 'another subnet of the zone');
       const [had = {}] = before.LoadBalancerAddresses ?? [];
       const [wanted = {}] = zone.LoadBalancerAddresses ?? [];

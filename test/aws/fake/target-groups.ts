@@ -1,4 +1,4 @@
-import type { HealthCheckSettings, TargetGroup, TargetHealthDescription } from '../../../providers/aws/cloud/elbv2.ts';
+import type { HealthCheckSettings, TargetDescription, TargetGroup, TargetHealthDescription } from '../../../providers/aws/cloud/elbv2.ts';
 import type { Operation } from '../../../providers/aws/cloud/operations.ts';
 import { parseAddress } from '../../../src/net/address.ts';
 import { parsePrefix, prefixContains } from '../../../src/net/prefix.ts';
@@ -69,10 +69,21 @@ export function health(
 ): TargetHealthDescription['TargetHealth'] {
   const now = world.now();
   if (drainingSince !== undefined) return { State: 'draining', Reason: 'Target.DeregistrationInProgress' };
-  if (serversOf(world, value.TargetGroupArn).length === 0 || checkedSince === undefined)
-    return { State: 'unused', Reason: 'Target.NotInUse' };
-  if (now - checkedSince < delays.healthCheck) return { State: 'initial', Reason: 'Elb.RegistrationInProgress' };
+  const servedSince = zoneServedSince(world, value.TargetGroupArn, target);
+  if (servedSince === undefined || checkedSince === undefined) return { State: 'unused', Reason: 'Target.NotInUse' };
+  if (now - Math.max(checkedSince, servedSince) < delays.healthCheck) return { State: 'initial', Reason: 'Elb.RegistrationInProgress' };
   return world.unhealthy.has(target.Id) ? { State: 'unhealthy', Reason: 'Target.FailedHealthChecks' } : { State: 'healthy' };
+}
+
+/** Since when a load balancer that forwards to the group has had the zone of the target. Undefined: none has it. */
+function zoneServedSince(world: World, targetGroupArn: string, target: TargetDescription): number | undefined {
+  const zone = target.AvailabilityZone === 'all' ? undefined : world.zoneOf(target);
+  const since = serversOf(world, targetGroupArn).flatMap((arn) => {
+    const server = world.loadBalancers.get(arn);
+    const has = zone === undefined || server?.value.AvailabilityZones.some(({ ZoneName }) => ZoneName === zone);
+    return server !== undefined && has === true ? [server.zonesSince.get(zone ?? '') ?? server.madeAt] : [];
+  });
+  return since.length === 0 ? undefined : Math.min(...since);
 }
 
 /** Targets that have been draining long enough are forgotten. */
@@ -173,6 +184,8 @@ export const targetGroupHandlers: Pick<Handlers, Own> = {
         if (!world.instances.has(Id)) refuse(operation, 'invalid', 'InvalidTarget', Id);
       } else if (AvailabilityZone !== 'all' && !isInVpc(world, group.value.VpcId, Id)) refuse(operation, 'invalid', 'InvalidTarget', Id);
     }
+    const keys = new Set([...group.targets.keys(), ...Targets.map(({ Id, Port }) => `${Id} ${Port}`)]);
+    if (keys.size > world.quotas.targets) refuse(operation, 'quota', 'TooManyTargets');
     for (const target of Targets) {
       const key = `${target.Id} ${target.Port}`;
       const isAttached = serversOf(world, TargetGroupArn).length > 0;
@@ -181,7 +194,6 @@ export const targetGroupHandlers: Pick<Handlers, Own> = {
         group.targets.set(key, { target, checkedSince: isAttached ? world.now() : undefined, drainingSince: undefined });
       }
     }
-    if (group.targets.size > 1000) refuse(operation, 'quota', 'TooManyTargets');
     return {};
   },
   'elbv2:DeregisterTargets': (world, { TargetGroupArn, Targets }) => {

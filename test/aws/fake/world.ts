@@ -4,6 +4,8 @@ import type { ClassicAttributes, ClassicLoadBalancer, PolicyDescription } from '
 import type { Instance, IpPermission, NetworkInterface, RouteTable, SecurityGroup, Subnet, Vpc } from '../../../providers/aws/cloud/ec2.ts';
 import type { Listener, LoadBalancer, TargetDescription, TargetGroup } from '../../../providers/aws/cloud/elbv2.ts';
 import type { Operation } from '../../../providers/aws/cloud/operations.ts';
+import { parseAddress } from '../../../src/net/address.ts';
+import { parsePrefix, prefixContains } from '../../../src/net/prefix.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 
 export type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -12,6 +14,8 @@ export interface FakeLoadBalancer {
   readonly value: Mutable<LoadBalancer>;
   readonly input: string;
   readonly madeAt: number;
+  /** Of zones that it did not have when it was made: since when it has them. */
+  readonly zonesSince: Map<string, number>;
   readonly attributes: Map<string, string>;
 }
 
@@ -77,7 +81,9 @@ export class World {
   /** How long AWS hides what was made, and its tags. */
   describeDelaySeconds = 0;
   tagDelaySeconds = 0;
-  readonly quotas = { loadBalancers: 50, classic: 20, rules: 60 };
+  readonly quotas = { loadBalancers: 50, classic: 20, rules: 60, targets: 1000 };
+  /** By address. */
+  readonly #zones = new Map<string, string | undefined>();
   #sequence = 0;
 
   now(): number {
@@ -111,6 +117,25 @@ export class World {
   made(id: string, tags: readonly { readonly Key: string; readonly Value: string }[]): void {
     this.madeAt.set(id, this.now());
     this.setTags(id, tags);
+  }
+
+  /** The zone that a target is in; undefined: outside of the VPC, or in a part of it that nobody has furnished. */
+  zoneOf({ Id }: TargetDescription): string | undefined {
+    const instance = this.instances.get(Id);
+    if (instance !== undefined) return instance.Placement.AvailabilityZone;
+    if (!this.#zones.has(Id)) this.#zones.set(Id, this.#zoneOfAddress(Id));
+    return this.#zones.get(Id);
+  }
+
+  #zoneOfAddress(text: string): string | undefined {
+    const own = parseAddress(text);
+    const subnet = [...this.subnets.values()].find(({ CidrBlock, Ipv6CidrBlockAssociationSet }) =>
+      [CidrBlock, ...Ipv6CidrBlockAssociationSet.map((one) => one.Ipv6CidrBlock)].some((cidr) => {
+        const prefix = parsePrefix(cidr);
+        return own.ok && prefix.ok && prefixContains(prefix.value, own.value);
+      }),
+    );
+    return subnet?.AvailabilityZone;
   }
 
   groupInUse(groupId: string): boolean {

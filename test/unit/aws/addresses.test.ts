@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { stackOf, type Member } from '../../../providers/aws/desire/stack.ts';
-import { Account, awsMember } from './harness.ts';
+import { Account, awsMember, node } from './harness.ts';
 
 const web = { name: 'web', ports: ['http:80/TCP@30080'] };
 const stack = stackOf(awsMember('nlb', web));
@@ -117,6 +117,21 @@ describe('addresses of a load balancer that are to be others', () => {
     await account.settle(stack, [facing('subnet-public-09,subnet-public-19')]);
     expect(addressesOf(account)).toEqual(['subnet-public-09', 'subnet-public-19']);
     expect(fewest()).toBeGreaterThan(0);
+  });
+
+  test('stay where no other zone has healthy targets, and it is said what is awaited', async () => {
+    const account = new Account();
+    account.nodes = account.nodes.slice(0, 1);
+    await account.settle(stack, [facing(two, 'eipalloc-1,eipalloc-2')]);
+    const other = facing(two, 'eipalloc-3,eipalloc-2');
+    const { plan } = await account.pass(stack, [other]);
+    expect([plan.actions, plan.waits.map((wait) => wait.for)]).toEqual([
+      [],
+      ['healthy targets in the zones that remain, before others are left'],
+    ]);
+    account.nodes = [...account.nodes, node(1)];
+    await account.settle(stack, [other]);
+    expect(addressesOf(account)).toEqual(['subnet-public-0 eipalloc-3', 'subnet-public-1 eipalloc-2']);
   });
 
   test('that are named no more stay', async () => {

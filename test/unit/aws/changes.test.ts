@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Member } from '../../../providers/aws/desire/stack.ts';
 import { stackOf } from '../../../providers/aws/desire/stack.ts';
+import { health } from '../../aws/fake/target-groups.ts';
 import { slice } from '../decisions/fixtures.ts';
 import { Account, acmCertificate, awsMember, node, otherCertificate, hostnameOf } from './harness.ts';
 
@@ -68,7 +69,7 @@ describe('targets', () => {
     expect(sizes).toEqual([200, 200, 50]);
   });
 
-  test('leave first where there is no room for both', async () => {
+  test('make room for new ones where there is none for both, and some of them serve all the time', async () => {
     const account = new Account();
     const member = awsMember('nlb', pods);
     const many = (net: number): string[] =>
@@ -76,12 +77,25 @@ describe('targets', () => {
     withPods(account, ...many(10));
     await account.settle(stack, [member]);
     withPods(account, ...many(20));
-    expect((await operations(account, member)).slice(0, 4)).toEqual([
-      'DeregisterTargets',
-      'DeregisterTargets',
-      'DeregisterTargets',
-      'RegisterTargets',
+    const { plan } = await account.pass(stack, [member]);
+    const sizes = plan.actions.map((action) => ('Targets' in action.input ? [action.operation, action.input.Targets.length] : []));
+    expect(sizes).toEqual([
+      ['elbv2:RegisterTargets', 200],
+      ['elbv2:RegisterTargets', 200],
     ]);
+    expect(plan.waits.map((wait) => wait.for)).toContainEqual(expect.stringContaining('AWS takes 1000 in a target group'));
+    let fewest = Infinity;
+    account.cloud.fault = ({ operation }) => {
+      if (operation !== 'elbv2:DeregisterTargets') return undefined;
+      const healthy = [...account.world.targetGroups.values()].flatMap((group) =>
+        [...group.targets.values()].filter((target) => health(account.world, group, target).State === 'healthy'),
+      );
+      fewest = Math.min(fewest, healthy.length);
+      return undefined;
+    };
+    const { errors } = await account.settle(stack, [member]);
+    expect([[...errors], targetsOf(account).toSorted()]).toEqual([[], many(20).toSorted()]);
+    expect(fewest).toBeGreaterThanOrEqual(400);
   });
 });
 

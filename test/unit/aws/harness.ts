@@ -44,7 +44,7 @@ export function node(index: number, overrides: Partial<Node> = {}): Node {
     networkUnavailable: false,
     ready: true,
     toBeDeleted: false,
-    providerID: `aws:///us-east-1a/i-0000000${index}`,
+    providerID: `aws:///us-east-1${'abc'[index % 3]}/i-0000000${index}`,
     ...overrides,
   };
 }

@@ -2,6 +2,8 @@
 export interface Gap {
   /** "80/TCP" */
   readonly packet: string;
+  /** Of a client that knows its address; undefined: of one that looks the name up. */
+  readonly zone: string | undefined;
   readonly kind: 'nlb' | 'classic';
   /** The call to AWS before it. */
   readonly after: string;
@@ -30,5 +32,10 @@ export const interruptions: readonly Interruption[] = [
   },
   { edit: 'Clients, where old and new rules do not fit into one security group', why: 'the old ones have to go first' },
   { edit: 'Security groups, where old and new ones are more than five', why: 'nodes cannot be told of the new ones before' },
-  { edit: 'Targets of a port, where old and new ones are more than 1000', why: 'the old ones have to go first' },
+  {
+    edit: 'The subnet, or the addresses, of a zone of an NLB, for clients that have looked its address up',
+    why: 'AWS changes them only by leaving the zone',
+    isIt: ({ kind, zone, why }) =>
+      kind === 'nlb' && zone !== undefined && (why.endsWith(`: not in ${zone}`) || why.endsWith(`: ${zone} is new`)),
+  },
 ];

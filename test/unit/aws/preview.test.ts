@@ -76,3 +76,34 @@ test('a preview of a Service that is no load balancer any more tells what is del
   expect(told).toContain('elbv2:DeleteListener');
   expect(told).not.toContain('elbv2:DeleteLoadBalancer');
 });
+
+test('a preview of a Service that leaves a shared load balancer together with another one takes its own part, and tells who deletes the rest', async () => {
+  const cluster = await changed([a(shared), b(shared)], b());
+  const kept = cluster.service('default/a')?.metadata.annotations[keptAnnotation] ?? '';
+  cluster.apply(a({ [keptAnnotation]: kept }));
+  for (const [key, other] of [
+    ['default/a', 'default/b'],
+    ['default/b', 'default/a'],
+  ] as const) {
+    const told = await previewOf(cluster, key);
+    const deleted = told.actions.filter(({ operation }) => operation.includes(':Delete'));
+    expect(deleted.map(({ operation, reason }) => [operation, reason])).toEqual([
+      ['elbv2:DeleteListener', `${key} leaves, when ${key} serves`],
+      ['elbv2:DeleteTargetGroup', `${key} leaves, when ${key} serves`],
+    ]);
+    expect(told.waits).toContain(`${other} to leave shared:default/edge as well: what is left of it is deleted with the last of them`);
+  }
+  expect((await made(cluster)).filter((operation) => operation === 'elbv2:DeleteLoadBalancer')).toHaveLength(1);
+});
+
+test('a preview of a Service that leaves others, about whom something is wrong, takes its own part alone', async () => {
+  const wrong = { ...shared, 'healthcheck-interval': 'x' };
+  const cluster = await changed([a(shared), b(shared)], a(wrong));
+  const kept = cluster.service('default/b')?.metadata.annotations[keptAnnotation] ?? '';
+  cluster.apply(b({ [keptAnnotation]: kept }));
+  const told = await previewOf(cluster, 'default/b');
+  expect(operations(told).filter((operation) => operation.includes(':Delete'))).toEqual([
+    'elbv2:DeleteListener',
+    'elbv2:DeleteTargetGroup',
+  ]);
+});

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { zonesOfTargets } from '../../../providers/aws/desire/target-zones.ts';
+import { stackOf } from '../../../providers/aws/desire/stack.ts';
+import { Account, awsMember, node } from './harness.ts';
+
+const member = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'] });
+const stack = stackOf(member);
+
+function registered({ world }: Account): string[] {
+  return [...world.targetGroups.values()]
+    .flatMap(({ targets }) => [...targets.values()].filter(({ drainingSince }) => drainingSince === undefined))
+    .map(({ target }) => target.Id)
+    .toSorted();
+}
+
+test('a node that is about to go stays a target until the one that replaces it in its zone is healthy, whoever is healthy elsewhere', async () => {
+  const account = new Account();
+  const first = account.world.instances.get('i-00000000');
+  if (first !== undefined) account.world.instances.set('i-00000003', { ...first, InstanceId: 'i-00000003' });
+  account.nodes = [node(0), node(1)];
+  await account.settle(stack, [member]);
+  account.nodes = [node(0, { toBeDeleted: true }), node(1), node(3)];
+  for (let pass = 0; pass < 2; pass++) {
+    await account.pass(stack, [member]);
+    expect(registered(account)).toEqual(['i-00000000', 'i-00000001', 'i-00000003']);
+  }
+  account.advance(30);
+  await account.pass(stack, [member]);
+  expect(registered(account)).toEqual(['i-00000001', 'i-00000003']);
+});
+
+test('the zone of a target is that of its node, or of the subnet with its address, of either family', () => {
+  const labels = { 'topology.kubernetes.io/zone': 'us-east-1c' };
+  const plain = node(7, { providerID: 'aws:////i-00000007' });
+  const nodes = [node(1), { ...plain, metadata: { ...plain.metadata, labels } }];
+  const subnet = { id: 's', availableAddresses: 9, tags: {}, public: false };
+  const subnets = [
+    { ...subnet, zone: 'us-east-1a', cidr: '10.0.0.0/24' },
+    { ...subnet, zone: 'us-east-1b', cidr: '10.0.1.0/24', ipv6Cidr: '2001:db8:0:1::/64' },
+  ];
+  const zoneOf = zonesOfTargets(nodes, subnets);
+  const targets = ['i-00000001', 'i-00000007', 'i-00000009', '10.0.0.7', '2001:db8:0:1::7', '192.0.2.1'];
+  expect(targets.map(zoneOf)).toEqual(['us-east-1b', 'us-east-1c', undefined, 'us-east-1a', 'us-east-1b', undefined]);
+});
