@@ -117,7 +117,9 @@ describe('ICMP echo', () => {
     await use([{ service: { name: 'web', assigned, ports: ['80', '81'] }, endpoints: ['1@here', '3@there'] }]);
     for (const [machine, source] of senders(family)) expectAnswers(machine, source, [first, second], [other]);
     expect(inside('node', `ip -o addr show to ${first}`)).toBe('');
-    expect((await lab.request('client', { protocol: 'TCP', address: first, port: 8080, count: 1, timeout: briefly })).counts).not.toHaveProperty('node');
+    expect(
+      (await lab.request('client', { protocol: 'TCP', address: first, port: 8080, count: 1, timeout: briefly })).counts,
+    ).not.toHaveProperty('node');
     await use([{ service: { name: 'web', assigned }, endpoints: ['1@here notready'] }]);
     for (const [machine, source] of senders(family)) expectAnswers(machine, source, [], [first]);
   });
