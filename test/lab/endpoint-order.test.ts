@@ -27,6 +27,7 @@ beforeAll(async () => {
   const pods = ['node1', 'node2'].map((node, index) => ({ name: `web-${index + 1}`, node }));
   lab = await Lab.start(standardTopology({ nodes: 2, pods }));
   herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml']);
+  await herald.prolongHoldTimes();
   node2 = lab.node('node2');
   await herald.write('30-service.yaml', manifest);
   await enter('absent');

@@ -22,6 +22,7 @@ let herald: HeraldInLab;
 beforeAll(async () => {
   lab = await Lab.start(standardTopology({ pods }));
   herald = await HeraldInLab.prepare(lab, examples, ['20-herald.yaml']);
+  await herald.prolongHoldTimes();
   await herald.write('10-cluster.yaml', cluster(lab));
   await herald.write('30-services.yaml', services());
   await herald.write('31-slices.yaml', slices(lab, nodes));

@@ -22,6 +22,7 @@ let herald: HeraldInLab;
 beforeAll(async () => {
   lab = await Lab.start(standardTopology({ pods: [] }));
   herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml']);
+  await herald.prolongHoldTimes();
   await herald.write('30-services.yaml', policies.map(manifest).join('---\n'));
   await herald.start(nodes);
 });
