@@ -56,7 +56,7 @@ async function untilDirect(addresses: readonly string[]): Promise<void> {
 }
 
 /** A time within which a segment that was lost is sent again, so that what fails here has failed for good. */
-const timeoutMs = 5000;
+const timeoutMs = 15_000;
 
 interface Stop {
   readonly failures: readonly Failed[];
@@ -117,7 +117,7 @@ describe.each([
     const { failures, changes } = await stopUnderLoad(`translation, ${name}`, addresses, options);
     expect(changes).not.toEqual([]);
     // Within which a program that watches routes, on a busy machine, has told of a change.
-    const patienceMs = 2000;
+    const patienceMs = 5000;
     const nearAChange = ({ at, milliseconds }: Failed): boolean =>
       changes.some((change) => change.at > at - patienceMs && change.at < at + milliseconds + patienceMs);
     expect(failures.filter((failure) => !nearAChange(failure))).toEqual([]);

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { nodes, RecoveryBed } from './recovery-bed.ts';
+import { nodes, patient, RecoveryBed } from './recovery-bed.ts';
 import { takeAddress } from './recovery-faults.ts';
 
 /** Two things that claim to be the same: what Herald says of it, and that nobody else suffers. */
 let bed: RecoveryBed;
 
 beforeAll(async () => {
-  bed = await RecoveryBed.start();
+  bed = await RecoveryBed.start(patient);
 });
 
 afterAll(async () => {
