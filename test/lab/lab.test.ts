@@ -91,7 +91,13 @@ describe('the standard lab', () => {
     const untilDevices = async (wanted: string): Promise<void> => {
       await lab.until(`node2 sends over ${wanted}`, async (note) => {
         const { stdout } = await lab.node('node2').exec(['ip', '-batch', '-'], { input: flows.join('') });
-        return note([...new Set([...stdout.matchAll(/ dev (\S+)/g)].map(([, device]) => device))].toSorted().join()) === wanted;
+        return (
+          note(
+            [...new Set([...stdout.matchAll(/ dev (\S+)/g)].map(([, device = '']) => device))]
+              .toSorted((a, b) => a.localeCompare(b))
+              .join(),
+          ) === wanted
+        );
       });
     };
     await untilDevices('tor1,tor2');

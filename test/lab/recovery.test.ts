@@ -10,7 +10,6 @@ import {
   loseLink,
   restartSwitch,
 } from './recovery-faults.ts';
-import { establishedSessions } from './routes.ts';
 
 /**
  * What fails between a node and its switches, how long until all is as before, and what a client loses meanwhile. The times are printed; what is
@@ -65,7 +64,8 @@ describe('a switch whose FRR is killed and started', () => {
     }
     for (const node of nodes) {
       for (const { damping, lastError } of await bed.sessions(node, 'tor1')) {
-        expect(lastError).toMatch(/closed the connection|reset/);
+        // Refused: a call while it was away. None of them is the hold timer.
+        expect(lastError).toMatch(/closed the connection|reset|refused/);
         expect(damping).toMatchObject({ flapsInLastHour: 2 });
         expect(damping?.until).toBeUndefined();
       }
@@ -159,12 +159,9 @@ describe('a switch whose BGP is killed again and again', () => {
       /the session with "tor2-v4" is held back until \S+, as it went down 4 times in the last hour, last because: .*\n\s+fix: .*flapDamping: false in BGPPeer "tor2-v4"/,
     );
     for (const wait of waits) expect(wait).toBeGreaterThan(10_000);
-    await bed.lab.until(
-      'tor2 has its session with the spine alone',
-      async (note) => note(await establishedSessions(bed.lab, 'tor2', 4)) === 1,
-    );
     await bed.untilAll(90_000);
     const { text, late } = await stream.stop();
+    // Nobody called before the time was up.
     for (const [index, { since }] of (await bed.sessions('node1', 'tor2')).entries()) {
       expect(Date.parse(since)).toBeGreaterThanOrEqual(Date.parse(held[index]?.damping?.until ?? ''));
     }
