@@ -11,7 +11,8 @@ import type { SteadyReport } from './steady-report.ts';
 /** A node that is drained and comes back, under connections and requests; what its routers hear, and when. */
 const nodes = ['node1', 'node2', 'node3'];
 const tors = ['tor1', 'tor2'] as const;
-const settleSeconds = 4;
+/** So long that what is looked at meanwhile is there, on a busy machine too. */
+const settleSeconds = 15;
 const connectionsPerFamily = 30;
 let lab: Lab;
 let herald: HeraldInLab;
@@ -48,6 +49,7 @@ endpoints: [{ addresses: ["fd00:244:1::10"], nodeName: node1, conditions: { read
 beforeAll(async () => {
   lab = await Lab.start(standardTopology({ pods: nodes.map((node, index) => ({ name: `web-${index + 1}`, node })) }));
   herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
+  await herald.prolongHoldTimes();
   const spec = `nodeDrain: { settleSeconds: ${settleSeconds}, deadlineSeconds: 300 }`;
   await herald.edit('20-herald.yaml', (text) => text.replace('drainSeconds: 2', `drainSeconds: 2, ${spec}`));
   // As in a real fabric, a ToR takes no way through a spine to nodes of its own: with the community both ToRs would prefer that for a moment.
@@ -88,7 +90,7 @@ async function drain(node: string): Promise<NodeDrainReport | undefined> {
 
 async function untilPhase(node: string, phase: NodeDrainReport['phase'] | undefined): Promise<NodeDrainReport | undefined> {
   let found: NodeDrainReport | undefined;
-  await lab.until(`the drain of ${node} is ${phase}`, async (note) => note((found = await drain(node)))?.phase === phase, 100_000);
+  await lab.until(`the drain of ${node} is ${phase}`, async (note) => note((found = await drain(node)))?.phase === phase, 120_000);
   return found;
 }
 
@@ -124,34 +126,35 @@ function openConnections(
 describe('a node that is drained', () => {
   test('loses no request, then and when it is back; routers hear the community, and the withdrawal after the settle time', async () => {
     const probes: Probe[] = addresses.flatMap((address) =>
-      (['tcp', 'udp'] as const).map((protocol) => lab.client.probe({ protocol, address, port: 80, timeoutMs: 5000, intervalMs: 50 })),
+      (['tcp', 'udp'] as const).map((protocol) =>
+        lab.client.probe({ protocol, address, port: 80, timeoutMs: 10_000, resendMs: 1000, intervalMs: 50 }),
+      ),
     );
 
     const ofPod = openConnections(addresses, 'web-1', 1);
-    await lab.until('a pod has connections', (note) => note(ofPod.latest())?.open === 2, 30_000);
+    await lab.until('a pod has connections', (note) => note(ofPod.latest())?.open === 2);
 
     await annotate('node1', 'true');
     await untilLastChoice('node1', addresses);
-    const heard = performance.now();
+    const heard = new Map<string, number>();
+    for (const tor of tors)
+      for (const address of addresses) heard.set(`${tor} ${address}`, (await pathFrom(lab, tor, 'node1', address))?.updated ?? 0);
     await untilPhase('node1', 'Draining');
     // The others are preferred from now on, although the route is still there.
     await untilServed(addresses, ['node2', 'node3']);
-    for (const tor of tors) for (const address of addresses) expect(await pathFrom(lab, tor, 'node1', address)).toEqual(lastChoice);
+    for (const tor of tors) for (const address of addresses) expect(await pathFrom(lab, tor, 'node1', address)).toMatchObject(lastChoice);
     const withdrawn = new Map<string, number>();
-    await lab.until(
-      'the routes of node1 are withdrawn',
-      async () => {
-        for (const tor of tors) {
-          for (const address of addresses) {
-            if ((await pathFrom(lab, tor, 'node1', address)) === undefined) withdrawn.set(`${tor} ${address}`, performance.now() - heard);
-          }
+    await lab.until('the routes of node1 are withdrawn', async () => {
+      for (const tor of tors) {
+        for (const address of addresses) {
+          const way = `${tor} ${address}`;
+          if ((await pathFrom(lab, tor, 'node1', address)) === undefined) withdrawn.set(way, Date.now() - (heard.get(way) ?? 0));
         }
-        return withdrawn.size === tors.length * addresses.length;
-      },
-      30_000,
-    );
+      }
+      return withdrawn.size === tors.length * addresses.length;
+    });
     // Routes do not matter to a pod of the node: its connections go on by rules that stay, and are counted.
-    await lab.until('the connections of the pod are counted', async (note) => (note(await drain('node1'))?.connections ?? 0) >= 2, 30_000);
+    await lab.until('the connections of the pod are counted', async (note) => (note(await drain('node1'))?.connections ?? 0) >= 2);
     expect(ofPod.latest()).toMatchObject({ open: 2, broken: {} });
     expect(await drain('node1')).toMatchObject({ phase: 'Withdrawn', kept: 0 });
     ofPod.process.kill('SIGKILL');
@@ -174,7 +177,7 @@ describe('a node that is drained', () => {
     );
     for (const { errors } of reports) expect(errors).toEqual({});
     // They are looked for now and then, so some may be seen later than they went; none went too early.
-    for (const after of withdrawn.values()) expect(after).toBeGreaterThan((settleSeconds - 2) * 1000);
+    for (const after of withdrawn.values()) expect(after).toBeGreaterThan((settleSeconds - 1) * 1000);
   });
 
   test('kubectl cordon alone changes nothing', async () => {
@@ -205,13 +208,14 @@ describe('the last next hop of a Service', () => {
 
   test('stays with the community, and so do connections, when its node is drained, and the condition and explain say why', async () => {
     const steady = openConnections(own);
-    await lab.until('all connections are open', (note) => note(steady.latest())?.open === 2 * connectionsPerFamily, 30_000);
-    const probes = own.map((address) => lab.client.probe({ protocol: 'tcp', address, port: 80, timeoutMs: 5000, intervalMs: 50 }));
+    await lab.until('all connections are open', (note) => note(steady.latest())?.open === 2 * connectionsPerFamily);
+    const probes = own.map((address) => lab.client.probe({ protocol: 'tcp', address, port: 80, timeoutMs: 10_000, intervalMs: 50 }));
     await annotate('node1', 'true');
     expect(await untilPhase('node1', 'Settled')).toMatchObject({ kept: 1 });
     for (const tor of tors) {
-      for (const address of own) expect(await pathFrom(lab, tor, 'node1', address)).toEqual(lastChoice);
-      for (const address of addresses) expect(await pathFrom(lab, tor, 'node1', address)).toBeUndefined();
+      for (const address of own) expect(await pathFrom(lab, tor, 'node1', address)).toMatchObject(lastChoice);
+      for (const address of addresses)
+        await lab.until('other routes go', async (note) => note(await pathFrom(lab, tor, 'node1', address)) === undefined);
     }
     for (const address of own) for (const tor of tors) expect(await nextHops(lab, tor, address)).toEqual(viaNodes(tor, ['node1'], address));
     await lab.until(
@@ -221,7 +225,7 @@ describe('the last next hop of a Service', () => {
     expect(await herald.explain('shop/local')).toMatch(/no other node announces the address: its route stays/);
     for (const probe of probes) expect((await probe.stop()).errors).toEqual({});
     const before = steady.latest()?.answered ?? 0;
-    await lab.until('the connections go on', (note) => (note(steady.latest())?.answered ?? 0) > before + 4 * connectionsPerFamily, 30_000);
+    await lab.until('the connections go on', (note) => (note(steady.latest())?.answered ?? 0) > before + 4 * connectionsPerFamily);
     expect(steady.latest()).toMatchObject({ open: 2 * connectionsPerFamily, broken: {} });
     steady.process.kill('SIGKILL');
   });
@@ -252,7 +256,6 @@ describe('the last next hop of a Service', () => {
     await lab.until(
       'the condition says why',
       async (note) => note(await herald.service('shop', 'local')).conditions['Announced']?.reason === 'NodeDrained',
-      60_000,
     );
     await annotate('node1', undefined);
     await untilServed(own, ['node1']);

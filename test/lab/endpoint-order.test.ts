@@ -27,6 +27,7 @@ beforeAll(async () => {
   const pods = ['node1', 'node2'].map((node, index) => ({ name: `web-${index + 1}`, node }));
   lab = await Lab.start(standardTopology({ nodes: 2, pods }));
   herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml']);
+  await herald.prolongHoldTimes();
   node2 = lab.node('node2');
   await herald.write('30-service.yaml', manifest);
   await enter('absent');
@@ -116,7 +117,9 @@ test(
   `node2 gets its only endpoint and loses it ${rounds} times: nothing arrives that no rule translates`,
   { timeout: 600_000 },
   async () => {
-    const everywhere = addresses.map((address) => lab.client.probe({ protocol: 'tcp', address, port: 80, intervalMs: 5, timeoutMs: 5000 }));
+    const everywhere = addresses.map((address) =>
+      lab.client.probe({ protocol: 'tcp', address, port: 80, intervalMs: 5, timeoutMs: 15_000 }),
+    );
     let answeredAfterwards = 0;
     for (let round = 0; round < rounds; round++) {
       await enter('ready');
@@ -128,7 +131,7 @@ test(
       await enter('terminating');
       await untilVia('node1');
       // Routers have turned away, and the rules are still there: who comes all the same is served.
-      const through = addresses.map((address) => lab.clientIn('tor1').probe({ protocol: 'tcp', address, port: 80, timeoutMs: 3000 }));
+      const through = addresses.map((address) => lab.clientIn('tor1').probe({ protocol: 'tcp', address, port: 80, timeoutMs: 15_000 }));
       await lab.until('node2 serves those that come', () => through.every(({ outcomes }) => outcomes.filter(({ ok }) => ok).length >= 20));
       expect([await forwards('ip'), await forwards('ip6')]).toEqual([true, true]);
       for (const probe of through) {

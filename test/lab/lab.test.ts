@@ -55,10 +55,10 @@ describe('the standard lab', () => {
       return (JSON.parse(stdout) as { stats64: { rx: { packets: number } } }[])[0]?.stats64.rx.packets ?? 0;
     };
     const before = await Promise.all(tors.map(({ name }) => packets(name)));
-    await lab.client.udp({ address: lab.pod('web-1').address.ipv4, port: 8080, count: 64 });
+    await lab.client.udp({ address: lab.pod('web-1').address.ipv4, port: 8080, count: 256 });
     const after = await Promise.all(tors.map(({ name }) => packets(name)));
     // Sessions bring a few packets of their own; a quarter of the requests is far from both that and none.
-    for (const [index, count] of after.entries()) expect(count - (before[index] ?? 0)).toBeGreaterThan(16);
+    for (const [index, count] of after.entries()) expect(count - (before[index] ?? 0)).toBeGreaterThan(64);
   });
 
   test('a node that is cut off is silent, its links stay up, and healing brings it back', async () => {
@@ -78,23 +78,34 @@ describe('the standard lab', () => {
     await lab.until('the probe is answered again', () => probe.outcomes.some(({ ok, at }) => ok && at > healed));
     const { failed, errors } = await probe.stop();
     expect(failed).toBeGreaterThan(0);
-    expect(errors).toEqual({ TIMEOUT: failed });
+    // A ToR that finds out that nobody answers for the address says so.
+    expect((errors['TIMEOUT'] ?? 0) + (errors['EHOSTUNREACH'] ?? 0)).toBe(failed);
     expect(probe.lastFailure?.at).toBeGreaterThan(0);
   });
 
   test('an unplugged node uses the link it still has', async () => {
+    const flows = ['10.9.0.2', 'fd00:9::2'].flatMap((target) =>
+      Array.from({ length: 16 }, (_, index) => `route get ${target} ipproto tcp sport ${40_000 + index} dport 80\n`),
+    );
+    /** The links that they leave by. The kernel takes up to a second to tell itself of a carrier. */
+    const untilDevices = async (wanted: string): Promise<void> => {
+      await lab.until(`node2 sends over ${wanted}`, async (note) => {
+        const { stdout } = await lab.node('node2').exec(['ip', '-batch', '-'], { input: flows.join('') });
+        return (
+          note(
+            [...new Set([...stdout.matchAll(/ dev (\S+)/g)].map(([, device = '']) => device))]
+              .toSorted((a, b) => a.localeCompare(b))
+              .join(),
+          ) === wanted
+        );
+      });
+    };
+    await untilDevices('tor1,tor2');
     await lab.unplug('node2', 'tor1');
-    const { stdout } = await lab.node('node2').exec(['ip', '-br', 'link', 'show', 'tor1']);
-    expect(stdout).toContain('NO-CARRIER');
-    const devices = new Set<string | undefined>();
-    for (const target of ['10.9.0.2', 'fd00:9::2']) {
-      for (let port = 40_000; port < 40_016; port++) {
-        const flow = await lab.node('node2').exec(['ip', 'route', 'get', target, 'ipproto', 'tcp', 'sport', String(port), 'dport', '80']);
-        devices.add(/ dev (\S+)/.exec(flow.stdout)?.[1]);
-      }
-    }
-    expect([...devices]).toEqual(['tor2']);
+    await untilDevices('tor2');
+    expect((await lab.node('node2').exec(['ip', '-br', 'link', 'show', 'tor1'])).stdout).toContain('NO-CARRIER');
     await lab.plug('node2', 'tor1');
+    await untilDevices('tor1,tor2');
     const answers = await lab.client.tcp({ address: lab.pod('web-2').address.ipv6, port: 8080, count: 10 });
     expect(answers.failed).toBe(0);
   });
@@ -172,7 +183,7 @@ test('the next start takes down the lab of an owner that was killed, and leaves 
   expect(namespacesOf(id)).toEqual([]);
   expect(orphans.filter(isAlive)).toEqual([]);
   expect(namespacesOf(living.id).length).toBe(namespacesOf(next.id).length);
-  await sessionsUp([living.router('spine')], 1);
+  await sessionsUp([living.router('spine')]);
 });
 
 async function* take<T>(from: AsyncIterable<T>, count: number): AsyncGenerator<T> {

@@ -12,6 +12,7 @@ import { skeleton } from '../../src/dataplane/nftables/skeleton.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { netfilterProtocol, openNetlink } from '../../src/system/netlink/socket.ts';
 import { elementTexts, randomElements } from '../unit/dataplane/nftables/netlink/random-elements.ts';
+import { until } from './until.ts';
 
 /** Two empty network namespaces, the same done in both: in one by netlink, in the other by the nft command. */
 const names = { netlink: `hn-${process.pid}-netlink`, command: `hn-${process.pid}-command` } as const;
@@ -63,6 +64,12 @@ function listing(name: Name): unknown[] {
     if (Array.isArray(map['elem'])) map['elem'] = map['elem'].map((element) => JSON.stringify(element)).sort();
     return object;
   });
+}
+
+/** Of the lines of /proc/net/netlink, one is a socket of NETLINK_NETFILTER (12) that is in a group. */
+function listensToNetfilter(listing: string): boolean {
+  const sockets = listing.split('\n').map((line) => line.trim().split(/\s+/));
+  return sockets.some(([, protocol, , groups]) => protocol === '12' && groups !== '00000000');
 }
 
 const texts = (elements: Iterable<Element> | undefined): string[] => elementTexts(elements ?? []);
@@ -182,17 +189,15 @@ describe.each(['netlink', 'command'] as const)('by %s', (name) => {
       onEnd: (why) => problems.push(why),
     };
     const monitor = executors[name].monitor(events);
-    const until = async (condition: () => boolean): Promise<void> => {
-      for (const start = performance.now(); !condition(); await new Promise((resolve) => setTimeout(resolve, 20)))
-        if (performance.now() - start > 10_000) throw new Error(`reported: ${JSON.stringify({ changes, problems })}`);
-    };
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    const reported = (count: number): Promise<true> =>
+      until(`${count} changes are reported`, (note) => note({ changes, problems }).changes.length === count);
+    await until('the monitor listens', (note) => listensToNetfilter(note(inside(name, 'cat', '/proc/net/netlink'))));
     await executors[name].run(change({ adds: [frontend(9)] }));
     const own = revision;
-    await until(() => changes.length === 1);
+    await reported(1);
     inside(name, 'nft', 'add', 'table', 'ip', 'other');
     inside(name, 'nft', 'flush', 'chain', 'ip6', 'herald', 'services');
-    await until(() => changes.length === 2);
+    await reported(2);
     expect(changes.map(({ revisions }) => revisions)).toEqual([[own], []]);
     expect(problems).toEqual([]);
     await monitor.stop();

@@ -12,31 +12,54 @@ export type Tor = (typeof tors)[number];
 /** Seconds of a BGP session in the examples. */
 export const holdTime = 3;
 
+/** How long sessions and the client bear silence. */
+export interface Patience {
+  /** Seconds; three times that of a keepalive. */
+  readonly holdTime: number;
+  /** Milliseconds of a request. */
+  readonly requestMs: number;
+}
+
+/** Where times are measured. */
+export const measuring: Patience = { holdTime, requestMs: 1_000 };
+
+/** Where they are not, what stands still for some seconds is not taken to be dead. */
+export const patient: Patience = { holdTime: 9, requestMs: 10_000 };
+
 /** Two nodes behind two switches with the example Service, and a client whose requests go on while something fails. */
 export class RecoveryBed {
   readonly lab: Lab;
   readonly herald: HeraldInLab;
   readonly addresses: readonly string[];
+  readonly patience: Patience;
 
-  private constructor(lab: Lab, herald: HeraldInLab, addresses: readonly string[]) {
+  private constructor(lab: Lab, herald: HeraldInLab, addresses: readonly string[], patience: Patience) {
     this.lab = lab;
     this.herald = herald;
     this.addresses = addresses;
+    this.patience = patience;
   }
 
-  static async start(): Promise<RecoveryBed> {
+  static async start(patience: Patience): Promise<RecoveryBed> {
     const lab = await Lab.start(standardTopology({ pods: nodes.map((node, index) => ({ name: `web-${index + 1}`, node })), nodes: 2 }));
     try {
       const herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
       await herald.edit('30-web.yaml', (text) => text.replaceAll(/.*nodeName: node3.*\n/g, ''));
+      if (patience.holdTime !== holdTime)
+        await herald.edit('20-herald.yaml', (text) => text.replaceAll(timers(holdTime), timers(patience.holdTime)));
       await herald.start(nodes);
-      const bed = new RecoveryBed(lab, herald, await herald.untilAssigned('shop/web', 2));
+      const bed = new RecoveryBed(lab, herald, await herald.untilAssigned('shop/web', 2), patience);
       await bed.untilAll();
       return bed;
     } catch (error) {
       await lab.stop();
       throw error;
     }
+  }
+
+  /** Of each BGPPeer, as its manifest has them. */
+  get timers(): string {
+    return timers(this.patience.holdTime);
   }
 
   /** Every switch sends to every node, over sessions that are up: routes alone may be those of before. */
@@ -105,15 +128,17 @@ export class RecoveryBed {
 
   /** Requests by TCP to both addresses of the Service, fifty a second each. */
   stream(): Stream {
-    return new Stream(this.lab, this.addresses);
+    return new Stream(this.lab, this.addresses, this.patience.requestMs);
   }
 }
+
+const timers = (seconds: number): string => `holdTime: ${seconds}s, keepaliveTime: ${seconds / 3}s`;
 
 export class Stream {
   readonly #probes: readonly Probe[];
 
-  constructor(lab: Lab, addresses: readonly string[]) {
-    this.#probes = addresses.map((address) => lab.client.probe({ protocol: 'tcp', address, port: 80, timeoutMs: 1_000 }));
+  constructor(lab: Lab, addresses: readonly string[], timeoutMs: number) {
+    this.#probes = addresses.map((address) => lab.client.probe({ protocol: 'tcp', address, port: 80, timeoutMs }));
   }
 
   /**

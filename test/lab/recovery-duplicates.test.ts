@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { onePodService } from './one-pod-service.ts';
-import { nodes, RecoveryBed } from './recovery-bed.ts';
+import { nodes, patient, RecoveryBed } from './recovery-bed.ts';
 import { takeAddress } from './recovery-faults.ts';
 
 /** Two things that claim to be the same: what Herald says of it, and that nobody else suffers. */
 let bed: RecoveryBed;
 
 beforeAll(async () => {
-  bed = await RecoveryBed.start();
+  bed = await RecoveryBed.start(patient);
 });
 
 afterAll(async () => {
@@ -23,7 +23,7 @@ async function errorsOf(address: string, count = 40): Promise<Readonly<Record<st
 describe('two nodes with one router ID', () => {
   test('FRR takes both, and the BGPPeer says it with both names', async () => {
     const restore = await bed.withPeers((text) => text.replaceAll('connectTime: 1s', 'connectTime: 1s, routerID: 192.0.2.1'));
-    const line = await bed.herald.controller.waitForLine(/DuplicateRouterID/, 20_000);
+    const line = await bed.herald.controller.waitForLine(/DuplicateRouterID/);
     expect(line).toMatch(/nodes \\?"node1\\?" and \\?"node2\\?" both call themselves 192\.0\.2\.1/);
     await bed.untilAll();
     for (const address of bed.addresses) expect(await errorsOf(address)).toEqual({});

@@ -147,9 +147,8 @@ async function configureNeighbors(bed: RecoveryBed, more: readonly string[]): Pr
 }
 
 /** The peers of the switch only wait for its call. */
-function passive(manifest: string): string {
-  const change = (document: string): string =>
-    document.replace('holdTime: 3s, keepaliveTime: 1s', 'passive: true, holdTime: 60s, keepaliveTime: 20s');
+function passive(manifest: string, timers: string): string {
+  const change = (document: string): string => document.replace(timers, 'passive: true, holdTime: 60s, keepaliveTime: 20s');
   return manifest
     .split('\n---\n')
     .map((document) => (document.includes(`name: ${switchedFrom}-`) ? change(document) : document))
@@ -160,7 +159,7 @@ function passive(manifest: string): string {
 export async function forgetConnectionsAndCall(bed: RecoveryBed, more: readonly string[]): Promise<HalfOpen> {
   const manifest = await bed.herald.read('20-herald.yaml');
   const edited = Date.now();
-  await bed.herald.write('20-herald.yaml', passive(manifest));
+  await bed.herald.write('20-herald.yaml', passive(manifest, bed.timers));
   await sessionsOfAll(bed, 'down', edited);
   await configureNeighbors(bed, []);
   await sessionsOfAll(bed, 'Established', edited);
@@ -208,14 +207,10 @@ export async function takeAddress(bed: RecoveryBed, meanwhile?: () => Promise<vo
   // The switch believes the machine that has answered last.
   const believed = Date.now();
   await bed.lab.router(switchedFrom).ip(`neigh replace 10.1.0.11 dev br0 lladdr ${link?.address} nud permanent`);
-  const lost = await bed.lab.until(
-    'node1 has lost its session',
-    async (note) => {
-      const session = note((await bed.herald.sessions('node1')).find(({ peer }) => peer === `${switchedFrom}-v4`));
-      return session !== undefined && session.state !== 'Established' && Date.parse(session.since) >= believed ? session : undefined;
-    },
-    30_000,
-  );
+  const lost = await bed.lab.until('node1 has lost its session', async (note) => {
+    const session = note((await bed.herald.sessions('node1')).find(({ peer }) => peer === `${switchedFrom}-v4`));
+    return session !== undefined && session.state !== 'Established' && Date.parse(session.since) >= believed ? session : undefined;
+  });
   const noticed = Date.now() - believed;
   await meanwhile?.();
   await node2.ip(`addr del 10.1.0.11/32 dev ${switchedFrom}`);

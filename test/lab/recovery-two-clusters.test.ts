@@ -17,6 +17,7 @@ let addresses: readonly string[];
 /** A cluster that has only this node. */
 async function clusterOf(node: string): Promise<HeraldInLab> {
   const herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml'], `manifests-${node}`);
+  await herald.prolongHoldTimes();
   await herald.edit('30-web.yaml', (text) => text.replaceAll(/^ .*nodeName: (\w+).*\n/gm, (line, of) => (of === node ? line : '')));
   await herald.startRun(node).waitForLine(/agent started/, 60_000);
   return herald;

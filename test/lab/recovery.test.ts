@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { holdTime, nodes, RecoveryBed } from './recovery-bed.ts';
+import { nodes, patient, RecoveryBed } from './recovery-bed.ts';
 import {
   clearSessions,
   endSilence,
@@ -10,7 +10,6 @@ import {
   loseLink,
   restartSwitch,
 } from './recovery-faults.ts';
-import { establishedSessions } from './routes.ts';
 
 /**
  * What fails between a node and its switches, how long until all is as before, and what a client loses meanwhile. The times are printed; what is
@@ -19,7 +18,7 @@ import { establishedSessions } from './routes.ts';
 let bed: RecoveryBed;
 
 beforeAll(async () => {
-  bed = await RecoveryBed.start();
+  bed = await RecoveryBed.start(patient);
 });
 
 // What a test that failed has left would fail those after it.
@@ -65,7 +64,8 @@ describe('a switch whose FRR is killed and started', () => {
     }
     for (const node of nodes) {
       for (const { damping, lastError } of await bed.sessions(node, 'tor1')) {
-        expect(lastError).toMatch(/closed the connection|reset/);
+        // Refused: a call while it was away. None of them is the hold timer.
+        expect(lastError).toMatch(/closed the connection|reset|refused/);
         expect(damping).toMatchObject({ flapsInLastHour: 2 });
         expect(damping?.until).toBeUndefined();
       }
@@ -97,7 +97,7 @@ describe('the link between a node and a switch', () => {
     const { text, late } = await stream.stop();
     console.info(
       `a link ${what}: the switch sends elsewhere after ${noticedBySwitch} ms, the node has seen it after ${noticed} ms ` +
-        `(hold time ${holdTime} s), all routes ${back} ms after its return; ${text}`,
+        `(hold time ${patient.holdTime} s), all routes ${back} ms after its return; ${text}`,
     );
     expect(late).toBe(0);
     expect((await bed.sessions('node1', 'tor2')).map(({ since }) => since)).toEqual(before);
@@ -110,12 +110,14 @@ describe('a half-open connection: the switch has lost its BGP state, and nobody 
     const { noticed, back, sessions } = await loseBgpInSilence(bed);
     for (const { lastError } of sessions) expect(lastError).toMatch(/hold timer expired|no answer/);
     const { text, late } = await stream.stop();
-    console.info(`half open and silent: noticed after ${noticed} ms (hold time ${holdTime} s), all routes ${back} ms later; ${text}`);
+    console.info(
+      `half open and silent: noticed after ${noticed} ms (hold time ${patient.holdTime} s), all routes ${back} ms later; ${text}`,
+    );
     expect(late).toBe(0);
   });
 
   test('when it is back before the hold time, the next keepalive of the node shows it, and the session begins anew', async () => {
-    const restore = await bed.withPeers((text) => text.replaceAll('holdTime: 3s, keepaliveTime: 1s', 'holdTime: 60s, keepaliveTime: 2s'));
+    const restore = await bed.withPeers((text) => text.replaceAll(bed.timers, 'holdTime: 60s, keepaliveTime: 2s'));
     const stream = bed.stream();
     const { before, back, sessions } = await forgetConnections(bed);
     expect(before.map(({ state }) => state)).toEqual(Array<string>(4).fill('Established'));
@@ -157,9 +159,9 @@ describe('a switch whose BGP is killed again and again', () => {
       /the session with "tor2-v4" is held back until \S+, as it went down 4 times in the last hour, last because: .*\n\s+fix: .*flapDamping: false in BGPPeer "tor2-v4"/,
     );
     for (const wait of waits) expect(wait).toBeGreaterThan(10_000);
-    expect(await establishedSessions(bed.lab, 'tor2', 4)).toBe(1);
     await bed.untilAll(90_000);
     const { text, late } = await stream.stop();
+    // Nobody called before the time was up.
     for (const [index, { since }] of (await bed.sessions('node1', 'tor2')).entries()) {
       expect(Date.parse(since)).toBeGreaterThanOrEqual(Date.parse(held[index]?.damping?.until ?? ''));
     }

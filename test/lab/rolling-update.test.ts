@@ -22,6 +22,7 @@ let herald: HeraldInLab;
 beforeAll(async () => {
   lab = await Lab.start(standardTopology({ pods: [] }));
   herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml']);
+  await herald.prolongHoldTimes();
   await herald.write('30-services.yaml', policies.map(manifest).join('---\n'));
   await herald.start(nodes);
 });
@@ -54,35 +55,38 @@ async function untilRoutes(addresses: readonly string[], via: readonly string[])
 }
 
 /** A time within which a segment that was lost is sent again, so that what fails here has failed for good. */
-const timeoutMs = 5000;
+const timeoutMs = 15_000;
 
 /** Within which a program that watches routes, on a busy machine, has told of a change. */
-const patienceMs = 2000;
+const patienceMs = 5000;
 
 /**
  * A source port that was used before may still have its flow: with a pod that terminates, as long as that serves, or on a node that routers have
  * turned away from, which has not seen the end of that connection. So datagrams, and connections where routes change, have ports of their own.
  */
-let nextPort = 7500;
-const room = 2500;
+const firstPort = 10_000;
+let nextPort = firstPort;
+/** For five minutes of datagrams. */
+const room = 8000;
 
 /** 500 new connections a second, half of them of each family; connections that are kept; datagrams. */
 class Load {
   readonly streams: readonly (readonly [string, Probe])[];
 
-  /** `ownPorts`: for this many new connections of each family. */
-  constructor(addresses: readonly string[], ownPorts = 0) {
+  /** `ownPorts`: new connections have them, too. */
+  constructor(addresses: readonly string[], ownPorts = false) {
     const port = 80;
     this.streams = addresses.flatMap((address): [string, Probe][] => {
       const family = address.includes(':') ? 'IPv6' : 'IPv4';
-      const firstPort = (nextPort += room);
-      const own = ownPorts === 0 ? {} : { firstPort: 10_000 + ownPorts * addresses.indexOf(address) };
+      const ofDatagrams = nextPort;
+      nextPort += room;
+      const own = ownPorts ? { firstPort } : {};
       return [
         [`${family}, new connections`, lab.client.probe({ protocol: 'tcp', address, port, intervalMs: 4, timeoutMs, ...own })],
         [`${family}, kept connections`, lab.client.steady({ address, port, connections: 10, intervalMs: 200, timeoutMs })],
         [
           `${family}, datagrams`,
-          lab.client.probe({ protocol: 'udp', address, port, intervalMs: 40, timeoutMs, resendMs: 1000, firstPort }),
+          lab.client.probe({ protocol: 'udp', address, port, intervalMs: 40, timeoutMs, resendMs: 1000, firstPort: ofDatagrams }),
         ],
       ];
     });
@@ -137,7 +141,9 @@ describe('externalTrafficPolicy: Local, with fewer pods than nodes', () => {
     const addresses = await herald.untilAssigned('shop/local', 2);
     await untilRoutes(addresses, ['node1', 'node2']);
     const watch = await RouteWatch.start(lab, ['spine', ...tors], addresses);
-    const load = new Load(addresses, 11_000);
+    // The connections that are kept have theirs below.
+    await lab.machine('client').exec(['sysctl', '-qw', `net.ipv4.ip_local_port_range=1024 ${firstPort - 1}`]);
+    const load = new Load(addresses, true);
     for (const [to, from] of moves) {
       await pods.add(to);
       await pods.remove(from);

@@ -63,6 +63,7 @@ interface FrrPath {
   readonly origin: string;
   readonly community?: { readonly string: string };
   readonly locPrf?: number;
+  readonly lastUpdate?: { readonly epoch: number };
   readonly nexthops?: readonly { readonly ip: string }[];
   readonly multipath?: boolean;
   readonly bestpath?: { readonly overall?: boolean };
@@ -85,18 +86,22 @@ export async function bestPath(lab: Lab, router: string, address: string): Promi
   };
 }
 
-/** What FRR has of a host route from one of its nodes, by `viaNodes`; undefined: nothing. */
+/**
+ * What FRR has of a host route from one of its nodes, by `viaNodes`; undefined: nothing. `updated`: when it was heard of last, by whole seconds, in
+ * milliseconds since the epoch.
+ */
 export async function pathFrom(
   lab: Lab,
   router: string,
   node: string,
   address: string,
-): Promise<{ readonly community: string; readonly localPref: number | undefined } | undefined> {
+): Promise<{ readonly community: string; readonly localPref: number | undefined; readonly updated: number } | undefined> {
   const [family, length] = address.includes(':') ? ['ipv6', 128] : ['ipv4', 32];
   const { paths = [] } = await lab
     .router(router)
     .show<{ paths?: readonly FrrPath[] }>(`show bgp ${family} unicast ${address}/${length} json`);
   const [via] = viaNodes(router, [node], address);
   const path = paths.find(({ nexthops }) => nexthops?.some(({ ip }) => ip === via));
-  return path === undefined ? undefined : { community: path.community?.string ?? '', localPref: path.locPrf };
+  if (path === undefined) return undefined;
+  return { community: path.community?.string ?? '', localPref: path.locPrf, updated: 1000 * (path.lastUpdate?.epoch ?? Number.NaN) };
 }

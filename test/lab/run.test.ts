@@ -10,6 +10,7 @@ let herald: HeraldInLab;
 beforeAll(async () => {
   lab = await Lab.start(standardTopology({ pods: [{ name: 'web-1', node: 'node1' }] }));
   herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
+  await herald.prolongHoldTimes();
   await herald.edit('30-web.yaml', (text) => text.replaceAll(/.*nodeName: node[23].*\n/g, ''));
 });
 
@@ -19,7 +20,7 @@ afterAll(async () => {
 
 test('herald run does it all in one process: address, rules, routes; SIGTERM withdraws and ends with status 0', async () => {
   const run = herald.startRun('node1');
-  await run.waitForLine(/agent started/, 20_000);
+  await run.waitForLine(/agent started/);
   const addresses = await herald.untilAssigned('shop/web', 2);
   for (const address of addresses) {
     for (const tor of ['tor1', 'tor2']) await untilNextHops(lab, tor, address, viaNodes(tor, ['node1'], address));

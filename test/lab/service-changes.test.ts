@@ -9,11 +9,31 @@ import { prefix } from '../../src/net/prefix.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { silentLog } from '../../src/system/log.ts';
 import { backends, frontend, frontendKinds, node, target, type FrontendKind, type Pod } from './dataplane/any-frontend.ts';
-import { clientAddress, inside, namespaceOf, OneNode, podAddress, podPort, type Machine } from './dataplane/one-node.ts';
+import {
+  briefly,
+  clientAddress,
+  inside,
+  namespaceOf,
+  OneNode,
+  podAddress,
+  podPort,
+  type Machine,
+  type Request,
+} from './dataplane/one-node.ts';
+import { patience } from './until.ts';
 
 /** What Kubernetes' end-to-end tests of Services change while clients come, and what those clients must see then. */
 const families: readonly Family[] = [4, 6];
 const raw = fileURLToPath(new URL('dataplane/raw.mjs', import.meta.url));
+
+/** An answer that is waited for, and for how long. */
+interface Meeting {
+  readonly answer: RegExp;
+  readonly timeout?: number;
+}
+
+/** The kernel forgets flows a moment after it was told. */
+const eventually = { timeout: patience } as const;
 
 let lab: OneNode;
 let dataplane: NftablesDataplane;
@@ -61,9 +81,8 @@ async function ask(
   family: Family,
   protocol: Protocol,
   count: number,
-  localPort?: number,
+  more: Pick<Request, 'localPort' | 'timeout'> = {},
 ): Promise<string> {
-  const more = localPort === undefined ? {} : { localPort };
   const { counts } = await lab.request(from, { protocol, ...target(kind, family), count, ...more });
   return Object.keys(counts).toSorted().join();
 }
@@ -82,7 +101,7 @@ describe.each(families)('IPv%i', (family) => {
     test.each(askers)('from the %s: pods are replaced, the target port changes, nobody is left, somebody comes', async (from) => {
       const web = (...pods: readonly Pod[]): Promise<void> => serve(frontend(kind, family, 'UDP', pods));
       const meets = async (what: RegExp): Promise<void> => {
-        await expect.poll(() => ask(from, kind, family, 'UDP', 1, 54_321), { timeout: 20_000 }).toMatch(what);
+        await expect.poll(() => ask(from, kind, family, 'UDP', 1, { localPort: 54_321 }), eventually).toMatch(what);
       };
       await web(1);
       await meets(/^pod1$/);
@@ -101,10 +120,10 @@ describe.each(families)('IPv%i', (family) => {
     const web = (...pods: readonly Pod[]): Promise<void> =>
       serve(frontend('ClusterIP', family, 'UDP', [3, ...pods], { policy: 'Local', localBackends: backends(family, ...pods) }));
     await web(1);
-    expect(await ask('pod2', 'ClusterIP', family, 'UDP', 1, 54_322)).toBe('pod1');
+    expect(await ask('pod2', 'ClusterIP', family, 'UDP', 1, { localPort: 54_322 })).toBe('pod1');
     await web(2);
-    await expect.poll(() => ask('pod1', 'ClusterIP', family, 'UDP', 1, 54_322), { timeout: 20_000 }).toBe('pod2');
-    await expect.poll(() => ask('pod2', 'ClusterIP', family, 'UDP', 1, 54_322), { timeout: 20_000 }).toBe('pod2');
+    await expect.poll(() => ask('pod1', 'ClusterIP', family, 'UDP', 1, { localPort: 54_322 }), eventually).toBe('pod2');
+    await expect.poll(() => ask('pod2', 'ClusterIP', family, 'UDP', 1, { localPort: 54_322 }), eventually).toBe('pod2');
   });
 
   test.each(frontendKinds)('twenty connections in a row to a %s without endpoints are twenty resets and no ICMP', async (kind) => {
@@ -116,7 +135,9 @@ describe.each(families)('IPv%i', (family) => {
       ];
       const [resets = 0, errors = 0] = counts();
       expect((await lab.request(from, { protocol: 'TCP', ...target(kind, family), count: 20 })).counts).toEqual({ ECONNREFUSED: 20 });
-      expect([from, ...counts()]).toEqual([from, resets + 20, errors]);
+      const [resetsNow = 0, errorsNow] = counts();
+      // More where the kernel was so late that the client asked again.
+      expect([from, resetsNow >= resets + 20, errorsNow]).toEqual([from, true, errors]);
     }
   });
 
@@ -125,7 +146,7 @@ describe.each(families)('IPv%i', (family) => {
     // The kernel sends a first packet again after 1, 3 and 7 seconds; the first ones are lost.
     const early = lab.request('client', { protocol: 'TCP', address, port, timeout: 60_000 });
     const flow = (): string => inside('node', `conntrack -L -f ipv${family} -p tcp --orig-dst ${address}`);
-    await expect.poll(flow, { timeout: 20_000 }).toContain('[UNREPLIED]');
+    await expect.poll(flow, eventually).toContain('[UNREPLIED]');
     await serve(frontend('LoadBalancer', family, 'TCP', [1]));
     expect((await early).counts).toEqual({ pod1: 1 });
   });
@@ -133,16 +154,17 @@ describe.each(families)('IPv%i', (family) => {
   test('ports come and go, and the others stay', async () => {
     const [tcp, udp] = (['TCP', 'UDP'] as const).map((protocol) => frontend('LoadBalancer', family, protocol, [1]));
     if (tcp === undefined || udp === undefined) throw new Error('no frontend');
-    const meets = async (overTcp: string, overUdp: RegExp): Promise<void> => {
-      await expect.poll(() => ask('client', 'LoadBalancer', family, 'UDP', 1), { timeout: 20_000 }).toMatch(overUdp);
-      expect(await ask('client', 'LoadBalancer', family, 'TCP', 4)).toMatch(new RegExp(`^${overTcp}$`));
+    const [served, absent] = [{ answer: /^pod1$/ }, { answer: /^(TIMEOUT|EHOSTUNREACH)$/, timeout: briefly }];
+    const meets = async (overTcp: Meeting, overUdp: Meeting): Promise<void> => {
+      await expect.poll(() => ask('client', 'LoadBalancer', family, 'UDP', 1, overUdp), eventually).toMatch(overUdp.answer);
+      expect(await ask('client', 'LoadBalancer', family, 'TCP', 4, overTcp)).toMatch(overTcp.answer);
     };
     await serve(tcp, udp);
-    await meets('pod1', /^pod1$/);
+    await meets(served, served);
     await serve(tcp);
-    await meets('pod1', /^(TIMEOUT|EHOSTUNREACH)$/);
+    await meets(served, absent);
     await serve(udp);
-    await meets('(TIMEOUT|EHOSTUNREACH)', /^pod1$/);
+    await meets(absent, served);
   });
 
   test('Services come and go beside each other, and one comes again with another address', async () => {
@@ -161,7 +183,7 @@ describe.each(families)('IPv%i', (family) => {
     await meets(['LoadBalancer', 'pod1'], ['NodePort', 'pod2']);
     await dataplane.apply(new Map([['web', undefined]]));
     await meets(['NodePort', 'pod2']);
-    expect(await ask('client', 'LoadBalancer', family, 'TCP', 1)).not.toContain('pod');
+    expect(await ask('client', 'LoadBalancer', family, 'TCP', 1, { timeout: briefly })).not.toContain('pod');
     await dataplane.apply(new Map([['web', { frontends: [again] }]]));
     await meets(['ClusterIP', 'pod1'], ['NodePort', 'pod2']);
     await dataplane.apply(new Map([['other', undefined]]));
@@ -194,7 +216,10 @@ describe.each(families)('IPv%i', (family) => {
       const guarded = sourceRanges === undefined ? {} : { sourceRanges: sourceRanges.map(prefix) };
       await serve(frontend('LoadBalancer', family, 'TCP', [1], guarded));
       for (const from of ['client', 'pod2', 'node'] as const)
-        expect([from, await ask(from, 'LoadBalancer', family, 'TCP', 1)]).toEqual([from, answer]);
+        expect([from, await ask(from, 'LoadBalancer', family, 'TCP', 1, answer === 'TIMEOUT' ? { timeout: briefly } : {})]).toEqual([
+          from,
+          answer,
+        ]);
     };
     await allows(ranges.halves, 'pod1');
     await allows(ranges.nobody, 'TIMEOUT');
@@ -223,9 +248,7 @@ describe.each(families)('IPv%i', (family) => {
       await new Promise((resolve) => setTimeout(resolve, 300));
       // A client that sees the pod's own address answers with a reset.
       expect([seen('client', 'arriving', `tcp dport ${clientPort}`), seen('client', 'leaving', `tcp sport ${clientPort}`)]).toEqual([0, 0]);
-      const { answers, failure } = await connection.end();
-      expect(failure).toBe('');
-      expect(answers).toBeGreaterThan(5);
+      expect(await connection.end()).toMatchObject({ failure: '' });
     },
   );
 });

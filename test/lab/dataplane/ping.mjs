@@ -1,5 +1,5 @@
-// ICMP echo requests one after the other: `ping.mjs SOURCE ADDRESS...`. Prints for each address who answered, as JSON; null: nobody
-// within a second. Needs CAP_NET_RAW, as an unprivileged socket is for few groups of users.
+// ICMP echo requests one after the other: `ping.mjs SOURCE SECONDS ADDRESS...`. Prints for each address who answered, as JSON; null: nobody
+// within so many seconds. Needs CAP_NET_RAW, as an unprivileged socket is for few groups of users.
 import { Buffer } from 'node:buffer';
 import fs from 'node:fs';
 import net from 'node:net';
@@ -26,13 +26,14 @@ function echoRequest(family, identifier, sequence) {
   return packet;
 }
 
-function ping(source, address, identifier) {
+function ping(source, seconds, address, identifier) {
   const family = net.isIPv4(address) ? 4 : 6;
   const fd = socket(family === 4 ? 2 : 10, 3, family === 4 ? 1 : 58);
   if (fd < 0) throw new Error('no raw socket');
-  const second = Buffer.alloc(16);
-  second.writeBigInt64LE(1n, 0);
-  setsockopt(fd, 1, 20, second, 16);
+  // SOL_SOCKET, SO_RCVTIMEO with a struct timeval.
+  const time = Buffer.alloc(16);
+  time.writeBigInt64LE(BigInt(seconds), 0);
+  setsockopt(fd, 1, 20, time, 16);
   const from = socketAddress(source);
   bind(fd, from, from.length);
   const to = socketAddress(address);
@@ -53,5 +54,6 @@ function ping(source, address, identifier) {
   }
 }
 
-const [, , source, ...addresses] = process.argv;
-process.stdout.write(JSON.stringify(addresses.map((address, index) => ping(source, address, (process.pid + index) & 0xffff))));
+const [, , source, seconds, ...addresses] = process.argv;
+const answers = addresses.map((address, index) => ping(source, seconds, address, (process.pid + index) & 0xffff));
+process.stdout.write(JSON.stringify(answers));

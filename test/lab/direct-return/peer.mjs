@@ -25,9 +25,12 @@ function serve(name, port) {
   tcp.listen(port, '::', () => udp.bind(port, '::', () => console.log('ready')));
 }
 
+/** Milliseconds for an answer, on a busy machine too. */
+const patience = 20_000;
+
 let connections = [];
 
-function open({ address, port, timeout = 5_000 }) {
+function open({ address, port, timeout = patience }) {
   return new Promise((resolve) => {
     const socket = net.connect({ host: address, port });
     const connection = { socket, error: undefined, waiting: undefined };
@@ -93,7 +96,7 @@ async function rate({ address, port, milliseconds }) {
   while (performance.now() < end) {
     const begin = performance.now();
     const connection = await open({ address, port });
-    const answer = await ask(connection, 1, 2_000);
+    const answer = await ask(connection, 1, patience);
     if (!answer.includes(' ')) throw new Error(answer);
     times.push(Math.round((performance.now() - begin) * 1_000));
     connection.socket.resetAndDestroy();
@@ -108,13 +111,13 @@ async function carryOut(command) {
       connections.push(...(await Promise.all(Array.from({ length: command.count }, () => open(command)))));
       return connections.filter(({ error }) => error === undefined).length;
     case 'ask':
-      return await Promise.all(connections.map((connection) => ask(connection, command.octets ?? 1, command.timeout ?? 3_000)));
+      return await Promise.all(connections.map((connection) => ask(connection, command.octets ?? 1, command.timeout ?? patience)));
     case 'close':
       for (const { socket } of connections) socket.destroy();
       connections = [];
       return 0;
     case 'udp':
-      return await Promise.all(command.ports.map((port) => datagram({ octets: 1, timeout: 3_000, ...command }, port)));
+      return await Promise.all(command.ports.map((port) => datagram({ octets: 1, timeout: patience, ...command }, port)));
     case 'rate':
       return await rate(command);
     default:

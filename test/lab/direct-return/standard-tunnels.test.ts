@@ -15,6 +15,7 @@ let addresses: readonly string[];
 beforeAll(async () => {
   lab = await Lab.start(standardTopology({ pods }));
   const herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml']);
+  await herald.prolongHoldTimes();
   await herald.write('30-services.yaml', services());
   await herald.write('31-slices.yaml', slices(lab, nodes));
   await herald.start(nodes);

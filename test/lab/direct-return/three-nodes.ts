@@ -5,6 +5,7 @@ import process from 'node:process';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Family } from '../../../src/net/address.ts';
+import { withoutDuplicateDetection } from '../dataplane/one-node.ts';
 
 /**
  * A client, a router and three nodes with a pod each, in network namespaces `hl-dsr-PID-...`. The router sends what is for the service
@@ -48,7 +49,12 @@ export class ThreeNodes {
     const lab = new ThreeNodes(layout);
     for (const machine of machines) execFileSync('ip', ['netns', 'add', namespaceOf(machine)]);
     for (const machine of machines)
-      inside(machine, 'ip link set lo up', 'sysctl -qw net.ipv6.conf.default.keep_addr_on_down=1 net.ipv6.conf.all.keep_addr_on_down=1');
+      inside(
+        machine,
+        'ip link set lo up',
+        withoutDuplicateDetection,
+        'sysctl -qw net.ipv6.conf.default.keep_addr_on_down=1 net.ipv6.conf.all.keep_addr_on_down=1',
+      );
     inside('router', 'sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 net.ipv4.conf.all.send_redirects=0');
     link('client', 'eth0', 'router', 'client');
     inside('client', 'ip addr add 10.89.0.2/24 dev eth0', 'ip addr add fd89::2/64 dev eth0 nodad', 'ip link set eth0 up');

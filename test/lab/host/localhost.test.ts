@@ -61,7 +61,7 @@ afterAll(async () => {
 /** What a program of the node gets, or the code of its error. */
 async function ask(port: number): Promise<string[]> {
   const script = `for (const host of ['127.0.0.1', '[::1]'])
-    console.log(await fetch('http://' + host + ':${port}/', { signal: AbortSignal.timeout(3000) }).then((r) => r.text(), (error) => error.cause?.code ?? error.name));
+    console.log(await fetch('http://' + host + ':${port}/', { signal: AbortSignal.timeout(10000) }).then((r) => r.text(), (error) => error.cause?.code ?? error.name));
     process.exit(0);`;
   const { stdout } = await run(inNamespace(namespaceOf('node1'), [process.execPath, '--input-type=module', '-e', script]));
   return stdout.trim().split('\n');

@@ -137,9 +137,9 @@ export class TwoNodes {
     await rename(aside, join(this.directory, file));
   }
 
-  /** What the client gets; undefined: nobody answers. */
-  async get(url: string): Promise<HttpReply | undefined> {
-    const script = `const r = await fetch(${JSON.stringify(url)}, { signal: AbortSignal.timeout(3000) }).catch(() => undefined);
+  /** What the client gets; undefined: nobody answers within so many milliseconds. */
+  async get(url: string, milliseconds = 10_000): Promise<HttpReply | undefined> {
+    const script = `const r = await fetch(${JSON.stringify(url)}, { signal: AbortSignal.timeout(${milliseconds}) }).catch(() => undefined);
       console.log(r === undefined ? 'null' : JSON.stringify({ status: r.status, headers: Object.fromEntries(r.headers), body: await r.text() }));
       // A connection that nobody answers would keep the program.
       process.exit(0);`;
