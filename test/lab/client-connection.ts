@@ -12,7 +12,7 @@ export class KeptConnection {
   readonly #target: Target;
   readonly #tell: (outcome: Outcome) => void;
   #socket: Socket | undefined;
-  #asking = false;
+  #asked: Promise<void> | undefined;
 
   constructor(target: Target, tell: (outcome: Outcome) => void) {
     this.#target = target;
@@ -20,16 +20,24 @@ export class KeptConnection {
   }
 
   /** Sends a request, unless one is under way. */
-  async ask(): Promise<void> {
-    if (this.#asking) return;
-    this.#asking = true;
+  ask(): void {
+    this.#asked ??= this.#ask();
+  }
+
+  /** Closes the connection when the request under way has ended. */
+  async end(): Promise<void> {
+    await this.#asked;
+    this.#close();
+  }
+
+  async #ask(): Promise<void> {
     const outcome = await timed(this.#exchange());
-    this.#asking = false;
-    if (!outcome.ok || outcome.closing === true) this.close();
+    this.#asked = undefined;
+    if (!outcome.ok || outcome.closing === true) this.#close();
     this.#tell(outcome);
   }
 
-  close(): void {
+  #close(): void {
     const socket = this.#socket;
     this.#socket = undefined;
     socket?.removeAllListeners();
@@ -61,10 +69,10 @@ export class KeptConnection {
   #open(): Socket {
     const socket = connect({ host: this.#target.address, port: this.#target.port, noDelay: true });
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      if (!this.#asking && this.#socket === socket) this.#tell(failure(error, performance.now()));
+      if (this.#asked === undefined && this.#socket === socket) this.#tell(failure(error, performance.now()));
     });
     socket.on('end', () => {
-      if (!this.#asking && this.#socket === socket) this.close();
+      if (this.#asked === undefined && this.#socket === socket) this.#close();
     });
     socket.on('close', () => {
       if (this.#socket === socket) this.#socket = undefined;

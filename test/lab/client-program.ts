@@ -13,8 +13,8 @@ import { request } from './client-requests.ts';
 
 const flushMs = 10;
 let events: ClientEvent[] = [];
-/** How each running series is ended. */
-const series = new Map<number, () => void>();
+/** How each running series is ended; resolves when the requests under way have ended. */
+const series = new Map<number, () => Promise<unknown>>();
 const [protocol, address = '', port = ''] = process.argv.slice(2);
 
 if (protocol === 'tcp' || protocol === 'udp') {
@@ -37,14 +37,19 @@ async function obey(command: ClientCommand): Promise<void> {
     }
     case 'probe': {
       let port = command.firstPort;
+      const underWay = new Set<Promise<void>>();
       const send = async (): Promise<void> => {
         const target = port === undefined ? command.target : { ...command.target, localPort: port++ };
         emit({ id: command.id, outcome: await request(target) });
       };
-      series.set(
-        command.id,
-        pace(command.intervalMs, () => void send()),
-      );
+      const end = pace(command.intervalMs, () => {
+        const sent = send().finally(() => underWay.delete(sent));
+        underWay.add(sent);
+      });
+      series.set(command.id, () => {
+        end();
+        return Promise.all(underWay);
+      });
       return;
     }
     case 'steady': {
@@ -53,18 +58,19 @@ async function obey(command: ClientCommand): Promise<void> {
         () => new KeptConnection(command.target, (outcome) => emit({ id: command.id, outcome })),
       );
       let next = 0;
-      const end = pace(command.intervalMs / connections.length, () => void connections[next++ % connections.length]?.ask());
+      const end = pace(command.intervalMs / connections.length, () => connections[next++ % connections.length]?.ask());
       series.set(command.id, () => {
         end();
-        setTimeout(() => connections.forEach((connection) => connection.close()), command.target.timeoutMs);
+        return Promise.all(connections.map((connection) => connection.end()));
       });
       return;
     }
-    case 'stop':
-      series.get(command.probe)?.();
+    case 'stop': {
+      const ended = series.get(command.probe)?.();
       series.delete(command.probe);
-      // Requests under way still have their outcome to report, at the latest when their time is up.
-      setTimeout(() => emit({ id: command.probe, done: true }), command.afterMs);
+      await ended;
+      emit({ id: command.probe, done: true });
+    }
   }
 }
 

@@ -5,7 +5,7 @@ export type ClientCommand =
   | { readonly do: 'requests'; readonly id: number; readonly target: Target; readonly count: number; readonly parallel: number }
   | { readonly do: 'probe'; readonly id: number; readonly target: Target; readonly intervalMs: number; readonly firstPort?: number }
   | { readonly do: 'steady'; readonly id: number; readonly target: Target; readonly connections: number; readonly intervalMs: number }
-  | { readonly do: 'stop'; readonly probe: number; readonly afterMs: number };
+  | { readonly do: 'stop'; readonly probe: number };
 
 export type ClientEvent = { readonly id: number; readonly outcome: Outcome } | { readonly id: number; readonly done: true };
 

@@ -17,7 +17,7 @@ export interface RequestOptions {
   readonly port: number;
   /** 1 by default, each from a fresh source port. */
   readonly count?: number;
-  /** Of each; 1000 by default. */
+  /** Of each; 10,000 by default. */
   readonly timeoutMs?: number;
   /** How many at a time; 8 by default. */
   readonly parallel?: number;
@@ -66,6 +66,7 @@ export class Client {
     return this.#requests('tcp', options);
   }
 
+  /** A datagram without an answer is sent again each second. */
   udp(options: RequestOptions): Promise<Report> {
     return this.#requests('udp', options);
   }
@@ -74,7 +75,7 @@ export class Client {
   probe(options: ProbeOptions): Probe {
     const { protocol, address, port, timeoutMs = 200, resendMs, firstPort } = options;
     const target: Target = { protocol, address, port, timeoutMs, ...(resendMs === undefined ? {} : { resendMs }) };
-    return this.#series(timeoutMs, (id) => ({
+    return this.#series((id) => ({
       do: 'probe',
       id,
       target,
@@ -86,12 +87,12 @@ export class Client {
   /** Connections that are kept, each of which asks again and again, until stopped (client-connection.ts). */
   steady({ address, port, connections, intervalMs = 100, timeoutMs = 1000 }: SteadyOptions): Probe {
     const target: Target = { protocol: 'tcp', address, port, timeoutMs };
-    return this.#series(timeoutMs, (id) => ({ do: 'steady', id, target, connections, intervalMs }));
+    return this.#series((id) => ({ do: 'steady', id, target, connections, intervalMs }));
   }
 
-  #series(timeoutMs: number, command: (id: number) => ClientCommand): Probe {
+  #series(command: (id: number) => ClientCommand): Probe {
     const id = ++this.#lastId;
-    const probe = new Probe(() => this.#send({ do: 'stop', probe: id, afterMs: timeoutMs + 50 }));
+    const probe = new Probe(() => this.#send({ do: 'stop', probe: id }));
     this.#waiting.set(id, (event) => {
       if (event instanceof Error) probe.end(event);
       else if ('outcome' in event) probe.add(event.outcome);
@@ -108,7 +109,9 @@ export class Client {
       protocol,
       address: options.address,
       port: options.port,
-      timeoutMs: options.timeoutMs ?? 1000,
+      timeoutMs: options.timeoutMs ?? 10_000,
+      // As clients of UDP do: a busy machine loses a datagram now and then.
+      ...(protocol === 'udp' ? { resendMs: 1000 } : {}),
       ...(options.localPort === undefined ? {} : { localPort: options.localPort }),
     };
     const id = ++this.#lastId;

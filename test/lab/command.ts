@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import process from 'node:process';
+import { patience } from './until.ts';
 
 export interface CommandOptions {
   /** Written to the command's standard input. */
@@ -7,7 +8,7 @@ export interface CommandOptions {
   /** Added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** SIGKILL after this time; 30,000 by default. */
+  /** SIGKILL after this time; `patience` by default. */
   readonly timeoutMs?: number;
   /** Whether an exit status other than 0 rejects; true by default. */
   readonly check?: boolean;
@@ -38,7 +39,7 @@ export async function run(argv: readonly string[], options: CommandOptions = {})
   const child = spawn(file, rest, {
     cwd: options.cwd,
     env: environment(options.env),
-    timeout: options.timeoutMs ?? 30_000,
+    timeout: options.timeoutMs ?? patience,
     killSignal: 'SIGKILL',
   });
   const stdout: Buffer[] = [];

@@ -8,13 +8,13 @@ export interface BgpConfig {
 }
 
 /**
- * One session per family and neighbor, each for its own family, with one second between attempts and three of hold time. Paths of the same
+ * One session per family and neighbor, each for its own family, with one second between attempts and nine of hold time. Paths of the same
  * length through different neighbors are used together (`multipath-relax`), which is what ECMP to nodes behind two ToRs needs.
  */
 export function bgpdConfig(config: BgpConfig): string {
   const fixed = config.neighbors.flatMap(({ address, asn }) => [
     `neighbor ${address} remote-as ${asn}`,
-    `neighbor ${address} timers 1 3`,
+    `neighbor ${address} timers 3 9`,
     `neighbor ${address} timers connect 1`,
     `neighbor ${address} advertisement-interval 0`,
   ]);

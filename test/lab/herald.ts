@@ -46,6 +46,11 @@ export class HeraldInLab {
     return new HeraldInLab(lab, directory);
   }
 
+  /** For suites whose subject is not the hold time: nobody who stands still for seconds ends a session. Before the start. */
+  async prolongHoldTimes(): Promise<void> {
+    await this.edit('20-herald.yaml', (text) => text.replaceAll('holdTime: 3s, keepaliveTime: 1s', 'holdTime: 9s, keepaliveTime: 3s'));
+  }
+
   /** Where the process of a node, or the "controller", can be asked: the nodes of a lab have one file system. */
   socket(of: string): string {
     return `${this.#lab.directory}/${of}.sock`;
@@ -73,8 +78,8 @@ export class HeraldInLab {
   async start(nodes: readonly string[]): Promise<void> {
     const controller = this.startController();
     const agents = nodes.map((node) => this.startAgent(node));
-    await controller.waitForLine(/controller started/, 20_000);
-    await Promise.all(agents.map((agent) => agent.waitForLine(/agent started/, 20_000)));
+    await controller.waitForLine(/controller started/);
+    await Promise.all(agents.map((agent) => agent.waitForLine(/agent started/)));
   }
 
   get controller(): LabProcess {

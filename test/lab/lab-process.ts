@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync, watch } from 'node:fs';
 import { environment } from './command.ts';
 import { identify, signal, type ProcessIdentity } from './owner.ts';
-import { until } from './until.ts';
+import { patience, until } from './until.ts';
 
 export interface Exit {
   readonly code: number | null;
@@ -78,7 +78,7 @@ export class LabProcess {
   }
 
   /** The first line, printed already or not yet, that matches. Rejects at once when the process ends without it. */
-  async waitForLine(pattern: RegExp, timeoutMs = 10_000): Promise<string> {
+  async waitForLine(pattern: RegExp, timeoutMs = patience): Promise<string> {
     const found = await until(
       `a line like ${pattern} from ${this.#command}`,
       (note) => {
@@ -99,7 +99,7 @@ export class LabProcess {
   }
 
   /** SIGTERM, and SIGKILL when that did not end it in time. */
-  async stop(timeoutMs = 5000): Promise<Exit> {
+  async stop(timeoutMs = patience): Promise<Exit> {
     this.kill('SIGTERM');
     const impatience = setTimeout(() => this.kill('SIGKILL'), timeoutMs);
     try {

@@ -1,8 +1,8 @@
 import assert from 'node:assert';
 import { report, type Outcome, type Report } from './outcome.ts';
 
-/** Outcomes that a probe remembers: at one each 20 ms, more than half an hour. */
-const maximumOutcomes = 100_000;
+/** Outcomes that a probe remembers: at one each 4 ms, half an hour. */
+const maximumOutcomes = 450_000;
 
 /** A running series of requests. */
 export class Probe {

@@ -8,7 +8,7 @@ export async function sessionStates(router: Router, family: 4 | 6): Promise<Read
 }
 
 /** Waits until every neighbor that these routers have is Established, in both families. */
-export async function sessionsUp(routers: readonly Router[], timeoutMs = 15_000): Promise<void> {
+export async function sessionsUp(routers: readonly Router[], timeoutMs?: number): Promise<void> {
   await Promise.all(
     routers.flatMap((router) =>
       ([4, 6] as const).map((family) =>

@@ -5,6 +5,9 @@ export type Note = <V>(seen: V) => V;
 
 const pollMs = 20;
 
+/** Milliseconds for what takes a second or two where nobody else is at work: the machines of these tests are shared. */
+export const patience = 60_000;
+
 /**
  * Repeats `attempt` every 20 ms until it returns something other than false, null or undefined, and returns that.
  *
@@ -14,7 +17,7 @@ const pollMs = 20;
 export async function until<T>(
   what: string,
   attempt: (note: Note) => T | Promise<T>,
-  timeoutMs = 30_000,
+  timeoutMs = patience,
 ): Promise<Exclude<T, false | null | undefined>> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { patience } from './until.ts';
 
 /** What a router's answer may be long; 16 MB is a full table of this lab many times over. */
 const maximumAnswer = 16 * 1024 * 1024;
@@ -17,7 +18,7 @@ export class VtyError extends Error {
  *
  * The question ends with a zero octet; the answer ends with three and a status octet, 0 for success (FRR lib/vty.c, vtysh_write).
  */
-export function askVty(socketPath: string, command: string, timeoutMs = 5000): Promise<string> {
+export function askVty(socketPath: string, command: string, timeoutMs = patience): Promise<string> {
   return new Promise((resolve, reject) => {
     const fail = (why: string, cause?: Error): void => {
       socket.destroy();
