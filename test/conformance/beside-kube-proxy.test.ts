@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Family } from '../../src/net/address.ts';
 import type { Protocol } from '../../src/net/frontend.ts';
-import { inside, nodeAddress, podAddress } from '../lab/dataplane/one-node.ts';
+import { briefly, inside, nodeAddress, podAddress } from '../lab/dataplane/one-node.ts';
 import { until } from '../lab/until.ts';
 import { BesideLab, heraldOnNode } from './beside/beside-lab.ts';
 import { balancer, clusterIP, endpoints, service } from './beside/objects.ts';
@@ -87,7 +87,8 @@ describe.each(['nftables', 'iptables'] as const)('in scope external, beside kube
 
     test('source ranges hold, whoever drops', async () => {
       expect(nameOf(await ask(balancer(family, 3)))).toEqual(['pod1']);
-      expect(await ask(balancer(family, 3), { localAddress: family === 4 ? '10.99.0.6' : 'fd99::6', count: 1 })).toEqual(['TIMEOUT']);
+      const blocked = { localAddress: family === 4 ? '10.99.0.6' : 'fd99::6', count: 1, timeout: briefly };
+      expect(await ask(balancer(family, 3), blocked)).toEqual(['TIMEOUT']);
     });
 
     test('an endpoint that kube-proxy does not know of yet is reached, although kube-proxy refuses', async () => {
@@ -205,8 +206,10 @@ test('UDP clients that keep their port keep their pod, whoever translates new on
 });
 
 test('source ranges that kube-proxy leaves behind in mode nftables still drop, until they are removed', async () => {
-  const blocked = (family: Family) =>
-    lab.ask({ to: balancer(family, 1), localAddress: family === 4 ? '10.99.0.6' : 'fd99::6', count: 1 }).then(nameOf);
+  const blocked = (family: Family, timeout?: number) => {
+    const localAddress = family === 4 ? '10.99.0.6' : 'fd99::6';
+    return lab.ask({ to: balancer(family, 1), localAddress, count: 1, ...(timeout === undefined ? {} : { timeout }) }).then(nameOf);
+  };
   lab.put(service('both', { host: 1, sourceRanges: ['10.99.0.2/32', 'fd99::2/128'] }), ...endpoints('both', 1));
   lab.startProxy();
   await proxyHas('pod1', (family) => clusterIP(family, 1));
@@ -214,7 +217,7 @@ test('source ranges that kube-proxy leaves behind in mode nftables still drop, u
   await lab.stopProxy();
   lab.put(service('both', { host: 1 }));
   await lab.settled();
-  for (const family of families) expect(await blocked(family)).toEqual(['TIMEOUT']);
+  for (const family of families) expect(await blocked(family, briefly)).toEqual(['TIMEOUT']);
   expect((await heraldOnNode('agent', '--cleanup-kube-proxy')).code).toBe(0);
   for (const family of families) expect(await blocked(family)).toEqual(['pod1']);
   await lab.reset();

@@ -31,6 +31,8 @@ export interface Ask {
   readonly port?: number;
   readonly count?: number;
   readonly localAddress?: string;
+  /** Milliseconds. */
+  readonly timeout?: number;
 }
 
 /**
@@ -136,13 +138,13 @@ export class BesideLab {
   }
 
   /** What answers a few requests: "pod1 10.99.0.2" with the client's address, or what went wrong; each once, sorted. */
-  async ask({ from = 'client', protocol = 'TCP', to, port = 80, count = 12, localAddress }: Ask): Promise<string[]> {
+  async ask({ from = 'client', protocol = 'TCP', to, port = 80, count = 12, ...rest }: Ask): Promise<string[]> {
     const { answers } = await this.lab.request(from, {
       protocol,
       address: to,
       port,
       count,
-      ...(localAddress === undefined ? {} : { localAddress }),
+      ...rest,
     });
     return [...new Set(answers)].toSorted();
   }

@@ -92,31 +92,39 @@ function udp({ address, port, localAddress, localPort, timeout }) {
   });
 }
 
-/** One connection that asks every 20 ms until standard input ends; prints when it is answered, and in the end how often, and by whom first. */
+const patience = 10_000;
+
+/**
+ * One connection that asks every 20 ms; prints when it is answered. When it fails, or was answered once more after the end of standard input, it
+ * prints how often and by whom first, and what it failed with.
+ */
 function stay({ address, port, ...local }) {
   const socket = net.connect({ host: address, port, ...local });
   let answers = 0;
   let who = '';
-  let failure = '';
-  socket.on('connect', () => {
-    setInterval(() => socket.write('stay'), 20).unref();
-  });
+  let ending = false;
+  const end = (failure) => {
+    console.log(JSON.stringify({ answers, failure, who }));
+    process.exit(0);
+  };
+  socket.on('connect', () => setInterval(() => socket.write('stay'), 20));
   socket.on('data', (data) => {
     if (answers++ === 0) console.log('connected');
     who ||= String(data).split(' ')[0];
+    if (ending) end('');
   });
-  socket.on('error', (error) => (failure = error.code));
-  socket.on('close', () => (failure ||= 'closed'));
+  socket.on('error', (error) => end(error.code));
+  socket.on('close', () => end('closed'));
   process.stdin.on('end', () => {
-    console.log(JSON.stringify({ answers, failure, who }));
-    process.exit(0);
+    ending = true;
+    setTimeout(() => end('SILENT'), patience);
   });
   process.stdin.resume();
 }
 
 /** The requests of one kind, one after the other. */
 async function ask(given) {
-  const request = { count: 1, timeout: 1_500, ...given };
+  const request = { count: 1, timeout: patience, ...given };
   const one = request.protocol === 'TCP' ? tcp : udp;
   const started = performance.now();
   const answers = [];

@@ -12,6 +12,7 @@ import { systemClock } from '../../../src/system/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { withoutDuplicateDetection } from './one-node.ts';
 import { removeNamespaces, runInside } from './namespaces.ts';
+import { StayingConnection } from './staying-connection.ts';
 
 /**
  * A client, three nodes and a machine with all the pods on one link, each in a network namespace `hd-PID-...`. The client's routes
@@ -103,7 +104,7 @@ export class ThreeNodes {
 
   /** For each its own connection or datagram, all at once: the address of the pod that answered, or an error code. */
   async ask(protocol: Exclude<Protocol, 'SCTP'>, from: readonly From[]): Promise<string[]> {
-    const requests = from.map(({ family, ...rest }) => ({ protocol, address: serviceAddress(family), port: 80, timeout: 8_000, ...rest }));
+    const requests = from.map(({ family, ...rest }) => ({ protocol, address: serviceAddress(family), port: 80, ...rest }));
     const command = ['netns', 'exec', namespaceOf('client'), process.execPath, peer, 'client', JSON.stringify(requests)];
     const { stdout } = await run('ip', command, { maxBuffer: 1 << 24 });
     return (JSON.parse(stdout) as { answers: string[] }[]).map(({ answers: [answer = ''] }) => answer.split(' ')[0] ?? '');
@@ -122,23 +123,11 @@ export class ThreeNodes {
     );
   }
 
-  /** A connection that keeps asking until `end` is called. */
-  async connection({
-    family,
-    localAddress,
-    localPort,
-  }: From): Promise<{ end(): Promise<{ answers: number; failure: string; who: string }> }> {
+  /** A connection that keeps asking. Resolves when it is answered. */
+  async connection({ family, localAddress, localPort }: From): Promise<StayingConnection> {
     const request = { address: serviceAddress(family), port: 80, localAddress, localPort };
     const command = ['netns', 'exec', namespaceOf('client'), process.execPath, peer, 'stay', JSON.stringify(request)];
-    const child = spawn('ip', command, { stdio: ['pipe', 'pipe', 'inherit'] });
-    await once(child.stdout, 'data');
-    return {
-      async end() {
-        child.stdin.end();
-        const [line] = (await once(child.stdout, 'data')) as [Buffer];
-        return JSON.parse(String(line)) as { answers: number; failure: string; who: string };
-      },
-    };
+    return StayingConnection.from(spawn('ip', command, { stdio: ['pipe', 'pipe', 'inherit'] }));
   }
 
   async stop(): Promise<void> {
