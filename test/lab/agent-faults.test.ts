@@ -11,6 +11,7 @@ let herald: HeraldInLab;
 beforeAll(async () => {
   lab = await Lab.start(standardTopology({ pods: nodes.map((node, index) => ({ name: `web-${index + 1}`, node })) }));
   herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
+  await herald.prolongHoldTimes();
   await herald.start(nodes);
 });
 

@@ -21,6 +21,7 @@ const watchers: LabProcess[] = [];
 beforeAll(async () => {
   lab = await Lab.start(standardTopology({ nodes: 1, pods: [{ name: 'web-1', node: 'node1' }] }));
   herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
+  await herald.prolongHoldTimes();
   await herald.edit('30-web.yaml', (text) => text.replaceAll(/.*nodeName: node[23].*\n/g, ''));
   manifest = await herald.read('20-herald.yaml');
   // Neighbours by name instead of by prefix: a switch that is to call the node must know it.
@@ -31,7 +32,7 @@ beforeAll(async () => {
         `router bgp ${torAsn[tor]}`,
         ...[nodeAddress[tor][4], nodeAddress[tor][6]].flatMap((address) => [
           `neighbor ${address} remote-as 64512`,
-          `neighbor ${address} timers 1 3`,
+          `neighbor ${address} timers 3 9`,
           `neighbor ${address} timers connect 1`,
         ]),
         'address-family ipv4 unicast',
@@ -115,7 +116,7 @@ async function listens(): Promise<boolean> {
 
 async function restartAgent(): Promise<void> {
   agent = herald.startAgent('node1');
-  await agent.waitForLine(/agent started/, 30_000);
+  await agent.waitForLine(/agent started/);
 }
 
 describe('a passive peer', () => {
@@ -329,7 +330,7 @@ describe('graceful restart', () => {
         [`${import.meta.dirname}/../../bin/herald`, 'agent', '--node', 'node1', '--source', herald.directory, '--on-stop', 'shutdown'],
         { name: 'agent-shutdown' },
       );
-    await agent.waitForLine(/agent started/, 30_000);
+    await agent.waitForLine(/agent started/);
     await untilSessions();
     await untilRoutes();
     expect(await agent.stop(20_000)).toMatchObject({ code: 0 });
@@ -349,7 +350,7 @@ describe('an unnumbered session', () => {
         `no neighbor ${nodeAddress.tor1[4]}`,
         `no neighbor ${nodeAddress.tor1[6]}`,
         'neighbor br0 interface remote-as external',
-        'neighbor br0 timers 1 3',
+        'neighbor br0 timers 3 9',
         'address-family ipv4 unicast',
         'neighbor br0 activate',
         'exit-address-family',
@@ -361,7 +362,7 @@ describe('an unnumbered session', () => {
     const unnumbered = `apiVersion: herald.dev/v1alpha1
 kind: BGPPeer
 metadata: { name: tor1 }
-spec: { myASN: 64512, dynamicASN: external, interface: tor1, holdTime: 3s, keepaliveTime: 1s, connectTime: 1s }`;
+spec: { myASN: 64512, dynamicASN: external, interface: tor1, holdTime: 9s, keepaliveTime: 3s, connectTime: 1s }`;
     await herald.write('20-herald.yaml', [unnumbered, ...others].join('\n---\n'));
     await untilEstablished('tor1');
     expect((await herald.sessions('node1')).find(({ peer }) => peer === 'tor1')).toMatchObject({

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { kill, Link, run } from '../peers/link.ts';
 import { startSpeaker as startSpeakerIn, type SpeakerProcess } from '../peers/speaker-process.ts';
+import { patience } from './until.ts';
 
 export { routerAddress, speakerAddress } from '../peers/link.ts';
 
@@ -77,8 +78,8 @@ export function routes(family: 4 | 6): Record<string, readonly FrrPath[]> {
 export const prefixes = (family: 4 | 6): string[] => Object.keys(routes(family)).sort();
 
 /** Asks until the answer is the expected one; then, or after the time is up, returns the latest answer. */
-export async function until<T>(ask: () => T | Promise<T>, holds: (answer: T) => boolean, milliseconds = 20_000): Promise<T> {
-  const deadline = performance.now() + milliseconds;
+export async function until<T>(ask: () => T | Promise<T>, holds: (answer: T) => boolean): Promise<T> {
+  const deadline = performance.now() + patience;
   for (;;) {
     const answer = await ask();
     if (holds(answer) || performance.now() > deadline) return answer;
