@@ -80,9 +80,10 @@ describe('a way that breaks without any link going down', () => {
     const cut = Date.now();
     await lab.cut('node1', 'tor1');
     await untilRoutes('tor1', ['node2']);
-    const seen = await lab.until('the watch has seen it', () => watch.events().length > 0 && watch.events());
+    await watch.catchUp();
     await watch.stop();
-    const took = seen.map(({ at }) => at - cut);
+    const took = watch.events().map(({ at }) => at - cut);
+    expect(took.length).toBeGreaterThan(0);
     console.info(`the ToR's kernel sends elsewhere ${Math.min(...took)} to ${Math.max(...took)} ms after the cut, at ${interval} ms x 3`);
     const [session] = await lab.until('the agent has closed its sessions', async (note) => {
       const sessions = note(await sessionsOf('node1', 'tor1'));
@@ -122,6 +123,7 @@ describe('an agent that goes and comes back', () => {
     const ended = Date.now();
     await herald.startAgent('node1').waitForLine(/agent started/);
     await untilBfdUp('node1', ended);
+    await watch.catchUp();
     await watch.stop();
     expect(watch.events().filter(({ deleted }) => deleted)).toEqual([]);
     await untilRoutes('tor1', nodes);

@@ -162,10 +162,7 @@ describe('a switch that has BFD with dynamic neighbours only', () => {
     expect((await sessionsOf('tor2')).map((session) => session.since)).toEqual(since);
     await lab.router('tor2').restart('bgpd');
     await untilBothWait('tor2');
-    await lab.until(
-      'FRR has no BFD with a neighbour that it does not know',
-      async (note) => note((await bfdPeers('tor2')).length) === 0,
-    );
+    await lab.until('FRR has no BFD with a neighbour that it does not know', async (note) => note((await bfdPeers('tor2')).length) === 0);
     expect((await untilBothWait('tor2')).map(({ state }) => state)).toEqual(['Idle', 'Idle']);
   });
 

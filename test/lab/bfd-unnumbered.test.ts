@@ -93,7 +93,9 @@ describe('BFD-026 an unnumbered peer', () => {
     const cut = Date.now();
     await lab.cut('node1', 'tor1');
     for (const address of addresses) await lab.until(`tor1 does not route ${address}`, async (note) => note(await hops(address)) === 0);
-    console.info(`routes over an unnumbered session are gone ${Date.now() - cut} ms after the cut, at ${interval} ms x 3, looked for every few`);
+    console.info(
+      `routes over an unnumbered session are gone ${Date.now() - cut} ms after the cut, at ${interval} ms x 3, looked for every few`,
+    );
     await lab.until('the agent has noticed', async (note) => {
       const { state, bfd } = note(await session()) ?? {};
       return state !== 'Established' && bfd?.state === 'Down';

@@ -256,7 +256,9 @@ test.each([
       await untilUp(ours, peer);
       takeAway();
       for (const end of [ours, peer]) await until('it is missed', async (note) => note(await stateOf(end)) !== 'Up');
-      await until('what is missed is said', async (note) => note(await ours.session()).problem?.includes('there is no network interface v0'));
+      await until('what is missed is said', async (note) =>
+        note(await ours.session()).problem?.includes('there is no network interface v0'),
+      );
       makeAnew();
       await untilUp(ours, peer);
       expect((await ours.session()).problem).toBeUndefined();
@@ -305,7 +307,9 @@ describe('the thread', () => {
         return sent.every((count) => count >= 100) && sent;
       });
       const took = performance.now() - began;
-      console.info(`mean time between packets at 50 ms, less jitter: ${(took / Math.max(...sent)).toFixed(1)} to ${(took / Math.min(...sent)).toFixed(1)} ms`);
+      console.info(
+        `mean time between packets at 50 ms, less jitter: ${(took / Math.max(...sent)).toFixed(1)} to ${(took / Math.min(...sent)).toFixed(1)} ms`,
+      );
       // What is late is not made up for: three quarters of the interval are the least between two packets (RFC 5880 6.8.7).
       expect(took / Math.max(...sent)).toBeGreaterThan(37);
       // All have the same mean, of 44 ms; a hundred draws of the jitter make a difference of two or three packets.

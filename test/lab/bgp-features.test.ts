@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { examples, HeraldInLab } from './herald.ts';
 import { Lab, type LabProcess } from './lab.ts';
 import type { Note } from './until.ts';
+import { RouteWatch } from './route-watch.ts';
 import { bestPath, nextHops, untilNextHops, untilSpineRoutes, viaNodes } from './routes.ts';
 import { standardTopology } from './standard-topology.ts';
 
@@ -225,13 +226,6 @@ describe('TTL security', () => {
 });
 
 describe('graceful restart', () => {
-  /** What the kernels of the switches do to routes of the Service from now on. */
-  function watch(): () => string[] {
-    const monitors = tors.map((tor) => lab.router(tor).spawn(['ip', '-o', 'monitor', 'route'], { name: `monitor-${tor}` }));
-    watchers.push(...monitors);
-    return () => monitors.flatMap((monitor) => monitor.lines().filter((line) => addresses.some((address) => line.includes(address))));
-  }
-
   function connections(): LabProcess[] {
     const program = `${import.meta.dirname}/steady-connection.ts`;
     const steady = addresses.map((address) =>
@@ -244,11 +238,13 @@ describe('graceful restart', () => {
   async function expectNothingHappened(stop: () => Promise<void>): Promise<void> {
     const steady = connections();
     for (const connection of steady) await connection.waitForLine(/answered/);
-    const events = watch();
-    const probes = addresses.map((address) => lab.client.probe({ protocol: 'tcp', address, port: 80, timeoutMs: 2000, intervalMs: 50 }));
+    const watch = await RouteWatch.start(lab, tors, addresses);
+    const probes = addresses.map((address) => lab.client.probe({ protocol: 'tcp', address, port: 80, timeoutMs: 20_000, intervalMs: 50 }));
     await stop();
     for (const tor of tors) {
-      await lab.until(`${tor} has lost the session`, async (note) => note(await neighbor(tor, 4))?.bgpState !== 'Established');
+      for (const family of [4, 6] as const) {
+        await lab.until(`${tor} has lost the session`, async (note) => note(await neighbor(tor, family))?.bgpState !== 'Established');
+      }
     }
     await restartAgent();
     for (const tor of tors) {
@@ -267,7 +263,9 @@ describe('graceful restart', () => {
     );
     expect(steady.flatMap((connection) => connection.lines().filter((line) => line.startsWith('broken')))).toEqual([]);
     for (const probe of probes) expect((await probe.stop()).errors).toEqual({});
-    expect(events()).toEqual([]);
+    await watch.catchUp();
+    await watch.stop();
+    expect(watch.events()).toEqual([]);
     for (const tor of tors) {
       for (const address of addresses) expect(await nextHops(lab, tor, address)).toEqual(viaNodes(tor, ['node1'], address));
     }
@@ -288,7 +286,7 @@ describe('graceful restart', () => {
 
   test('SIGTERM and a new start of the agent: the switches keep the routes, the connections go on', async () => {
     await expectNothingHappened(async () => {
-      expect(await agent.stop(20_000)).toMatchObject({ code: 0 });
+      expect(await agent.stop()).toMatchObject({ code: 0 });
     });
   });
 
@@ -318,22 +316,18 @@ describe('graceful restart', () => {
     await restartAgent();
     await untilSessions();
     await untilRoutes();
-    const text = JSON.stringify((await neighbor('tor1', 4))?.gracefulRestartInfo);
-    expect(text).toContain('"fBit":false');
+    await lab.until('tor1 has heard that nothing was kept', async (note) =>
+      JSON.stringify(note((await neighbor('tor1', 4))?.gracefulRestartInfo)).includes('"fBit":false'),
+    );
   });
 
   test('--on-stop shutdown withdraws the routes all the same', async () => {
-    await agent.stop(20_000);
-    agent = lab
-      .node('node1')
-      .spawn(
-        [`${import.meta.dirname}/../../bin/herald`, 'agent', '--node', 'node1', '--source', herald.directory, '--on-stop', 'shutdown'],
-        { name: 'agent-shutdown' },
-      );
+    await agent.stop();
+    agent = herald.startAgent('node1', '--on-stop', 'shutdown');
     await agent.waitForLine(/agent started/);
     await untilSessions();
     await untilRoutes();
-    expect(await agent.stop(20_000)).toMatchObject({ code: 0 });
+    expect(await agent.stop()).toMatchObject({ code: 0 });
     await agent.waitForLine(/routers are asked to prefer other nodes/);
     for (const address of addresses) for (const tor of tors) await untilNextHops(lab, tor, address, []);
     await restartAgent();
