@@ -87,7 +87,7 @@ beforeAll(async () => {
   agent = herald.agent('node1');
   addresses = await herald.untilAssigned('shop/web', 2);
   for (const tor of tors) for (const family of families) await untilAllRoutes(tor, family);
-}, 240_000);
+});
 
 afterAll(async () => {
   await lab?.stop();

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { kill, Link, run } from '../peers/link.ts';
 import { startSpeaker as startSpeakerIn, type SpeakerProcess } from '../peers/speaker-process.ts';
+import { identify } from './owner.ts';
 import { patience } from './until.ts';
 
 export { routerAddress, speakerAddress } from '../peers/link.ts';
@@ -40,10 +41,15 @@ export function startRouter(config: string): void {
   run('vtysh', '-N', name, '-b');
 }
 
-/** kill -9: no NOTIFICATION. */
-export function killRouter(): void {
+/** kill -9: no NOTIFICATION. When this resolves, its port is free. */
+export async function killRouter(): Promise<void> {
   for (const file of readdirSync(runDirectory()).filter((file) => file.endsWith('.pid'))) {
-    kill(Number(readFileSync(join(runDirectory(), file), 'utf8')));
+    const pid = Number(readFileSync(join(runDirectory(), file), 'utf8'));
+    kill(pid);
+    await until(
+      () => identify(pid),
+      (left) => left === undefined,
+    );
   }
   rmSync(runDirectory(), { recursive: true, force: true });
 }

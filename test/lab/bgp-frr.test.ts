@@ -77,7 +77,7 @@ describe('a session with FRR', () => {
   });
   afterEach(async () => {
     await speaker.kill();
-    killRouter();
+    await killRouter();
   });
 
   test('over IPv4 and over IPv6: announces and withdraws in both families', async () => {
@@ -189,7 +189,7 @@ describe('a session with FRR', () => {
       () => prefixes(4),
       (all) => all.length === 1,
     );
-    killRouter();
+    await killRouter();
     const down = await until(
       () => status('v4'),
       ({ lastError }) => lastError?.includes('refused') === true,
