@@ -6,7 +6,7 @@ import { startSpeaker, type SpeakerProcess } from '../peers/speaker-process.ts';
 import { inNamespace } from './namespace.ts';
 import { until } from './until.ts';
 
-/** Of which the router may stand still for almost all, and send no keepalive: it sends one each second. */
+/** Seconds. The router sends a keepalive each second: when it stands still for a few, that is no loss. */
 const holdTime = 6;
 const seconds = 4 * holdTime;
 const routes = 40_000;

@@ -1,6 +1,7 @@
 /**
  * A router that is busy: it takes a connection, reads the OPEN, says its own, goes on sending keepalives, and reads nothing else for as many
- * seconds as its second argument says; the first is its hold time. Then it reads all that there is. Prints "waits", "reads", the octets that it has read each second, and "closed".
+ * seconds as its second argument says; the first is its hold time. Then it reads all that there is. Prints "waits", "reads", the octets that it
+ * has read each second, and "closed".
  */
 import { createServer } from 'node:net';
 import process from 'node:process';

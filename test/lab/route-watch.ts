@@ -42,10 +42,10 @@ export class RouteWatch {
   /** All that has happened before is in `events` then: the monitors have told of a route that came last. */
   async catchUp(): Promise<void> {
     for (const [router, monitor] of this.#monitors) {
+      const markers = (): number => monitor.lines().filter((line) => line.includes(`Deleted blackhole ${marker}`)).length;
+      const before = markers();
       await this.#lab.machine(router).ip(`route add blackhole ${marker}`, `route del blackhole ${marker}`);
-      await this.#lab.until(`the watch of ${router} has caught up`, () =>
-        monitor.lines().some((line) => line.includes(`Deleted blackhole ${marker}`)),
-      );
+      await this.#lab.until(`the watch of ${router} has caught up`, () => markers() > before);
     }
   }
 
