@@ -281,13 +281,16 @@ describe('the order of a start, as a ToR sees it', () => {
     await start();
     await untilSettled();
     for (const address of addresses) for (const tor of tors) await untilNextHops(lab, tor, address, viaNodes(tor, ['node1'], address));
-    const added = (): number[] => watch.events().flatMap(({ deleted, at }) => (deleted ? [] : [at]));
     await watch.catchUp();
-    expect(added().length).toBeGreaterThan(0);
-    const begunAfter = ({ outcomes }: Pick<Report, 'outcomes'>) => outcomes.filter(({ at }) => at > Math.max(...added()));
-    await lab.until('requests are answered', (note) => note(probes.map((probe) => begunAfter(probe).length)).every((count) => count >= 20));
-    const reports = await Promise.all(probes.map((probe) => probe.stop()));
     await watch.stop();
+    const added = watch.events().flatMap(({ deleted, at }) => (deleted ? [] : [at]));
+    expect(added.length).toBeGreaterThan(0);
+    const last = Math.max(...added);
+    const begunAfter = ({ outcomes }: Pick<Report, 'outcomes'>) => outcomes.filter(({ at }) => at > last);
+    await lab.until('requests are begun and end', (note) =>
+      note(probes.map((probe) => begunAfter(probe).length)).every((count) => count >= 20),
+    );
+    const reports = await Promise.all(probes.map((probe) => probe.stop()));
     for (const report of reports) expect(begunAfter(report).filter(({ ok }) => !ok)).toEqual([]);
   });
 });
