@@ -11,6 +11,7 @@ let herald: HeraldInLab;
 beforeAll(async () => {
   lab = await Lab.start(standardTopology({ pods: nodes.map((node, index) => ({ name: `web-${index + 1}`, node })) }));
   herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
+  await herald.prolongHoldTimes();
   await herald.start(nodes);
 });
 
@@ -46,7 +47,10 @@ describe('a peer is shut down', () => {
       return direct.every((hop) => !hops.includes(hop));
     });
     await untilNextHops(lab, 'tor2', address, viaNodes('tor2', nodes, address));
-    expect(await herald.explain('shop/web')).toMatch(/not announced to tor1-v4: the session with "tor1-v4" is Idle: administratively down/);
+    // The nodes report it a moment after they have withdrawn.
+    await lab.until('it is explained', async (note) =>
+      /not announced to tor1-v4: the session with "tor1-v4" is Idle: administratively down/.test(note(await herald.explain('shop/web'))),
+    );
     await herald.edit('20-herald.yaml', (text) => text.replace(' adminDown: true, shutdownMessage: "maintenance of rack a",', ''));
     await untilNextHops(lab, 'tor1', address, direct);
   });

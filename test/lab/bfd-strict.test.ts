@@ -9,10 +9,12 @@ import { standardTopology } from './standard-topology.ts';
  * node's network. The ways to tor1 are broken for BFD alone, so that BGP could come up if it did not wait.
  */
 const node = { 4: '10.1.0.11', 6: 'fd00:1::11' } as const;
+/** So long that a process that stands still for seconds ends no session. */
+const interval = 2_000;
 const profile = `apiVersion: herald.dev/v1alpha1
 kind: BFDProfile
 metadata: { name: lab }
-spec: { transmitInterval: 100, receiveInterval: 100, detectMultiplier: 3 }
+spec: { transmitInterval: ${interval}, receiveInterval: ${interval}, detectMultiplier: 3 }
 `;
 let lab: Lab;
 let herald: HeraldInLab;
@@ -20,7 +22,7 @@ let addresses: readonly string[];
 let manifest: string;
 
 beforeAll(async () => {
-  lab = await Lab.start(standardTopology({ nodes: 1, pods: [{ name: 'web-1', node: 'node1' }], bfd: 100 }));
+  lab = await Lab.start(standardTopology({ nodes: 1, pods: [{ name: 'web-1', node: 'node1' }], bfd: interval }));
   herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
   await herald.edit('30-web.yaml', (text) => text.replaceAll(/.*nodeName: node[23].*\n/g, ''));
   await herald.write('21-bfd.yaml', profile);
@@ -87,14 +89,10 @@ async function sessionsOf(tor: string): Promise<readonly RecordedSession[]> {
 }
 
 async function untilBothUp(tor: string): Promise<void> {
-  await lab.until(
-    `both sessions with ${tor} are up, and BFD with them`,
-    async (note) => {
-      const states = note((await sessionsOf(tor)).map(({ state, bfd }) => `${state} ${bfd?.state}`));
-      return states.length === 2 && states.every((state) => state === 'Established Up');
-    },
-    40_000,
-  );
+  await lab.until(`both sessions with ${tor} are up, and BFD with them`, async (note) => {
+    const states = note((await sessionsOf(tor)).map(({ state, bfd }) => `${state} ${bfd?.state}`));
+    return states.length === 2 && states.every((state) => state === 'Established Up');
+  });
 }
 
 async function untilBothWait(tor: string): Promise<readonly RecordedSession[]> {
@@ -156,19 +154,15 @@ describe('a switch that has BFD with dynamic neighbours only', () => {
     const since = (await sessionsOf('tor2')).map((session) => session.since);
     await strictFor(/tor\d-v/);
     // This edit has arrived when the next one has.
-    await herald.edit('21-bfd.yaml', (text) => text.replace('transmitInterval: 100', 'transmitInterval: 110'));
+    await herald.edit('21-bfd.yaml', (text) => text.replace(`transmitInterval: ${interval}`, 'transmitInterval: 2100'));
     await lab.until('the profile has arrived', async (note) => {
       const intervals = note((await bfdPeers('tor1')).map((peer) => peer['remote-transmit-interval']));
-      return intervals.every((milliseconds) => milliseconds === 110);
+      return intervals.every((milliseconds) => milliseconds === 2_100);
     });
     expect((await sessionsOf('tor2')).map((session) => session.since)).toEqual(since);
     await lab.router('tor2').restart('bgpd');
     await untilBothWait('tor2');
-    await lab.until(
-      'FRR has no BFD with a neighbour that it does not know',
-      async (note) => note((await bfdPeers('tor2')).length) === 0,
-      30_000,
-    );
+    await lab.until('FRR has no BFD with a neighbour that it does not know', async (note) => note((await bfdPeers('tor2')).length) === 0);
     expect((await untilBothWait('tor2')).map(({ state }) => state)).toEqual(['Idle', 'Idle']);
   });
 

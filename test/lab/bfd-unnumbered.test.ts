@@ -4,10 +4,13 @@ import { Lab } from './lab.ts';
 import { standardTopology } from './standard-topology.ts';
 
 /** BFD with a switch that nobody has given an address: it is found by its router advertisements, and watched over link-local addresses. */
+
+/** So long that a process that stands still for seconds ends no session. */
+const interval = 2_000;
 const profile = `apiVersion: herald.dev/v1alpha1
 kind: BFDProfile
 metadata: { name: lab }
-spec: { transmitInterval: 100, receiveInterval: 100, detectMultiplier: 3 }
+spec: { transmitInterval: ${interval}, receiveInterval: ${interval}, detectMultiplier: 3 }
 `;
 const peer = (more: string): string => `apiVersion: herald.dev/v1alpha1
 kind: BGPPeer
@@ -19,7 +22,7 @@ let herald: HeraldInLab;
 let addresses: readonly string[];
 
 beforeAll(async () => {
-  lab = await Lab.start(standardTopology({ nodes: 1, pods: [{ name: 'web-1', node: 'node1' }], bfd: 100 }));
+  lab = await Lab.start(standardTopology({ nodes: 1, pods: [{ name: 'web-1', node: 'node1' }], bfd: interval }));
   const activate = (family: 4 | 6): readonly string[] => [
     `address-family ipv${family} unicast`,
     'neighbor br0 activate',
@@ -60,15 +63,11 @@ async function session(): Promise<RecordedSession | undefined> {
 }
 
 async function untilUp(since = 0): Promise<void> {
-  await lab.until(
-    'the session is up, and BFD with it',
-    async (note) => {
-      const { state, bfd } = note(await session()) ?? {};
-      return state === 'Established' && bfd?.state === 'Up' && Date.parse(bfd.since) >= since;
-    },
-    60_000,
-  );
-  for (const address of addresses) await lab.until(`tor1 routes ${address}`, async (note) => note(await hops(address)) === 1, 30_000);
+  await lab.until('the session is up, and BFD with it', async (note) => {
+    const { state, bfd } = note(await session()) ?? {};
+    return state === 'Established' && bfd?.state === 'Up' && Date.parse(bfd.since) >= since;
+  });
+  for (const address of addresses) await lab.until(`tor1 routes ${address}`, async (note) => note(await hops(address)) === 1);
 }
 
 /** Ways to the address through the link. iproute shows an IPv4 route through an IPv6 gateway as "via". */
@@ -81,19 +80,26 @@ async function hops(address: string): Promise<number> {
 describe('BFD-026 an unnumbered peer', () => {
   test('BFD-031 is watched over link-local addresses; whether with real-time priority is in the log', async () => {
     await untilUp();
-    expect(await herald.agent('node1').waitForLine(/BFD runs/, 5_000)).toContain('"realTime":true');
+    expect(await herald.agent('node1').waitForLine(/BFD runs/)).toContain('"realTime":true');
     expect(await session()).toMatchObject({ address: expect.stringMatching(/^fe80::/), interface: 'tor1' });
-    const { stdout } = await lab.router('tor1').exec(['vtysh', '-N', lab.router('tor1').namespace, '-c', 'show bfd peers json']);
-    expect((JSON.parse(stdout) as unknown[])[0]).toMatchObject({ peer: expect.stringMatching(/^fe80::/), status: 'up' });
+    await lab.until('FRR says so too', async (note) => {
+      const { stdout } = await lab.router('tor1').exec(['vtysh', '-N', lab.router('tor1').namespace, '-c', 'show bfd peers json']);
+      const [found] = note(JSON.parse(stdout) as { readonly peer: string; readonly status: string }[]);
+      return found?.peer.startsWith('fe80::') === true && found.status === 'up';
+    });
   });
 
   test('BFD-021 is lost with a way that breaks, and its routes go; both are back with it', async () => {
     const cut = Date.now();
     await lab.cut('node1', 'tor1');
     for (const address of addresses) await lab.until(`tor1 does not route ${address}`, async (note) => note(await hops(address)) === 0);
-    console.info(`routes over an unnumbered session are gone ${Date.now() - cut} ms after the cut, at 100 ms x 3, looked for every few`);
-    await lab.until('the agent has noticed', async (note) => note(await session())?.bfd?.state === 'Down');
-    expect((await session())?.state).not.toBe('Established');
+    console.info(
+      `routes over an unnumbered session are gone ${Date.now() - cut} ms after the cut, at ${interval} ms x 3, looked for every few`,
+    );
+    await lab.until('the agent has noticed', async (note) => {
+      const { state, bfd } = note(await session()) ?? {};
+      return state !== 'Established' && bfd?.state === 'Down';
+    });
     const healed = Date.now();
     await lab.heal('node1', 'tor1');
     await untilUp(healed);
@@ -104,7 +110,7 @@ describe('BFD-026 an unnumbered peer', () => {
     herald.agent('node1').kill('SIGKILL');
     await herald.agent('node1').exited;
     const ended = Date.now();
-    await herald.startAgent('node1').waitForLine(/agent started/, 30_000);
+    await herald.startAgent('node1').waitForLine(/agent started/);
     await untilUp(ended);
   });
 });

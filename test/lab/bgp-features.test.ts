@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { examples, HeraldInLab } from './herald.ts';
 import { Lab, type LabProcess } from './lab.ts';
 import type { Note } from './until.ts';
+import { RouteWatch } from './route-watch.ts';
 import { bestPath, nextHops, untilNextHops, untilSpineRoutes, viaNodes } from './routes.ts';
 import { standardTopology } from './standard-topology.ts';
 
@@ -21,6 +22,7 @@ const watchers: LabProcess[] = [];
 beforeAll(async () => {
   lab = await Lab.start(standardTopology({ nodes: 1, pods: [{ name: 'web-1', node: 'node1' }] }));
   herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
+  await herald.prolongHoldTimes();
   await herald.edit('30-web.yaml', (text) => text.replaceAll(/.*nodeName: node[23].*\n/g, ''));
   manifest = await herald.read('20-herald.yaml');
   // Neighbours by name instead of by prefix: a switch that is to call the node must know it.
@@ -31,7 +33,7 @@ beforeAll(async () => {
         `router bgp ${torAsn[tor]}`,
         ...[nodeAddress[tor][4], nodeAddress[tor][6]].flatMap((address) => [
           `neighbor ${address} remote-as 64512`,
-          `neighbor ${address} timers 1 3`,
+          `neighbor ${address} timers 3 9`,
           `neighbor ${address} timers connect 1`,
         ]),
         'address-family ipv4 unicast',
@@ -115,7 +117,7 @@ async function listens(): Promise<boolean> {
 
 async function restartAgent(): Promise<void> {
   agent = herald.startAgent('node1');
-  await agent.waitForLine(/agent started/, 30_000);
+  await agent.waitForLine(/agent started/);
 }
 
 describe('a passive peer', () => {
@@ -224,13 +226,6 @@ describe('TTL security', () => {
 });
 
 describe('graceful restart', () => {
-  /** What the kernels of the switches do to routes of the Service from now on. */
-  function watch(): () => string[] {
-    const monitors = tors.map((tor) => lab.router(tor).spawn(['ip', '-o', 'monitor', 'route'], { name: `monitor-${tor}` }));
-    watchers.push(...monitors);
-    return () => monitors.flatMap((monitor) => monitor.lines().filter((line) => addresses.some((address) => line.includes(address))));
-  }
-
   function connections(): LabProcess[] {
     const program = `${import.meta.dirname}/steady-connection.ts`;
     const steady = addresses.map((address) =>
@@ -243,11 +238,13 @@ describe('graceful restart', () => {
   async function expectNothingHappened(stop: () => Promise<void>): Promise<void> {
     const steady = connections();
     for (const connection of steady) await connection.waitForLine(/answered/);
-    const events = watch();
-    const probes = addresses.map((address) => lab.client.probe({ protocol: 'tcp', address, port: 80, timeoutMs: 2000, intervalMs: 50 }));
+    const watch = await RouteWatch.start(lab, tors, addresses);
+    const probes = addresses.map((address) => lab.client.probe({ protocol: 'tcp', address, port: 80, timeoutMs: 20_000, intervalMs: 50 }));
     await stop();
     for (const tor of tors) {
-      await lab.until(`${tor} has lost the session`, async (note) => note(await neighbor(tor, 4))?.bgpState !== 'Established');
+      for (const family of [4, 6] as const) {
+        await lab.until(`${tor} has lost the session`, async (note) => note(await neighbor(tor, family))?.bgpState !== 'Established');
+      }
     }
     await restartAgent();
     for (const tor of tors) {
@@ -266,7 +263,9 @@ describe('graceful restart', () => {
     );
     expect(steady.flatMap((connection) => connection.lines().filter((line) => line.startsWith('broken')))).toEqual([]);
     for (const probe of probes) expect((await probe.stop()).errors).toEqual({});
-    expect(events()).toEqual([]);
+    await watch.catchUp();
+    await watch.stop();
+    expect(watch.events()).toEqual([]);
     for (const tor of tors) {
       for (const address of addresses) expect(await nextHops(lab, tor, address)).toEqual(viaNodes(tor, ['node1'], address));
     }
@@ -287,7 +286,7 @@ describe('graceful restart', () => {
 
   test('SIGTERM and a new start of the agent: the switches keep the routes, the connections go on', async () => {
     await expectNothingHappened(async () => {
-      expect(await agent.stop(20_000)).toMatchObject({ code: 0 });
+      expect(await agent.stop()).toMatchObject({ code: 0 });
     });
   });
 
@@ -317,22 +316,18 @@ describe('graceful restart', () => {
     await restartAgent();
     await untilSessions();
     await untilRoutes();
-    const text = JSON.stringify((await neighbor('tor1', 4))?.gracefulRestartInfo);
-    expect(text).toContain('"fBit":false');
+    await lab.until('tor1 has heard that nothing was kept', async (note) =>
+      JSON.stringify(note((await neighbor('tor1', 4))?.gracefulRestartInfo)).includes('"fBit":false'),
+    );
   });
 
   test('--on-stop shutdown withdraws the routes all the same', async () => {
-    await agent.stop(20_000);
-    agent = lab
-      .node('node1')
-      .spawn(
-        [`${import.meta.dirname}/../../bin/herald`, 'agent', '--node', 'node1', '--source', herald.directory, '--on-stop', 'shutdown'],
-        { name: 'agent-shutdown' },
-      );
-    await agent.waitForLine(/agent started/, 30_000);
+    await agent.stop();
+    agent = herald.startAgent('node1', '--on-stop', 'shutdown');
+    await agent.waitForLine(/agent started/);
     await untilSessions();
     await untilRoutes();
-    expect(await agent.stop(20_000)).toMatchObject({ code: 0 });
+    expect(await agent.stop()).toMatchObject({ code: 0 });
     await agent.waitForLine(/routers are asked to prefer other nodes/);
     for (const address of addresses) for (const tor of tors) await untilNextHops(lab, tor, address, []);
     await restartAgent();
@@ -349,7 +344,7 @@ describe('an unnumbered session', () => {
         `no neighbor ${nodeAddress.tor1[4]}`,
         `no neighbor ${nodeAddress.tor1[6]}`,
         'neighbor br0 interface remote-as external',
-        'neighbor br0 timers 1 3',
+        'neighbor br0 timers 3 9',
         'address-family ipv4 unicast',
         'neighbor br0 activate',
         'exit-address-family',
@@ -361,7 +356,7 @@ describe('an unnumbered session', () => {
     const unnumbered = `apiVersion: herald.dev/v1alpha1
 kind: BGPPeer
 metadata: { name: tor1 }
-spec: { myASN: 64512, dynamicASN: external, interface: tor1, holdTime: 3s, keepaliveTime: 1s, connectTime: 1s }`;
+spec: { myASN: 64512, dynamicASN: external, interface: tor1, holdTime: 9s, keepaliveTime: 3s, connectTime: 1s }`;
     await herald.write('20-herald.yaml', [unnumbered, ...others].join('\n---\n'));
     await untilEstablished('tor1');
     expect((await herald.sessions('node1')).find(({ peer }) => peer === 'tor1')).toMatchObject({

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { kill, Link, run } from '../peers/link.ts';
 import { startSpeaker as startSpeakerIn, type SpeakerProcess } from '../peers/speaker-process.ts';
+import { identify } from './owner.ts';
+import { patience } from './until.ts';
 
 export { routerAddress, speakerAddress } from '../peers/link.ts';
 
@@ -39,10 +41,15 @@ export function startRouter(config: string): void {
   run('vtysh', '-N', name, '-b');
 }
 
-/** kill -9: no NOTIFICATION. */
-export function killRouter(): void {
+/** kill -9: no NOTIFICATION. When this resolves, its port is free. */
+export async function killRouter(): Promise<void> {
   for (const file of readdirSync(runDirectory()).filter((file) => file.endsWith('.pid'))) {
-    kill(Number(readFileSync(join(runDirectory(), file), 'utf8')));
+    const pid = Number(readFileSync(join(runDirectory(), file), 'utf8'));
+    kill(pid);
+    await until(
+      () => identify(pid),
+      (left) => left === undefined,
+    );
   }
   rmSync(runDirectory(), { recursive: true, force: true });
 }
@@ -77,8 +84,8 @@ export function routes(family: 4 | 6): Record<string, readonly FrrPath[]> {
 export const prefixes = (family: 4 | 6): string[] => Object.keys(routes(family)).sort();
 
 /** Asks until the answer is the expected one; then, or after the time is up, returns the latest answer. */
-export async function until<T>(ask: () => T | Promise<T>, holds: (answer: T) => boolean, milliseconds = 20_000): Promise<T> {
-  const deadline = performance.now() + milliseconds;
+export async function until<T>(ask: () => T | Promise<T>, holds: (answer: T) => boolean): Promise<T> {
+  const deadline = performance.now() + patience;
   for (;;) {
     const answer = await ask();
     if (holds(answer) || performance.now() > deadline) return answer;

@@ -6,8 +6,9 @@ import { startSpeaker, type SpeakerProcess } from '../peers/speaker-process.ts';
 import { inNamespace } from './namespace.ts';
 import { until } from './until.ts';
 
-/** Four times the hold time. */
-const seconds = 12;
+/** Seconds. The router sends a keepalive each second: when it stands still for a few, that is no loss. */
+const holdTime = 6;
+const seconds = 4 * holdTime;
 const routes = 40_000;
 let link: Link;
 let speaker: SpeakerProcess;
@@ -22,6 +23,7 @@ beforeEach(() => {
   const [file = '', ...rest] = inNamespace(link.router, [
     process.execPath,
     join(import.meta.dirname, 'bgp-slow-reader.ts'),
+    String(holdTime),
     String(seconds),
   ]);
   router = spawn(file, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -45,13 +47,13 @@ test.each([4, 6] as const)(
   'BGP-108 a router that reads nothing for four hold times, and sends keepalives, keeps its session over IPv%i',
   async (family) => {
     const status = async (): Promise<Status> => (await speaker.call('status', 'router')) as Status;
-    await speaker.call('addPeer', { name: 'router', address: routerAddress[family], holdTime: 3, families: [4, 6] });
+    await speaker.call('addPeer', { name: 'router', address: routerAddress[family], holdTime, families: [4, 6] });
     await speaker.call('setMany', 'router', routes, [family]);
-    await until('the router has taken the connection', () => said.includes('waits'), 20_000);
+    await until('the router has taken the connection', () => said.includes('waits'));
     await until('the window of the router is closed', (note) => {
       return note(run('ip', 'netns', 'exec', link.speaker, 'ss', '-Htno', 'dport', '=', ':179')).includes('persist');
     });
-    await until('the router reads again', () => said.includes('reads'), (seconds + 20) * 1000);
+    await until('the router reads again', () => said.includes('reads'));
     expect(said).not.toContain('closed');
     await until(
       'the router has all routes',
@@ -62,7 +64,6 @@ test.each([4, 6] as const)(
             ?.slice(7),
         ) >
         routes * (family === 4 ? 5 : 17),
-      30_000,
     );
     expect(await status()).toMatchObject({ state: 'Established', counters: { established: 1, flaps: 0 } });
   },

@@ -1,6 +1,7 @@
 /**
  * A router that is busy: it takes a connection, reads the OPEN, says its own, goes on sending keepalives, and reads nothing else for as many
- * seconds as its argument says. Then it reads all that there is. Prints "waits", "reads", the octets that it has read each second, and "closed".
+ * seconds as its second argument says; the first is its hold time. Then it reads all that there is. Prints "waits", "reads", the octets that it
+ * has read each second, and "closed".
  */
 import { createServer } from 'node:net';
 import process from 'node:process';
@@ -8,8 +9,8 @@ import { openOf } from '../../src/bgp/identity.ts';
 import { keepaliveMessage } from '../../src/bgp/wire/message.ts';
 import { encodeOpen } from '../../src/bgp/wire/open.ts';
 
-const seconds = Number(process.argv[2]);
-const open = openOf({ localAsn: 65001, peerAsn: 64512, routerId: 7, holdTime: 3, families: [4, 6], overIpv6: false });
+const [holdTime = 0, seconds = 0] = process.argv.slice(2).map(Number);
+const open = openOf({ localAsn: 65001, peerAsn: 64512, routerId: 7, holdTime, families: [4, 6], overIpv6: false });
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 createServer((socket) => {

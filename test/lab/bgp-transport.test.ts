@@ -20,7 +20,7 @@ import type { ConnectionView, DialText } from './bgp-transport-host.ts';
 let a: TransportHost;
 let b: TransportHost;
 
-/** The time after which silence is taken for an answer: the kernel sends a second SYN after one second. */
+/** Long enough for an answer that must not come; the kernel sends a second SYN after one second. */
 const silence = 1_500;
 
 const connected = (host: TransportHost, name: string): Promise<ConnectionView> =>
@@ -84,11 +84,12 @@ describe('the transport between two hosts', () => {
       if (expected !== undefined) await b.call('setKeys', 'bgp', { [ours]: expected });
       const before = await b.call('kernelDrops');
       await a.call('dial', 'one', { ...peer, ...(sent === undefined ? {} : { password: sent }) });
-      await sleep(silence);
+      await until('a second SYN was dropped', async (note) => {
+        const after = note(await b.call('kernelDrops'));
+        return (after?.[counter] ?? Number.NaN) >= (before?.[counter] ?? Number.NaN) + 2;
+      });
       expect((await a.call('view', 'one'))?.events).toEqual([]);
       expect((await b.call('listener', 'bgp')).accepted).toBe(0);
-      const after = await b.call('kernelDrops');
-      expect(after?.[counter]).toBeGreaterThan(before?.[counter] ?? Number.NaN);
       await a.call('destroy', 'one');
       expect(JSON.stringify(await closed(a, 'one'))).not.toMatch(/secret|other/);
     });
@@ -100,6 +101,7 @@ describe('the transport between two hosts', () => {
       await a.call('dial', 'wide', { ...peer, password: 'wide' });
       await a.call('dial', 'narrow', { ...peer, password: 'narrow' });
       await connected(a, 'narrow');
+      await connected(b, 'bgp/0');
       await sleep(silence);
       expect((await a.call('view', 'wide'))?.events).toEqual([]);
       expect((await b.call('listener', 'bgp')).accepted).toBe(1);
@@ -136,11 +138,14 @@ describe('the transport between two hosts', () => {
       await b.call('write', 'bgp/0', 'to a');
       await received(b, 'bgp/0', 'to b');
       await received(a, 'one', 'to a');
-      const [atA, atB] = [await counted('a'), await counted('b')];
-      expect(atA['synack']).toBeGreaterThan(0);
-      expect(atA['right']).toBe(atA['all']);
-      expect(atB['right']).toBeGreaterThan(2);
-      expect(atB['right']).toBe(atB['all']);
+      // An acknowledgement may come while the kernel lists the counters.
+      const settled = (host: 'a' | 'b'): Promise<Record<string, number>> =>
+        until(`all that has come to ${host} is right`, async (note) => {
+          const counts = note(await counted(host));
+          return counts['right'] === counts['all'] && counts;
+        });
+      expect((await settled('a'))['synack']).toBeGreaterThan(0);
+      expect((await settled('b'))['right']).toBeGreaterThan(2);
     });
 
     test('accepted connections send with the TTL that they were accepted with', async () => {
@@ -155,7 +160,9 @@ describe('the transport between two hosts', () => {
       await connected(b, 'bgp/0');
       await b.call('write', 'bgp/0', 'near');
       await received(a, 'one', 'near');
-      expect(await counted('a')).toMatchObject({ single: 1, other: 0 });
+      const { single, other } = await counted('a');
+      expect(single).toBeGreaterThan(0);
+      expect(other).toBe(0);
     });
 
     test('TTL security: the listener hears a peer with TTL 255, and nothing of one with TTL 64', async () => {
@@ -169,9 +176,11 @@ describe('the transport between two hosts', () => {
       await a.call('write', 'far', 'from afar');
       await a.call('write', 'near', 'from next door');
       await received(b, 'bgp/0', 'from next door');
-      await sleep(silence);
+      await until('what comes from afar was dropped', async (note) => {
+        const after = note(await b.call('kernelDrops'));
+        return (after?.belowMinimumTtl ?? Number.NaN) > (before?.belowMinimumTtl ?? Number.NaN);
+      });
       expect((await b.call('view', 'bgp/1'))?.received).toBe('');
-      expect((await b.call('kernelDrops'))?.belowMinimumTtl).toBeGreaterThan(before?.belowMinimumTtl ?? Number.NaN);
     });
 
     test('TTL security: whoever dials hears nothing of a peer that answers with TTL 64', async () => {
@@ -210,13 +219,15 @@ describe('the transport between two hosts', () => {
       await listening(b);
       await a.call('dial', 'by route', peer);
       await connected(a, 'by route');
-      expect(await counted('b')).toMatchObject({ v0: 1, v1: 0 });
+      const before = await counted('b');
+      expect(before['v0']).toBeGreaterThan(0);
+      expect(before['v1']).toBe(0);
       await a.call('dial', 'bound', { ...peer, interface: 'v1' });
       await until('a SYN comes in by v1, or none can be sent', async (note) => {
         const view = note(await a.call('view', 'bound'));
         return ((await counted('b'))['v1'] ?? 0) > 0 || view?.events.includes('closed: unreachable') === true;
       });
-      expect((await counted('b'))['v0']).toBe(1);
+      expect((await counted('b'))['v0']).toBe(before['v0']);
     });
 
     test('says that this host has no address to connect from', async () => {
@@ -300,8 +311,9 @@ describe('the transport between two hosts', () => {
     });
 
     test('an advertisement from another cable, a forwarded and a malformed one find nobody; a good one does', async () => {
+      const before = await b.call('descriptors');
       await b.call('discover', 'v0');
-      await sleep(500);
+      await until('it has a socket', async (note) => note(await b.call('descriptors')) > before);
       await a.call('sendRouterMessage', 'v1', advertisement, 255);
       await a.call('sendRouterMessage', 'v0', advertisement, 254);
       await a.call('sendRouterMessage', 'v0', `${advertisement}0100000000000000`, 255);
@@ -376,8 +388,12 @@ router bgp 65001
       await a.call('destroy', 'bgp/0');
       await until('FRR accepts us and sends its OPEN', async (note) => {
         await a.call('dial', 'one', { address: addresses.b.linkLocal, port: 179, ttl: 255, interface: 'v0' });
-        await sleep(300);
-        return note(await a.call('view', 'one'))?.receivedHex.startsWith(marker) === true;
+        // FRR ends one of two connections, perhaps this one, and then another one has a chance.
+        const view = await until('it sends, or ends the connection', async (note) => {
+          const view = note(await a.call('view', 'one'));
+          return (view?.receivedHex !== '' || view.events.some((event) => event.startsWith('closed'))) && view;
+        });
+        return note(view).receivedHex.startsWith(marker);
       });
     });
   });

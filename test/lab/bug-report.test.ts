@@ -1,4 +1,4 @@
-import { cp, readdir, readFile } from 'node:fs/promises';
+import { cp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run } from './command.ts';
@@ -20,10 +20,11 @@ let addresses: readonly string[];
 beforeAll(async () => {
   lab = await Lab.start(standardTopology({ nodes: 1, pods: [{ name: 'web-1', node: 'node1' }] }));
   herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
+  await herald.prolongHoldTimes();
   await herald.edit('30-web.yaml', (text) => text.replaceAll(/.*nodeName: node[23].*\n/g, ''));
   socket = join(await lab.scratch('socket'), 'agent.sock');
   agent = herald.startRun('node1', '--socket', socket);
-  await agent.waitForLine(/agent started/, 20_000);
+  await agent.waitForLine(/agent started/);
   addresses = await herald.untilAssigned('shop/web', 2);
   await untilAnnounced();
 });
@@ -33,11 +34,11 @@ afterAll(async () => {
 });
 
 async function untilAnnounced(): Promise<void> {
-  for (const address of addresses) await untilNextHops(lab, 'tor1', address, viaNodes('tor1', ['node1'], address), 60_000);
+  for (const address of addresses) await untilNextHops(lab, 'tor1', address, viaNodes('tor1', ['node1'], address));
 }
 
 async function untilWithdrawn(): Promise<void> {
-  for (const address of addresses) await untilNextHops(lab, 'tor1', address, [], 60_000);
+  for (const address of addresses) await untilNextHops(lab, 'tor1', address, []);
 }
 
 /** Columns of the packets that a filter lets through. */
@@ -82,7 +83,7 @@ describe.each([4, 6] as const)('a session over IPv%i', (family) => {
   test('from its middle on: a Service is withdrawn and announced, the session is reset; tshark reads the same as was printed', async () => {
     const file = join(await lab.scratch(`trace-${family}`), 'trace.pcapng');
     const trace = herald.startCommand('node1', `trace-${peer}`, 'bgp', 'trace', '--peer', peer, '--socket', socket, '--pcap', file);
-    await trace.waitForLine(/connection is there already/, 20_000);
+    await trace.waitForLine(/connection is there already/);
     const [web] = [await herald.read('30-web.yaml')];
     await herald.remove('30-web.yaml');
     await untilWithdrawn();
@@ -90,10 +91,10 @@ describe.each([4, 6] as const)('a session over IPv%i', (family) => {
     await untilAnnounced();
     const tor = lab.router('tor1');
     await tor.exec(['vtysh', '-N', tor.namespace, '-c', 'clear bgp *']);
-    await trace.waitForLine(/<- NOTIFICATION Cease: Administrative Reset/, 60_000);
-    await trace.waitForLine(/<- OPEN version 4, AS 65101/, 60_000);
+    await trace.waitForLine(/<- NOTIFICATION Cease: Administrative Reset/);
+    await trace.waitForLine(/<- OPEN version 4, AS 65101/);
     // Both families are announced again; the second session's End-of-RIB is behind its routes.
-    await trace.waitForLine(/-> UPDATE End-of-RIB/, 60_000);
+    await trace.waitForLine(/-> UPDATE End-of-RIB/);
     await untilAnnounced();
     trace.kill('SIGINT');
     const { code } = await trace.exited;
@@ -147,7 +148,7 @@ test('a bundle of the node has its sessions, its metrics and the tables of its k
   const archive = join(directory, 'bundle.tar.gz');
   const program = join(import.meta.dirname, '../../bin/herald');
   const words = ['bundle', '--source', herald.directory, '--socket', socket, '-o', archive];
-  const { code, stderr } = await lab.node('node1').exec([program, ...words], { check: false, timeoutMs: 90_000 });
+  const { code, stderr } = await lab.node('node1').exec([program, ...words], { check: false, timeoutMs: 120_000 });
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining(`herald: ${archive}, `) });
   await run(['tar', '-xzf', archive, '-C', directory, '--strip-components', '1']);
   const file = (name: string): Promise<string> => readFile(join(directory, name), 'utf8');
@@ -170,10 +171,15 @@ test('a bundle has no TCP MD5 key of the kernel, also where nobody has told it t
   await lab.until('a socket has the key', async () => (await node.exec(['ss', '-tni', 'dport = :179'])).stdout.includes(key));
   const [directory, stranger] = [await lab.scratch('bundle-of-a-stranger'), await lab.scratch('stranger')];
   await cp(join(herald.directory, '10-cluster.yaml'), join(stranger, '10-cluster.yaml'));
-  const words = ['bundle', '--source', stranger, '--host', 'always', '--socket', 'none', '-o', join(directory, 'bundle.tar.gz')];
-  await node.exec([join(import.meta.dirname, '../../bin/herald'), ...words], { check: false, timeoutMs: 90_000 });
-  await run(['tar', '-xzf', join(directory, 'bundle.tar.gz'), '-C', directory, '--strip-components', '1']);
-  expect(await readFile(join(directory, 'host/tcp-179.txt'), 'utf8')).toContain('10.2.0.1:179');
+  const archive = join(directory, 'bundle.tar.gz');
+  const words = ['bundle', '--source', stranger, '--host', 'always', '--socket', 'none', '-o', archive];
+  // Between two attempts there is no socket.
+  await lab.until('a bundle has the socket', async (note) => {
+    await rm(archive, { force: true });
+    await node.exec([join(import.meta.dirname, '../../bin/herald'), ...words], { check: false, timeoutMs: 120_000 });
+    await run(['tar', '-xzf', archive, '-C', directory, '--strip-components', '1']);
+    return note(await readFile(join(directory, 'host/tcp-179.txt'), 'utf8')).includes('10.2.0.1:179');
+  });
   const { stdout: found } = await run(['grep', '-rl', '--exclude=*.tar.gz', key, directory], { check: false });
   expect(found).toBe('');
 });

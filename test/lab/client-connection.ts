@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { failure, timed } from './client-requests.ts';
+import { afterSockets, failure, timed } from './client-requests.ts';
 import type { Target } from './client-protocol.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -60,7 +60,7 @@ export class KeptConnection {
       };
       const onError = (error: Error): void => settle(() => reject(error));
       const onClose = (): void => settle(() => reject(new Error('CLOSED')));
-      const timer = setTimeout(() => settle(() => reject(new Error('TIMEOUT'))), this.#target.timeoutMs);
+      const timer = setTimeout(() => afterSockets(() => settle(() => reject(new Error('TIMEOUT')))), this.#target.timeoutMs);
       socket.on('data', onData).on('error', onError).on('close', onClose);
       socket.write('who\n');
     });

@@ -30,6 +30,11 @@ export async function timed(answer: Promise<string>): Promise<Outcome> {
   }
 }
 
+/** Calls back when the event loop has looked at the sockets once more: where this process was held up, the answer may be there already. */
+export function afterSockets(call: () => void): void {
+  setImmediate(() => setImmediate(call));
+}
+
 /** Of a request that began at this time of performance.now(). */
 export function failure({ code, message }: NodeJS.ErrnoException, start: number): Outcome {
   return { ok: false, at: performance.timeOrigin + start, milliseconds: performance.now() - start, error: code ?? message };
@@ -43,7 +48,7 @@ function requestTcp(target: Target): Promise<string> {
       noDelay: true,
       ...(target.localPort === undefined ? {} : { localPort: target.localPort }),
     });
-    const timer = setTimeout(() => fail(new Error('TIMEOUT')), target.timeoutMs);
+    const timer = setTimeout(() => afterSockets(() => fail(new Error('TIMEOUT'))), target.timeoutMs);
     const fail = (error: Error): void => {
       clearTimeout(timer);
       socket.destroy();
@@ -67,7 +72,10 @@ function requestUdp(target: Target): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = createSocket(target.address.includes(':') ? 'udp6' : 'udp4');
     let resend: NodeJS.Timeout | undefined;
+    let isOver = false;
     const end = (settle: () => void): void => {
+      if (isOver) return;
+      isOver = true;
       clearTimeout(timer);
       clearInterval(resend);
       socket.removeAllListeners();
@@ -75,7 +83,7 @@ function requestUdp(target: Target): Promise<string> {
       socket.close();
       settle();
     };
-    const timer = setTimeout(() => end(() => reject(new Error('TIMEOUT'))), target.timeoutMs);
+    const timer = setTimeout(() => afterSockets(() => end(() => reject(new Error('TIMEOUT')))), target.timeoutMs);
     socket.on('error', (error) => end(() => reject(error)));
     socket.once('message', (data) => end(() => resolve(data.toString())));
     // A connected socket is told of ICMP errors: ECONNREFUSED and its kin.

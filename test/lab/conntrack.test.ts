@@ -269,7 +269,7 @@ describe('connections that go on', () => {
 
   test('are not those of which no packet came for two minutes', async () => {
     insert({ family: 4, protocol: 'TCP', clientPort: 3_001, to: 1, from: 11, port: 80, replyPort: 8_080, replied: true });
-    expect(await counted([`${at(4, 1)} TCP 80`], '1100')).toBe(1);
+    expect(await counted([`${at(4, 1)} TCP 80`], '1010')).toBe(1);
     expect(await counted([`${at(4, 1)} TCP 80`], '1200')).toBe(0);
   });
 });

@@ -46,6 +46,7 @@ beforeAll(async () => {
     await server.waitForLine(/^listening$/);
   }
   herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
+  await herald.prolongHoldTimes();
   await herald.start(nodes);
 });
 
@@ -55,7 +56,7 @@ afterAll(async () => {
 
 test('the routers take their frr.conf without a complaint, and their sessions come up', async () => {
   expect(routers.map(({ name }) => name)).toEqual(['spine', 'tor1', 'tor2']);
-  await sessionsUp(routers, 30_000);
+  await sessionsUp(routers);
   for (const router of routers.slice(1)) {
     for (const family of [4, 6] as const) {
       const peers = await lab.until(`${router.name} has sessions with the spine and all nodes`, async (note) => {

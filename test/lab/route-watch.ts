@@ -10,17 +10,22 @@ export interface RouteEvent {
   readonly text: string;
 }
 
+/** An address that nobody has (RFC 5737). */
+const marker = '192.0.2.254';
+
 /** Follows what the kernels of routers do with the routes to some addresses. */
 export class RouteWatch {
+  readonly #lab: Lab;
   readonly #monitors = new Map<string, LabProcess>();
   readonly #addresses: readonly string[];
 
-  private constructor(addresses: readonly string[]) {
+  private constructor(lab: Lab, addresses: readonly string[]) {
+    this.#lab = lab;
     this.#addresses = addresses;
   }
 
   static async start(lab: Lab, routers: readonly string[], addresses: readonly string[]): Promise<RouteWatch> {
-    const watch = new RouteWatch(addresses);
+    const watch = new RouteWatch(lab, addresses);
     for (const router of routers) {
       const monitor = lab.machine(router).spawn(['ip', '-ts', '-o', 'monitor', 'route'], { name: 'routes' });
       watch.#monitors.set(router, monitor);
@@ -32,6 +37,16 @@ export class RouteWatch {
       });
     }
     return watch;
+  }
+
+  /** All that has happened before is in `events` then: the monitors have told of a route that came last. */
+  async catchUp(): Promise<void> {
+    for (const [router, monitor] of this.#monitors) {
+      const markers = (): number => monitor.lines().filter((line) => line.includes(`Deleted blackhole ${marker}`)).length;
+      const before = markers();
+      await this.#lab.machine(router).ip(`route add blackhole ${marker}`, `route del blackhole ${marker}`);
+      await this.#lab.until(`the watch of ${router} has caught up`, () => markers() > before);
+    }
   }
 
   /** In the order of time. */
