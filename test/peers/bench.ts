@@ -6,7 +6,7 @@ import { Link, routerAddress, speakerAddress } from './link.ts';
 import { startSpeaker, type SpeakerProcess } from './speaker-process.ts';
 
 /** Generous: these machines are shared. */
-export const patience = 20_000;
+export const patience = 40_000;
 
 type SpeakerStart = SpeakerOptions & { readonly routes?: readonly string[] };
 

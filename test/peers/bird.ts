@@ -122,7 +122,7 @@ protocol bgp herald {
   neighbor ${speakerAddress[family]} ${fourOctetAsn === false ? 'external' : `as ${speakerAsnOf(this.#options)}`};
   ${dials === true ? 'connect delay time 1; connect retry time 1;' : 'passive on;'}
   ${ttlSecurity === true ? 'ttl security on;' : ''}
-  hold time 9;
+  hold time 30;
   ${fourOctetAsn === false ? 'enable as4 off;' : ''}
   error wait time 1, 2;
   error forget time 1;

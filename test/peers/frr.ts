@@ -111,7 +111,7 @@ router bgp ${this.#asn}
  no bgp ebgp-requires-policy
  no bgp default ipv4-unicast
  bgp log-neighbor-changes
- timers bgp 3 9
+ timers bgp 10 30
  no bgp network import-check
  neighbor ${neighbor} ${unnumbered === true ? `interface ${remote}` : remote}
  neighbor ${neighbor} timers connect 1

@@ -149,7 +149,7 @@ passive-mode = ${dials !== true}
 ${ttlSecurity === true ? '[neighbors.ttl-security.config]\nenabled = true\nttl-min = 255' : ''}
 ${gracefulRestart === true ? '[neighbors.graceful-restart.config]\nenabled = true\nrestart-time = 60\nnotification-enabled = true' : ''}
 [neighbors.timers.config]
-hold-time = 9
+hold-time = 30
 connect-retry = 1
 ${families.join('\n')}
 `;

@@ -121,7 +121,7 @@ router-id ${routerAddress[4]}
 listen on ${routerAddress[family]}
 socket "${this.#programs.directory}/bgpd.sock"
 fib-update no
-holdtime 9
+holdtime 30
 ${announces.map((prefix) => `network ${prefix}`).join('\n')}
 neighbor ${this.#neighbor} {
   remote-as ${speakerAsnOf(this.#options)}

@@ -83,7 +83,7 @@ export function sessionTests(bench: Bench): void {
   });
 
   test('BGP-043 the session outlives its hold time without routes', async () => {
-    const { daemon, speaker } = await bench.start({}, { holdTime: 3 });
+    const { daemon, speaker } = await bench.start({}, { holdTime: 6 });
     await until('five KEEPALIVEs came', async (note) => note((await statusOf(speaker)).counters.received.keepalive) >= 5, patience);
     expect(await daemon.established()).toBe(true);
     expect((await statusOf(speaker)).counters.flaps).toBe(0);
