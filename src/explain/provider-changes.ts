@@ -1,5 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
-import type { ServiceKey } from '../model/metadata.ts';
+import type { Labels, ServiceKey } from '../model/metadata.ts';
 import type { Service } from '../model/service.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { isOwn, type Claimant } from './provider.ts';
@@ -18,7 +17,7 @@ export function providerChanges(claimants: readonly Claimant[], current: Snapsho
     const before = claimantOf(claimants, service, current);
     const after = claimantOf(claimants, service, proposed);
     if ([before, after].every((name) => name === undefined || isOwn(name))) return [];
-    if (before === after && asksTheSame(current.services.get(service), proposed.services.get(service))) return [];
+    if (before === after && askedText(current.services.get(service)) === askedText(proposed.services.get(service))) return [];
     return [{ service, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) }];
   });
 }
@@ -29,13 +28,15 @@ function claimantOf(claimants: readonly Claimant[], key: ServiceKey, snapshot: S
 }
 
 /** What the API server counts, and what was given, is no change that somebody proposes. */
-function asksTheSame(before: Service | undefined, after: Service | undefined): boolean {
-  const asked = (service: Service | undefined): object => {
-    const { resourceVersion: _version, generation: _generation, ...metadata } = service?.metadata ?? {};
-    return { ...service, metadata, ingress: [] };
-  };
-  return isDeepStrictEqual(asked(before), asked(after));
+function askedText(service: Service | undefined): string {
+  if (service === undefined) return '';
+  const { resourceVersion: _version, generation: _generation, labels, annotations, ...metadata } = service.metadata;
+  const asked = { ...service, metadata: { ...metadata, labels: sorted(labels), annotations: sorted(annotations) }, ingress: [] };
+  return JSON.stringify(asked, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
 }
+
+/** The order in which they are written means nothing. */
+const sorted = (labels: Labels): readonly unknown[] => Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
 
 /** `silent`: providers that cannot say what they would do. */
 export function renderProviderChanges(changes: readonly ProviderChange[], silent: readonly string[]): string[] {
