@@ -7,7 +7,7 @@ import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
 import type { Environment } from '../../../src/cli/environment.ts';
 import { explainCommand } from '../../../src/cli/explain-command.ts';
 import { planCommand } from '../../../src/cli/plan-command.ts';
-import type { Claim, Preview, ProviderComponents, ServiceKey } from '../../../src/controller/provider-module.ts';
+import type { Claim, Preview, ProviderComponents } from '../../../src/controller/provider-module.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { inProcess } from './in-process.ts';
@@ -39,7 +39,7 @@ class Previewing extends BalancerProvider {
     this.#preview = preview;
   }
 
-  async preview(_: ServiceKey): Promise<Preview> {
+  async preview(): Promise<Preview> {
     return this.#preview();
   }
 }
