@@ -118,10 +118,13 @@ describe('the lines of a history', () => {
     expect(renderEntries(mergeHistory(of, fresh, []), false)).toEqual(['2026-01-01T00:00:01.000Z  node1   Programmed: 2 frontends']);
   });
 
-  test('of nobody and of nothing', () => {
+  test('of nobody; and of nothing, with how to find out whether the name is right', () => {
     expect(renderHistory(mergeHistory(of, [], [away]), false)).toContain('Nobody could be asked.');
-    expect(renderHistory(mergeHistory(of, [telling('node1', [])], []), false)).toContain(
-      'Nothing has happened to it as far as those who were asked know. Whether there is one of this name: herald explain service shop/web',
+    const nothing = (kind: 'Service' | 'BGPPeer', name: string) =>
+      renderHistory(mergeHistory({ kind, name }, [telling('node1', [])], []), false)[2];
+    expect(nothing('Service', 'shop/wbe')).toBe(
+      'Nothing has happened to it as far as those who were asked know. Whether there is one of this name: herald explain service shop/wbe',
     );
+    expect(nothing('BGPPeer', 'rooter')).toContain('herald explain peer rooter');
   });
 });
