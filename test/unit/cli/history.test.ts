@@ -161,7 +161,7 @@ describe('--watch', patient, () => {
     await node1.stop();
     await watch.until(() => watch.stderr.length >= 2);
     expect(watch.stderr).toEqual([
-      `herald: not asked: the agent of this host: there is no socket ${socketOf('node1')}: no such process of Herald runs on this host`,
+      expect.stringContaining(`there is no socket ${socketOf('node1')}`),
       'herald: the agent of node1 does not answer any more',
     ]);
     const clock = new VirtualClock();
