@@ -19,7 +19,12 @@ export interface ProviderNeeds {
   readonly modules?: readonly string[];
 }
 
-export type ProviderClaim = Pick<Provider, 'name' | 'claim'> & Partial<Pick<Provider, 'holds'>>;
+export type ProviderClaim = Pick<Provider, 'name' | 'claim'> & Partial<Pick<Provider, 'holds' | 'preview'>>;
+
+export interface ClaimNeeds extends Pick<AwsFlags, 'awsClassless'> {
+  /** Paths of modules that give more of them. */
+  readonly modules?: readonly string[];
+}
 
 /** What a command gets from the composition root: everything of the process that it may use. */
 export interface Environment extends StopSignals {
@@ -46,8 +51,8 @@ export interface Environment extends StopSignals {
   readonly variables: Readonly<Record<string, string | undefined>>;
   /** Those that serve Services, in the order in which they are asked whose a Service is. */
   readonly providers: (needs: ProviderNeeds) => Promise<readonly Provider[]>;
-  /** Whose a Service is, by all that there are, also those that a command has not switched on. */
-  readonly claims: (aws: Pick<AwsFlags, 'awsClassless'>) => Promise<readonly ProviderClaim[]>;
+  /** Whose a Service is, by all that there are, also those that a command has not switched on, and those of modules. Nothing is written. */
+  readonly claims: (needs: ClaimNeeds) => Promise<readonly ProviderClaim[]>;
 }
 
 /** Follows every mistake on the command line. */

@@ -1,24 +1,26 @@
 import { Argument, Command } from 'commander';
 import { secondsSince } from '../explain/age.ts';
-import { explainClaims, type ProviderExplanation, type ServiceRecordExplanation } from '../explain/provider.ts';
+import { explainClaims, isOwn, outsideText, type ProviderExplanation, type ServiceRecordExplanation } from '../explain/provider.ts';
 import { renderService } from '../explain/render-service.ts';
 import { explainService, narrowed, type ServiceExplanation } from '../explain/service.ts';
 import { unreadLines, withUndecided } from '../explain/undecided.ts';
-import type { ServiceKey } from '../model/metadata.ts';
+import { serviceKey, type ServiceKey } from '../model/metadata.ts';
 import type { Service } from '../model/service.ts';
 import { problemText, type SourceProblem } from '../sources/source.ts';
 import { silentLog } from '../system/log.ts';
 import { addAwsOptions, type AwsFlags } from './aws-options.ts';
-import { UsageError, type Environment } from './environment.ts';
+import { UsageError, type Environment, type ProviderClaim } from './environment.ts';
 import { withLiveNode } from '../explain/live-routes.ts';
 import { askRoutes, noAskOption, type AskOptions } from './live/ask-routes.ts';
 import { addFindLiveOptions } from './live/find-live.ts';
 import { addReadingOptions, openReading, problemLines } from './open-reading.ts';
 import { outputOption, type OutputOptions } from './options.ts';
+import { providerOption, type ProviderFlag } from './provider-option.ts';
+import { previewBy } from './provider-preview.ts';
 import type { Reading } from './reading.ts';
 import { servicesLike, thereAre } from './unknown-name.ts';
 
-interface Options extends OutputOptions, AskOptions, AwsFlags {
+interface Options extends OutputOptions, AskOptions, AwsFlags, ProviderFlag {
   readonly node?: string;
   readonly peer?: string;
 }
@@ -30,10 +32,11 @@ export function explainServiceCommand(environment: Environment): Command {
     .option('--node <name>', 'of this node alone')
     .option('--peer <name>', 'what this BGPPeer is told alone')
     .addOption(noAskOption())
+    .addOption(providerOption())
     .addOption(outputOption())
     .addHelpText(
       'after',
-      '\nExample:\n  herald explain service shop/web                          in the cluster of $KUBECONFIG\n  herald explain service shop/web --node node1 --peer tor1\n  herald explain service shop/web --source /etc/herald     a directory, and what herald run has recorded there\n  herald explain service shop/web -f manifests/            what would happen to manifests\n  herald explain service shop/web --aws-cluster-name production     and what there is in AWS; nothing is changed',
+      "\nExample:\n  herald explain service shop/web                          in the cluster of $KUBECONFIG\n  herald explain service shop/web --node node1 --peer tor1\n  herald explain service shop/web --source /etc/herald     a directory, and what herald run has recorded there\n  herald explain service shop/web -f manifests/            what would happen to manifests\n  herald explain service shop/web --aws-cluster-name production     and what there is in AWS; nothing is changed\n  herald explain service shop/web --provider /opt/acme/provider.ts  and whether it is that provider's",
     )
     .action(async (name: string, options: Options) => {
       const key = (name.includes('/') ? name : `default/${name}`) as ServiceKey;
@@ -106,7 +109,7 @@ async function withProviderAndRecord(
   reading: Reading,
   service: Service,
   decided: ServiceExplanation,
-  options: AwsFlags | undefined,
+  options: (AwsFlags & ProviderFlag) | undefined,
 ): Promise<ServiceExplanation> {
   const { namespace, name } = service.metadata;
   return {
@@ -128,29 +131,37 @@ function requireKnown({ nodes }: ServiceExplanation, { node, peer }: Options): v
   );
 }
 
-/** Who serves it, and of a provider that acts outside: what it finds there and would do, where it is switched on here. */
+/** Who serves it, and of a provider that acts outside: what it finds there and would do, where that can be told here. */
 async function explainProvider(
   environment: Environment,
-  reading: Reading,
+  { snapshot }: Reading,
   service: Service,
-  options: AwsFlags | undefined,
+  options: (AwsFlags & ProviderFlag) | undefined,
 ): Promise<ProviderExplanation> {
-  const { snapshot } = reading;
-  const { namespace, name } = service.metadata;
-  const awsClassless = options?.awsClassless ?? 'off';
-  const all = await environment.claims({ awsClassless });
+  const key = serviceKey(service.metadata);
+  const { awsClassless = 'off', provider: modules = [] } = options ?? {};
+  const all = await environment.claims({ awsClassless, modules });
   const claimed = explainClaims(all, service, snapshot, awsClassless);
-  const holder = all.find((one) => one.name !== claimed.provider && one.holds?.(`${namespace}/${name}`, service) === true)?.name;
+  const holder = all.find((one) => one.name !== claimed.provider && one.holds?.(key, service) === true)?.name;
   const claims = holder === undefined ? claimed : { ...claimed, holder };
-  const acting = [claims.provider, holder].find((one) => one === 'aws');
+  const name = [claims.provider, holder].find((one) => one !== 'bare-metal' && one !== undefined);
+  const acting = all.find((one) => one.name === name);
   if (acting === undefined) return claims;
-  if (options?.awsClusterName === undefined) {
-    const noPreview = 'say --aws-cluster-name as the controller has it, with credentials of AWS at hand, to see it, and the difference';
-    return { ...claims, noPreview };
+  if (acting.name === 'aws' && options?.awsClusterName === undefined) {
+    const todo = 'say --aws-cluster-name as the controller has it, with credentials of AWS at hand, to see it, and the difference';
+    return { ...claims, noPreview: `${outsideText('aws')} was not looked at: ${todo}` };
   }
-  const providers = await environment.providers({ log: silentLog, post: { mayWrite: () => false }, aws: options });
-  const preview = await providers.find((one) => one.name === acting)?.preview?.(`${namespace}/${name}`, snapshot);
-  return preview === undefined ? claims : { ...claims, preview };
+  const preview = await previewBy(await actor(environment, acting, options), key, snapshot);
+  if (preview !== undefined) return { ...claims, preview: { ...preview, provider: acting.name } };
+  const noPreview = `${outsideText(acting.name)}, and would do now, cannot be told: it has no preview`;
+  return { ...claims, noPreview };
+}
+
+/** Of a claim that is known without its provider, the provider itself. */
+async function actor(environment: Environment, claim: ProviderClaim, aws: AwsFlags | undefined): Promise<ProviderClaim> {
+  if (!isOwn(claim.name) || aws === undefined) return claim;
+  const providers = await environment.providers({ log: silentLog, post: { mayWrite: () => false }, aws });
+  return providers.find(({ name }) => name === claim.name) ?? claim;
 }
 
 async function recordOf(reading: Reading, key: ServiceKey): Promise<ServiceRecordExplanation> {

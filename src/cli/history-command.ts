@@ -1,20 +1,30 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import { inOrder, renderHistory, type MergedHistory, type ToldEntry } from '../explain/merged-history.ts';
+import { followHistory, nothingFollowed } from '../explain/followed-history.ts';
+import { mergeHistory, type MergedHistory, type Telling } from '../explain/merged-history.ts';
+import { renderEntries, renderHistory } from '../explain/render-history.ts';
 import { livePaths, type HistoryEntry, type HistoryKind } from '../live/contract.ts';
 import { hint, type Environment } from './environment.ts';
 import { limits } from './limits.ts';
 import { addFindLiveOptions, findLive, type FindLiveOptions } from './live/find-live.ts';
 import { askAll, LiveError, type LiveSource, type Unasked } from './live/live-source.ts';
-import { addCallerOptions, outputOption, sourceOption, type OutputOptions } from './options.ts';
+import { addCallerOptions, sourceOption } from './options.ts';
 import { readDirectory } from './read-directory.ts';
+import { asDocument, tableOutputOption, type TableOutputOptions } from './table-output.ts';
+import { append, lookAndWatch, watchOption, type Answer, type WatchOptions } from './watch.ts';
 
-interface Options extends OutputOptions, FindLiveOptions {
+interface Options extends TableOutputOptions, WatchOptions, FindLiveOptions {
   readonly node?: string;
   /** Milliseconds before now, or since the epoch. */
   readonly since?: Since;
 }
 
 type Since = { readonly ago: number } | { readonly at: number };
+
+/** Of the contract (src/live/contract.ts). */
+interface HistoryQuery extends Readonly<Record<string, string>> {
+  readonly kind: HistoryKind;
+  readonly name: string;
+}
 
 interface Subject {
   readonly command: string;
@@ -33,7 +43,7 @@ const subjects: readonly Subject[] = [
     description: 'why a Service got and lost its addresses, was programmed, announced and withdrawn, with the object that caused it',
     argument: '<namespace/name>',
     example:
-      'herald history service shop/web --since 1h\n  herald history service shop/web --node node1 -o json\n  herald history service shop/web --source /etc/herald     of the processes of this host',
+      'herald history service shop/web --since 1h\n  herald history service shop/web --since 10m --watch       and what happens from now on\n  herald history service shop/web -o wide                  with routes peer by peer, and the versions of those who tell it\n  herald history service shop/web --node node1 -o json\n  herald history service shop/web --source /etc/herald     of the processes of this host',
     of: ['agent', 'controller'],
   },
   {
@@ -41,7 +51,7 @@ const subjects: readonly Subject[] = [
     kind: 'BGPPeer',
     description: 'when the sessions with a BGPPeer came up and went down, and why',
     argument: '<name>',
-    example: 'herald history peer tor1\n  herald history peer tor1 --node node1',
+    example: 'herald history peer tor1\n  herald history peer tor1 --node node1 --watch',
     of: ['agent'],
   },
 ];
@@ -60,25 +70,64 @@ function subjectCommand(environment: Environment, subject: Subject): Command {
     .addArgument(new Argument(subject.argument, `the ${subject.kind}`))
     .option('--node <name>', 'of the agent of this node, and the controllers')
     .addOption(new Option('--since <when>', 'since a time (2026-01-31T12:00:00Z), or so long ago: 90s, 10m, 2h, 1d').argParser(readSince))
-    .addOption(outputOption())
+    .addOption(tableOutputOption())
+    .addOption(watchOption('then show what happens'))
     .addOption(sourceOption())
     .addHelpText('after', `\nExample:\n  ${subject.example}`)
     .action((name: string, options: Options) => tell(environment, subject, name, options));
   return addCallerOptions(addFindLiveOptions(command));
 }
 
-async function tell(environment: Environment, subject: Subject, given: string, options: Options): Promise<void> {
+function tell(environment: Environment, subject: Subject, given: string, options: Options): Promise<void> {
   const { kind } = subject;
   const name = kind === 'Service' && !given.includes('/') ? `default/${given}` : given;
+  // The beginning stays where it is, however long it is watched.
+  const query = { kind, name, ...sinceIn(environment, options) };
+  let followed = nothingFollowed;
+  return lookAndWatch(environment, options, async () => {
+    const { tellings, unasked } = await ask(environment, subject, query, options);
+    const isFirst = followed === nothingFollowed;
+    const news = followHistory(followed, tellings, unasked);
+    followed = news.followed;
+    if (isFirst) {
+      append(environment, firstAnswer(mergeHistory(query, tellings, unasked), options), isFirst);
+      if (tellings.length > 0) return 'again';
+      environment.endWith(1);
+      return 'last';
+    }
+    for (const note of news.notes) environment.note(`herald: ${note}`);
+    const fresh = mergeHistory(query, news.fresh, unasked);
+    if (fresh.entries.length > 0) append(environment, nextAnswer(fresh, options), isFirst);
+    return 'again';
+  });
+}
+
+function firstAnswer(history: MergedHistory, options: Options): Answer {
+  const document = asDocument(options, history);
+  if (document !== undefined) return document;
+  const lines = renderHistory(history, options.output === 'wide');
+  return { lines: options.watch === undefined ? lines : [...lines, ''], separator: [] };
+}
+
+/** `fresh`: with the entries that have come since the answer before. */
+function nextAnswer(fresh: MergedHistory, options: Options): Answer {
+  return asDocument(options, fresh) ?? { lines: renderEntries(fresh, options.output === 'wide'), separator: [] };
+}
+
+/** What all that can be asked tell at this moment. */
+async function ask(
+  environment: Environment,
+  subject: Subject,
+  query: HistoryQuery,
+  options: Options,
+): Promise<{ readonly tellings: readonly Telling[]; readonly unasked: readonly Unasked[] }> {
   const found = await findLive(environment, options, { node: options.node, of: subject.of });
   try {
-    const [told, unasked, entries]: [MergedHistory['told'][number][], Unasked[], ToldEntry[]] = [[], [...found.unasked], []];
+    const [tellings, unasked]: [Telling[], Unasked[]] = [[], [...found.unasked]];
     await Promise.all(
       found.sources.map(async (source) => {
         try {
-          const { items, since } = await historyFrom(environment, source, kind, name, options.since);
-          told.push({ who: source.who, since });
-          entries.push(...items);
+          tellings.push(await tellingOf(source, query));
         } catch (error) {
           if (!(error instanceof LiveError)) throw error;
           unasked.push({ who: source.who, ...nodeOf(source), why: error.message, fix: error.fix });
@@ -86,29 +135,18 @@ async function tell(environment: Environment, subject: Subject, given: string, o
       }),
     );
     unasked.push(...(await elsewhere(environment, options, found.sources)));
-    const history: MergedHistory = { kind, name, entries: inOrder(entries), told: told.toSorted(byWho), unasked };
-    if (told.length === 0) environment.endWith(1);
-    if (options.output === 'json') environment.print(JSON.stringify(history, undefined, 2));
-    else for (const line of renderHistory(history)) environment.print(line);
+    return { tellings, unasked };
   } finally {
     found.close();
   }
 }
 
-async function historyFrom(
-  { clock }: Environment,
-  source: LiveSource,
-  kind: HistoryKind,
-  name: string,
-  since: Since | undefined,
-): Promise<{ items: ToldEntry[]; since: string }> {
-  const at = since === undefined ? undefined : 'at' in since ? since.at : clock.date().getTime() - since.ago;
-  const query = { kind, name, ...(at === undefined ? {} : { since: new Date(at).toISOString() }) };
+async function tellingOf(source: LiveSource, query: HistoryQuery): Promise<Telling> {
   const { items, process } = await askAll<HistoryEntry>(source, livePaths.history, query, limits.liveHistory);
-  const { command, node } = process;
-  const by = command === 'controller' ? 'controller' : (node ?? command);
+  const { command, node, started, version } = process;
   // One process is both: what it says of nodes and of addresses are told apart by its words.
-  return { items: items.map((entry) => ({ ...entry, by })), since: process.started };
+  const by = command === 'controller' ? 'controller' : (node ?? command);
+  return { who: source.who, by, since: started, version, entries: items };
 }
 
 /** Of a directory: nodes whose agents run elsewhere, as far as their own hosts can tell. */
@@ -127,7 +165,11 @@ async function elsewhere(environment: Environment, { source, node }: Options, as
 }
 
 const nodeOf = ({ process: { node } }: LiveSource): { readonly node?: string } => (node === undefined ? {} : { node });
-const byWho = (a: { readonly who: string }, b: { readonly who: string }): number => (a.who < b.who ? -1 : 1);
+
+function sinceIn({ clock }: Environment, { since }: Options): { readonly since?: string } {
+  if (since === undefined) return {};
+  return { since: new Date('at' in since ? since.at : clock.date().getTime() - since.ago).toISOString() };
+}
 
 const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 

@@ -15,7 +15,7 @@ export const limits = {
   liveBytes: 67_108_864,
   livePods: 200,
   liveAtOnce: 16,
-  /** Pause before one that answers somebody else is asked again. */
+  /** The shortest pause before one that answers somebody else is asked again, whatever it asks for (Retry-After). */
   liveBusyMilliseconds: 250,
   /** Entries of a history that are taken from one process; routes. */
   liveHistory: 5000,

@@ -5,10 +5,11 @@ import type { Provider } from '../controller/provider.ts';
 import { KubeError } from '../kube/error.ts';
 import { SourceError } from '../sources/source.ts';
 import { systemClock } from '../system/clock.ts';
+import { silentLog } from '../system/log.ts';
 import { systemRandom } from '../system/random.ts';
 import { awsOptionsOf } from './aws-options.ts';
 import { commandsFor } from './commands.ts';
-import { hint, UsageError, type Environment, type ProviderNeeds } from './environment.ts';
+import { hint, UsageError, type Environment, type ProviderClaim, type ProviderNeeds } from './environment.ts';
 import { example, processLog } from './processes.ts';
 import { stopSignals } from './stop-signals.ts';
 import { version } from './version.ts';
@@ -42,11 +43,11 @@ async function main(argv: readonly string[]): Promise<number> {
       const own = [new BareMetalProvider(), ...(await awsProviders(environment, needs))];
       return [...own, ...(await otherProviders(environment, needs, own))];
     },
-    claims: async ({ awsClassless: classless }) => {
+    claims: async ({ awsClassless: classless, modules = [] }) => {
       const { BareMetalProvider } = await import('../../providers/bare-metal/provider.ts');
       const { decideAwsClaim } = await import('../../providers/aws/desire/claim.ts');
       const { isHeld } = await import('../../providers/aws/service-metadata.ts');
-      return [
+      const own: readonly ProviderClaim[] = [
         new BareMetalProvider(),
         {
           name: 'aws',
@@ -54,6 +55,7 @@ async function main(argv: readonly string[]): Promise<number> {
           holds: (_, service) => service !== undefined && isHeld(service),
         },
       ];
+      return [...own, ...(await otherProviders(environment, { log: silentLog, post: { mayWrite: () => false }, modules }, own))];
     },
   };
   const program = new Command('herald')
@@ -110,7 +112,7 @@ async function switchedOffAws(): Promise<Provider> {
 async function otherProviders(
   { clock, random, stopped, variables }: Environment,
   { log, post, modules = [] }: ProviderNeeds,
-  own: readonly Provider[],
+  own: readonly Pick<Provider, 'name'>[],
 ): Promise<readonly Provider[]> {
   if (modules.length === 0) return [];
   const { loadProviders } = await import('./provider-modules.ts');

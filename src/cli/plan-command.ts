@@ -1,20 +1,23 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { sessionChange } from '../agent/sessions.ts';
 import { failureKinds, findFailures, type FailureKind } from '../explain/failures.ts';
-import type { Provider } from '../controller/provider.ts';
 import { isEmptyPlan, planChanges } from '../explain/plan.ts';
+import { providerChanges, renderProviderChanges, type ProviderChange } from '../explain/provider-changes.ts';
+import { isOwn } from '../explain/provider.ts';
 import { isEmptyPreview, renderPreviews, type ServicePreview } from '../explain/render-preview.ts';
 import { renderPlan } from '../explain/render-plan.ts';
 import { unreadLines } from '../explain/undecided.ts';
 import type { Unread } from '../model/unread.ts';
 import { silentLog } from '../system/log.ts';
 import { addAwsOptions, type AwsFlags } from './aws-options.ts';
-import type { Environment } from './environment.ts';
+import type { Environment, ProviderClaim } from './environment.ts';
 import { manifestsOption, problemLines } from './open-reading.ts';
 import { addCallerOptions, outputOption, type OutputOptions } from './options.ts';
+import { providerOption, type ProviderFlag } from './provider-option.ts';
+import { previewBy } from './provider-preview.ts';
 import { readProposal, type Proposal, type ProposalOptions } from './proposal.ts';
 
-interface Options extends OutputOptions, AwsFlags, ProposalOptions {
+interface Options extends OutputOptions, AwsFlags, ProviderFlag, ProposalOptions {
   readonly failOn: ReadonlySet<FailureKind>;
 }
 
@@ -47,10 +50,11 @@ export function planCommand(environment: Environment): Command {
         .argParser(readFailOn)
         .default(new Set<FailureKind>(), 'none'),
     )
+    .addOption(providerOption())
     .addOption(outputOption())
     .addHelpText(
       'after',
-      '\nExample:\n  herald plan -f manifests/                                 applied to the cluster of $KUBECONFIG; nothing is written\n  herald plan -f manifests/ --fail-on moved-address,session-reset\n  cp -r /etc/herald /tmp/proposed; edit /tmp/proposed/...; herald plan -f /tmp/proposed --source /etc/herald\n  herald plan -f manifests/ --aws-cluster-name production    and the calls to AWS; none that changes anything is made',
+      '\nExample:\n  herald plan -f manifests/                                 applied to the cluster of $KUBECONFIG; nothing is written\n  herald plan -f manifests/ --fail-on moved-address,session-reset\n  cp -r /etc/herald /tmp/proposed; edit /tmp/proposed/...; herald plan -f /tmp/proposed --source /etc/herald\n  herald plan -f manifests/ --aws-cluster-name production    and the calls to AWS; none that changes anything is made\n  herald plan -f manifests/ --provider /opt/acme/provider.ts     and which Services that provider would serve',
     )
     .action((options: Options) => plan(environment, options));
   return addAwsOptions(addCallerOptions(command));
@@ -58,32 +62,35 @@ export function planCommand(environment: Environment): Command {
 
 async function plan(environment: Environment, options: Options): Promise<void> {
   const proposal = await readProposal(environment, options);
-  const { problems, unread } = proposal;
-  const changes = planChanges(proposal.current, proposal.proposed, sessionChange);
-  const previews = await previewsOf(environment, options, proposal);
-  const failures = findFailures(changes, previews ?? [], options.failOn);
+  const { current, proposed, problems, unread } = proposal;
+  const changes = planChanges(current, proposed, sessionChange);
+  const outside = await planOutside(environment, options, proposal);
+  const { previews, providers } = outside;
+  const failures = findFailures(changes, previews, options.failOn);
   const broken = problems.some(({ severity }) => severity === 'error');
   const blind = unread.some(isNeeded);
+  const isEmptyOutside = providers.length === 0 && previews.every(isEmptyPreview);
   if (options.output === 'json') {
-    const aws = previews === undefined ? {} : { previews };
-    environment.print(JSON.stringify({ ...changes, ...aws, failures, problems, unread }, undefined, 2));
+    const told = outside.telling.length === 0 ? {} : { previews };
+    const served = options.provider === undefined ? {} : { providers, untold: outside.silent };
+    environment.print(JSON.stringify({ ...changes, ...told, ...served, failures, problems, unread }, undefined, 2));
   } else {
     for (const line of [
       ...problemLines(problems),
       ...unreadLines(unread),
-      ...renderPlan(changes),
-      ...(previews === undefined ? [] : renderPreviews(previews)),
+      ...(isEmptyPlan(changes) && !isEmptyOutside ? [] : renderPlan(changes)),
+      ...renderProviderChanges(providers, outside.silent),
+      ...renderPreviews(previews, outside.telling),
       ...(broken ? ['The proposal has errors, listed above: objects with an error are compared as they are now.'] : []),
       ...(blind ? ['Not everything could be read, as listed above: what would change is not sure.'] : []),
     ])
       environment.print(line);
   }
   for (const { kind, what } of failures) environment.note(`refused: ${kind}: ${what}`);
-  const untold = (previews ?? []).some((preview) => preview.failed !== undefined);
-  const empty = isEmptyPlan(changes) && (previews ?? []).every(isEmptyPreview);
+  const untold = previews.some((preview) => preview.failed !== undefined);
   if (broken || blind || untold) environment.endWith(status.errors);
   else if (failures.length > 0) environment.endWith(status.refused);
-  else environment.endWith(empty ? status.nothing : status.changes);
+  else environment.endWith(isEmptyPlan(changes) && isEmptyOutside ? status.nothing : status.changes);
 }
 
 /** Without a Secret or the reports of nodes the comparison is the same, as both sides lack them. */
@@ -91,24 +98,49 @@ function isNeeded({ why, kind }: Unread): boolean {
   return why === 'forbidden' && kind !== 'Secret' && kind !== 'NodeState';
 }
 
-/** What the providers that act outside would do, Service by Service; undefined: there is none. */
-async function previewsOf(environment: Environment, aws: AwsFlags, { current, proposed }: Proposal): Promise<ServicePreview[] | undefined> {
-  if (aws.awsClusterName === undefined) return undefined;
-  const providers = await environment.providers({ log: silentLog, post: { mayWrite: () => false }, aws });
+/** What providers would do outside of Kubernetes: AWS where it is switched on, and those of modules. */
+interface Outside {
+  /** Which Services those of modules would serve. */
+  readonly providers: readonly ProviderChange[];
+  readonly previews: readonly ServicePreview[];
+  /** Those who say what they would do, and those who cannot. */
+  readonly telling: readonly string[];
+  readonly silent: readonly string[];
+}
+
+async function planOutside(environment: Environment, options: Options, proposal: Proposal): Promise<Outside> {
+  const { awsClusterName, awsClassless, provider: modules = [] } = options;
+  const claims = modules.length === 0 ? [] : await environment.claims({ awsClassless, modules });
+  const others = claims.filter(({ name }) => !isOwn(name));
+  const own =
+    awsClusterName === undefined ? [] : await environment.providers({ log: silentLog, post: { mayWrite: () => false }, aws: options });
+  const telling = others.filter(({ preview }) => preview !== undefined).map(({ name }) => name);
+  return {
+    providers: providerChanges(claims, proposal.current, proposal.proposed),
+    previews: await previewsOf([...own, ...others], proposal),
+    telling: [...(awsClusterName === undefined ? [] : ['aws']), ...telling],
+    silent: others.map(({ name }) => name).filter((name) => !telling.includes(name)),
+  };
+}
+
+/** Service by Service. */
+async function previewsOf(providers: readonly ProviderClaim[], { current, proposed }: Proposal): Promise<ServicePreview[]> {
   const previews: ServicePreview[] = [];
+  const failed = new Set<string>();
   for (const service of new Set([...proposed.services.keys(), ...current.services.keys()].toSorted((a, b) => (a < b ? -1 : 1)))) {
     const before = current.services.get(service);
     const of = proposed.services.get(service) ?? before;
     const claimant = providers.find((provider) => of !== undefined && provider.claim(of, proposed).mine);
     // Who has something for it now lets go of it, whoever's it is to be.
-    const has = (provider: Provider): boolean =>
-      before !== undefined && (provider.holds(service, before) || provider.claim(before, current).mine);
+    const has = (provider: ProviderClaim): boolean =>
+      before !== undefined && (provider.holds?.(service, before) === true || provider.claim(before, current).mine);
     const provider = claimant?.preview === undefined ? providers.find(has) : claimant;
-    if (provider?.preview === undefined) continue;
-    const preview = await provider.preview(service, proposed);
-    previews.push({ service, ...preview });
+    if (provider === undefined || failed.has(provider.name)) continue;
+    const preview = await previewBy(provider, service, proposed);
+    if (preview === undefined) continue;
+    previews.push({ service, provider: provider.name, ...preview });
     // Of the next one nothing else could be told.
-    if (preview.failed !== undefined) break;
+    if (preview.failed !== undefined) failed.add(provider.name);
   }
   return previews;
 }

@@ -1,7 +1,8 @@
 import nodeModule from 'node:module';
-import { extname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Provider } from '../controller/provider.ts';
+import * as contract from '../controller/provider-module.ts';
 import { providerMethods, type CreateProvider, type ProviderComponents } from '../controller/provider-module.ts';
 import { UsageError } from './environment.ts';
 
@@ -51,13 +52,22 @@ async function loadProvider(path: string, components: ProviderComponents, load: 
   return provider as Provider;
 }
 
-/** `herald/provider` is that of the Herald that loads the module, wherever the module is: nothing has to be installed beside it. */
+const shared = Symbol.for('herald/provider');
+
+/**
+ * `herald/provider` is that of the Herald that loads the module, wherever the module is: nothing has to be installed beside it. It is handed over in
+ * memory, as there may be no file of it (`kubectl herald` is one file).
+ */
 function shareContract(): void {
-  const contract = new URL(`../controller/provider-module${extname(import.meta.url)}`, import.meta.url).href;
+  (globalThis as Record<symbol, unknown>)[shared] = contract;
+  const names = Object.keys(contract).join(', ');
+  const source = `export const { ${names} } = globalThis[Symbol.for('herald/provider')];`;
+  const url = 'herald:provider';
   // By way of the object: an older Node.js that has no such export must get as far as saying that it is too old.
   nodeModule.registerHooks({
     resolve: (specifier, context, next) =>
-      specifier === 'herald/provider' ? { url: contract, shortCircuit: true } : next(specifier, context),
+      specifier === 'herald/provider' ? { url, format: 'module', shortCircuit: true } : next(specifier, context),
+    load: (from, context, next) => (from === url ? { source, format: 'module', shortCircuit: true } : next(from, context)),
   });
 }
 

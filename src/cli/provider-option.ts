@@ -9,5 +9,5 @@ export interface ProviderFlag {
 export const providerOption = (): Option =>
   new Option(
     '--provider <module>',
-    'a JavaScript or TypeScript module that gives Services load balancers, by its path; it runs with all that this process may do; may be given several times',
+    'a JavaScript or TypeScript module that gives Services load balancers, by its path; it runs with all that this process may do, and a command that only tells has it write nothing; may be given several times',
   ).argParser((path: string, before: readonly string[] | undefined) => [...(before ?? []), path]);

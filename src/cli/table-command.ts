@@ -1,14 +1,12 @@
-import { Command, Option } from 'commander';
-import { stringify } from 'yaml';
+import { Command, type Option } from 'commander';
 import { unreadLines, withUndecided } from '../explain/undecided.ts';
 import type { Environment } from './environment.ts';
 import { addReadingOptions, openReading, problemLines, type ReadingOptions } from './open-reading.ts';
 import type { Reading } from './reading.ts';
+import { asDocument, tableOutputOption, type TableOutputOptions } from './table-output.ts';
 import { answerAndWatch, watchOption, type Answer, type WatchOptions } from './watch.ts';
 
-export interface TableOptions extends ReadingOptions, WatchOptions {
-  readonly output: 'text' | 'wide' | 'json' | 'yaml';
-}
+export interface TableOptions extends ReadingOptions, WatchOptions, TableOutputOptions {}
 
 /** What a command shows: data of a reading, and lines of the data. */
 export interface Table<O extends TableOptions, D extends object> {
@@ -20,11 +18,6 @@ export interface Table<O extends TableOptions, D extends object> {
   readonly data: (reading: Reading, options: O) => D | Promise<D>;
   readonly lines: (data: D, wide: boolean) => string[];
 }
-
-export const tableOutputOption = (): Option =>
-  new Option('-o, --output <format>', 'text, wide (with more columns), json or yaml')
-    .choices(['text', 'wide', 'json', 'yaml'])
-    .default('text');
 
 /** A command that shows a table of what it has read, once or until it is stopped. */
 export function tableCommand<O extends TableOptions, D extends object>(environment: Environment, table: Table<O, D>): Command {
@@ -45,9 +38,8 @@ async function answerOf<O extends TableOptions, D extends object>(
   try {
     const { problems, unread } = reading;
     const data = withUndecided(await table.data(reading, options), unread, '');
-    const whole = { ...data, problems, unread };
-    if (options.output === 'json') return { lines: [JSON.stringify(whole, undefined, 2)], separator: [] };
-    if (options.output === 'yaml') return { lines: [stringify(whole, yaml).trimEnd()], separator: ['---'] };
+    const document = asDocument(options, { ...data, problems, unread });
+    if (document !== undefined) return document;
     const broken = problems.filter(({ severity }) => severity === 'error');
     const beside = [...problemLines(broken), ...unreadLines(unread)];
     const lines = [...table.lines(data, options.output === 'wide'), ...(beside.length === 0 ? [] : ['', ...beside])];
@@ -56,5 +48,3 @@ async function answerOf<O extends TableOptions, D extends object>(
     reading.close();
   }
 }
-
-const yaml = { aliasDuplicateObjects: false, lineWidth: 0 } as const;

@@ -10,11 +10,8 @@ export interface WatchOptions {
   readonly watch?: number;
 }
 
-export const watchOption = (): Option =>
-  new Option(
-    '-w, --watch [seconds]',
-    `show it again when it has changed, looking every so many seconds (${limits.watchSeconds}), until Ctrl-C`,
-  )
+export const watchOption = (shows = 'show it again when it has changed'): Option =>
+  new Option('-w, --watch [seconds]', `${shows}, looking every so many seconds (${limits.watchSeconds}), until Ctrl-C`)
     .argParser(readSeconds)
     .preset(String(limits.watchSeconds));
 
@@ -24,29 +21,42 @@ export interface Answer {
   readonly separator: readonly string[];
 }
 
-/**
- * Gives an answer, and under --watch a new one whenever it differs. The pause is at least as long as reading took, so that a large cluster is
- * not read all the time. What fails once is told and tried again; the first time it is the answer. Ends with the signal.
- */
+/** Gives an answer, and under --watch a new one whenever it differs. */
 export async function answerAndWatch(
   environment: Environment,
-  { watch }: WatchOptions,
+  options: WatchOptions,
   title: string,
   answer: () => Promise<Answer>,
 ): Promise<void> {
-  const { clock, note, stopped } = environment;
+  const { watch } = options;
+  const heading = watch === undefined ? undefined : `${title}, every ${watch} s`;
   let before: string | undefined;
-  for (;;) {
+  await lookAndWatch(environment, options, async () => {
+    const next = await answer();
+    const text = next.lines.join('\n');
+    if (text !== before) show(environment, next, before === undefined, heading);
+    before = text;
+    return 'again';
+  });
+}
+
+/**
+ * Looks once, and under --watch again and again, until the signal or until a look says that it was the last. The pause is at least as long as looking
+ * took, so that a large cluster is not read all the time. What fails once is told and tried again; the first time it is the answer.
+ */
+export async function lookAndWatch(
+  { clock, note, stopped }: Environment,
+  { watch }: WatchOptions,
+  look: () => Promise<'again' | 'last'>,
+): Promise<void> {
+  for (let isFirst = true; ; isFirst = false) {
     const began = clock.now();
     try {
-      const next = await answer();
-      const text = next.lines.join('\n');
-      if (text !== before) show(environment, next, before === undefined, watch === undefined ? undefined : `${title}, every ${watch} s`);
-      before = text;
+      if ((await look()) === 'last') return;
     } catch (error) {
       if (stopped.aborted) return;
       const known = error instanceof KubeError || error instanceof SourceError || error instanceof UsageError;
-      if (before === undefined || !known) throw error;
+      if (isFirst || !known) throw error;
       note(`herald: ${error.message} (looked at again in ${watch} s)`);
     }
     if (watch === undefined) return;
@@ -58,10 +68,16 @@ export async function answerAndWatch(
 /** Clears a terminal and goes to its upper left corner (ECMA-48 ED, CUP). */
 const anew = '\u001B[2J\u001B[H';
 
-function show({ print, clock, isTerminal }: Environment, { lines, separator }: Answer, isFirst: boolean, title: string | undefined): void {
-  if (isTerminal === true && title !== undefined) print(`${anew}${title}  ${clock.date().toISOString()}\n`);
-  else if (!isFirst) for (const line of separator) print(line);
-  for (const line of lines) print(line);
+function show(environment: Environment, answer: Answer, isFirst: boolean, title: string | undefined): void {
+  const { print, clock, isTerminal } = environment;
+  if (isTerminal !== true || title === undefined) return append(environment, answer, isFirst);
+  print(`${anew}${title}  ${clock.date().toISOString()}\n`);
+  for (const line of answer.lines) print(line);
+}
+
+/** Prints an answer below those before it. */
+export function append({ print }: Environment, { lines, separator }: Answer, isFirst: boolean): void {
+  for (const line of isFirst ? lines : [...separator, ...lines]) print(line);
 }
 
 function readSeconds(text: string): number {

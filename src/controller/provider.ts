@@ -68,7 +68,7 @@ export interface Provider {
   usage?(): readonly PoolUsage[];
   /**
    * For those that act outside of Kubernetes: what `reconcile`, or `release` of a Service that is not there, would do now. Changes
-   * nothing. Rejects with PreviewError where that cannot be told.
+   * nothing, and needs no `adopt` before it. Where that cannot be told, says `failed`, or rejects with an operating error.
    */
   preview?(key: ServiceKey, snapshot: Snapshot): Promise<Preview>;
   /** Services to look at again because something other than themselves changed, those that wait first, in their order. */

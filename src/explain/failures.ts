@@ -51,8 +51,8 @@ function nodeFailures({ sessions, routes, rules }: Plan): Failure[] {
 }
 
 function awsFailures(previews: readonly ServicePreview[]): Failure[] {
-  return previews.flatMap(({ service, actions }) =>
-    actions.flatMap(({ operation, id }): Failure[] => {
+  return previews.flatMap(({ service, provider, actions }) =>
+    (provider === 'aws' ? actions : []).flatMap(({ operation, id }): Failure[] => {
       const what = `${service} ${operation} ${id}`;
       const call: Failure = { kind: 'aws-call', what };
       return /:Delete/.test(operation) ? [call, { kind: 'aws-delete', what }] : [call];

@@ -10,4 +10,6 @@ export const limits = {
   servicesOfRoute: 10,
   /** Names that a line of `herald status` lists. */
   names: 5,
+  /** Processes of which `herald history --watch` knows what they have told. */
+  followedProcesses: 400,
 } as const;

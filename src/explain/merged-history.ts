@@ -6,51 +6,50 @@ export interface MergedHistory {
   readonly name: string;
   /** Oldest first, by the clocks of those who tell it. */
   readonly entries: readonly ToldEntry[];
-  /** Who has told it. What happened before `since` they do not know. */
-  readonly told: readonly { readonly who: string; readonly since: string }[];
-  readonly unasked: readonly { readonly who: string; readonly node?: string; readonly why: string; readonly fix: string }[];
+  readonly told: readonly Teller[];
+  readonly unasked: readonly UnaskedTeller[];
 }
 
 export interface ToldEntry extends HistoryEntry {
-  /** "node1", or "controller". */
+  /** Of the teller. */
   readonly by: string;
 }
 
-export function inOrder(entries: readonly ToldEntry[]): ToldEntry[] {
-  // Those of one process come in the order in which they happened, which the sort leaves as it is.
-  return entries.toSorted((a, b) => (a.at === b.at ? 0 : a.at < b.at ? -1 : 1));
+/** A process that has told what it knows. */
+export interface Teller {
+  /** "the agent of node1". */
+  readonly who: string;
+  /** "node1", or "controller". */
+  readonly by: string;
+  /** When it was started, RFC 3339. What happened before it does not know. */
+  readonly since: string;
+  /** Of Herald. */
+  readonly version: string;
 }
 
-export function renderHistory({ kind, name, entries, told, unasked }: MergedHistory): string[] {
-  const lead = (entry: ToldEntry): string => `${entry.at}  ${entry.by.padEnd(width)}  `;
-  const width = Math.max(0, ...entries.map(({ by }) => by.length));
-  const lines = entries.flatMap((entry) => {
-    const { what, text, reason, causes = [] } = entry;
-    const margin = ' '.repeat(lead(entry).length);
-    return [
-      `${lead(entry)}${what}: ${text}`,
-      ...(reason === undefined ? [] : [`${margin}${reason.code}: ${reason.message}`]),
-      ...(reason === undefined || reason.fix === '' ? [] : [`${margin}fix: ${reason.fix}`]),
-      ...(causes.length === 0 ? [] : [`${margin}after ${causes.map(causeText).join(', ')}`]),
-    ];
-  });
-  return [
-    `${kind} ${name}`,
-    '',
-    ...(lines.length > 0
-      ? lines
-      : [
-          told.length === 0
-            ? 'Nobody could be asked.'
-            : `Nothing has happened to it as far as those who were asked know. Whether there is one of this name: herald explain ${kind === 'Service' ? 'service' : 'peer'} ${name}`,
-        ]),
-    '',
-    ...told.map(({ who, since }) => `${who} tells what happened since ${since}, the latest of each object`),
-    ...unasked.flatMap(({ who, why, fix }) => [`not asked: ${who}: ${why}`, ...(fix === '' ? [] : [`    fix: ${fix}`])]),
-  ];
+export interface UnaskedTeller {
+  readonly who: string;
+  readonly node?: string;
+  readonly why: string;
+  readonly fix: string;
 }
 
-function causeText({ kind, name, resourceVersion, deleted }: NonNullable<HistoryEntry['causes']>[number]): string {
-  if (deleted === true) return `${kind} ${name} was deleted`;
-  return `${kind} ${name} changed${resourceVersion === undefined || resourceVersion === '' ? '' : ` (version ${resourceVersion})`}`;
+/** What one process tells of an object. */
+export interface Telling extends Teller {
+  /** Oldest first. */
+  readonly entries: readonly HistoryEntry[];
 }
+
+export function mergeHistory(
+  { kind, name }: Pick<MergedHistory, 'kind' | 'name'>,
+  tellings: readonly Telling[],
+  unasked: readonly UnaskedTeller[],
+): MergedHistory {
+  const entries = tellings.flatMap((telling) => telling.entries.map((entry): ToldEntry => ({ ...entry, by: telling.by })));
+  const told = tellings.map(({ who, by, since, version }): Teller => ({ who, by, since, version }));
+  return { kind, name, entries: entries.toSorted(byTime), told: told.toSorted(byWho), unasked };
+}
+
+/** Those of one process come in the order in which they happened, which the sort leaves as it is. */
+const byTime = (a: HistoryEntry, b: HistoryEntry): number => (a.at === b.at ? 0 : a.at < b.at ? -1 : 1);
+const byWho = (a: Teller, b: Teller): number => (a.who < b.who ? -1 : 1);

@@ -1,14 +1,21 @@
 import { ageText } from './age.ts';
-import { unclaimed, type ProviderExplanation, type ServiceRecordExplanation } from './provider.ts';
+import { isOwn, unclaimed, type ProviderExplanation, type ServiceRecordExplanation } from './provider.ts';
 import { renderPreview } from './render-preview.ts';
 import { withFix } from './with-fix.ts';
 
 export function renderProvider(explanation: ProviderExplanation): string[] {
-  const { provider, because } = explanation;
+  const { provider, because, others, rivals = [] } = explanation;
   const nobody = unclaimed(explanation);
   const whose =
     provider !== undefined ? [`Provider   ${provider}: ${because}`] : nobody === undefined ? [] : withFix('Provider   none: ', nobody);
-  return [...whose, ...renderLeft(explanation), ...renderOutside(explanation)];
+  const ofModules = others.filter((other) => !isOwn(other.provider) && other.reason !== nobody);
+  return [
+    ...whose,
+    ...rivals.map((rival) => `           ${rival} claims it too, and does not get it: of one Service one provider may say so`),
+    ...ofModules.flatMap((other) => withFix(`           not ${other.provider}: `, other.reason)),
+    ...renderLeft(explanation),
+    ...renderOutside(explanation),
+  ];
 }
 
 /** Of a Service that needs no provider: what it has of one from before. */
@@ -22,8 +29,8 @@ function renderLeft({ holder }: ProviderExplanation): string[] {
 
 function renderOutside({ preview, noPreview }: ProviderExplanation): string[] {
   return [
-    ...(preview === undefined ? [] : renderPreview(preview)),
-    ...(noPreview === undefined ? [] : [`           what is in AWS was not looked at: ${noPreview}`]),
+    ...(preview === undefined ? [] : renderPreview(preview, preview.provider)),
+    ...(noPreview === undefined ? [] : [`           ${noPreview}`]),
   ];
 }
 

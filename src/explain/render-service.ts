@@ -1,4 +1,5 @@
 import { clientText } from './client-view.ts';
+import { isOwn } from './provider.ts';
 import { renderFormer, renderProvider, renderRecord } from './render-provider.ts';
 import { renderNode } from './render-service-node.ts';
 import type { NodeExplanation } from './service-node.ts';
@@ -59,11 +60,17 @@ function renderClients({ type, status = [], clients, provider }: ServiceExplanat
   if (!isOthers)
     return ['', 'Clients', ...(views.length === 0 ? ['  nobody outside of the cluster can connect: the Service has no address'] : views)];
   if (provider?.provider === undefined) return ['', 'Clients', '  what they meet is for whoever serves the Service to say', ...views];
+  if (!isOwn(provider.provider)) return ['', 'Clients', `  ${ofModuleText(provider.provider, status)}`, ...views];
   const told =
     status.length === 0
       ? '  nobody outside of the cluster can connect: there is no load balancer yet'
       : `  connections to ${status.join(' and ')} are taken by the load balancer, which sends them to its healthy targets`;
   return ['', 'Clients', told, ...views];
+}
+
+function ofModuleText(provider: string, status: readonly string[]): string {
+  if (status.length === 0) return `nobody outside of the cluster can connect: provider ${provider} has given it no address yet`;
+  return `connections to ${status.join(' and ')} are taken by what provider ${provider} has made: where they go is for it to say`;
 }
 
 function renderAllocation({ addresses, reason, pools }: ServiceExplanation['allocation']): string[] {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
@@ -117,6 +118,24 @@ describe('kubectl herald', () => {
       name: 'default/web',
       unasked: [{ why: expect.stringContaining('no pods') }],
     });
+  });
+
+  test('has the history in the formats of the tables, and does not watch where nobody can be asked', async () => {
+    const { stdout, stderr, code } = await herald('history', 'peer', 'tor', '-o', 'yaml', '--watch');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+    expect(parse(stdout)).toMatchObject({ kind: 'BGPPeer', name: 'tor', told: [], unasked: [{ why: expect.stringContaining('no pods') }] });
+  });
+
+  test('loads the module of a provider, which gets what it needs of Herald from the one file', async () => {
+    const module = join(directory, 'acme.mjs');
+    await writeFile(
+      module,
+      `import { createProvider as make } from ${JSON.stringify(join(root, 'examples/provider/provider.ts'))};
+       export const createProvider = (components) => make({ ...components, variables: { BALANCER_API: 'http://127.0.0.1:1' } });`,
+    );
+    const { stdout, stderr, code } = await herald('explain', 'service', 'default/web', '--provider', module);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('not example: spec.loadBalancerClass is "herald.dev/herald"');
   });
 
   test('makes a bundle', async () => {

@@ -127,6 +127,27 @@ test('herald routes and explain tell what was really sent, and of whom they coul
   expect(quiet.stdout).not.toMatch(/asked/);
 });
 
+test('a history that is watched goes on over a restart of an agent, and says so', async () => {
+  const sockets = ['controller', 'node1', 'node2'].flatMap((of) => ['--socket', herald.socket(of)]);
+  const watch = herald.startCommand('node1', 'watch', 'history', 'service', 'shop/web', '--watch', '1', ...sockets);
+  await watch.waitForLine(/^the agent of node2 tells/, 60_000);
+  const announced = (node: string): number => watch.lines().filter((line) => line.includes(`  ${node}       Announced: `)).length;
+  const before = { node1: announced('node1'), node2: announced('node2') };
+  await herald.edit('20-herald.yaml', (text) => text.replace('med: 77', 'med: 78'));
+  await watch.waitForLine(/ {2}node2 +Changed: .*med 78/, 60_000);
+  const restarted = herald.agent('node2');
+  restarted.kill('SIGKILL');
+  await restarted.exited;
+  await watch.waitForLine(/^herald: the agent of node2 does not answer any more$/, 60_000);
+  herald.startAgent('node2');
+  await watch.waitForLine(/^herald: the agent of node2 was started again at .*Z: what happened before it does not know$/, 60_000);
+  await lab.until('the new one announces', (note) => note(announced('node2')) > before.node2, 60_000);
+  // What the others had told is not told again.
+  expect(announced('node1')).toBe(before.node1);
+  watch.kill('SIGINT');
+  expect(await watch.exited).toEqual({ code: 0, signal: null });
+});
+
 test('a Service that is withdrawn has no live route, and its history says why and by which file', async () => {
   await herald.edit('30-web.yaml', (text) => text.replaceAll('ready: true', 'ready: false'));
   for (const tor of ['tor1', 'tor2']) for (const address of addresses) await untilNextHops(lab, tor, address, []);

@@ -1,9 +1,11 @@
-import { setTimeout } from 'node:timers/promises';
 import type { KubeClient } from '../../kube/client.ts';
+import { Deadline } from '../../kube/deadline.ts';
 import { KubeError } from '../../kube/error.ts';
 import { listPages } from '../../kube/list-pages.ts';
 import { isRecord, type RawObject } from '../../kube/raw-object.ts';
 import { livePaths, type LiveIndex } from '../../live/contract.ts';
+import { sleep, type Clock } from '../../system/clock.ts';
+import type { Environment } from '../environment.ts';
 import { limits } from '../limits.ts';
 import { isRefused } from '../refused.ts';
 import { agentPorts, controllerPorts } from '../telemetry-options.ts';
@@ -32,12 +34,12 @@ export async function sourcesInCluster(
     node,
     of = ['agent', 'controller'],
   }: { readonly namespace: string; readonly node?: string | undefined; readonly of?: readonly Pod['component'][] },
-  stopped: AbortSignal,
+  environment: Pick<Environment, 'clock' | 'stopped'>,
 ): Promise<LiveSources> {
   const close = (): void => client.close();
   let pods: Pod[];
   try {
-    pods = await podsIn(client, namespace, stopped);
+    pods = await podsIn(client, namespace, environment.stopped);
   } catch (error) {
     if (!isRefused(error)) throw error;
     const why = `you may not list pods of the namespace ${namespace}: ${(error as KubeError).message}`;
@@ -64,7 +66,7 @@ export async function sourcesInCluster(
     const who = pod.component === 'controller' ? `the controller ${pod.name}` : `the agent of ${pod.node ?? pod.name}`;
     const where = pod.component === 'agent' && pod.node !== undefined ? { node: pod.node } : {};
     if (pod.why !== undefined) return { who, ...where, why: pod.why, fix: `kubectl -n ${namespace} describe pod ${pod.name}` };
-    const ask: LiveSource['ask'] = (path, query) => askPod(client, namespace, pod, path, query, stopped);
+    const ask: LiveSource['ask'] = (path, query) => askPod(client, namespace, pod, path, query, environment);
     try {
       const { process } = (await ask(livePaths.index, {})) as Partial<LiveIndex>;
       if (process === undefined)
@@ -106,34 +108,39 @@ async function askPod(
   { name, port }: Pod,
   path: string,
   query: Readonly<Record<string, string>>,
-  stopped: AbortSignal,
+  { clock, stopped }: Pick<Environment, 'clock' | 'stopped'>,
 ): Promise<unknown> {
-  const late = AbortSignal.timeout(limits.liveMilliseconds);
-  const signal = AbortSignal.any([stopped, late]);
+  const target = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${name}:${port}/proxy${path}`;
+  const deadline = new Deadline(clock, limits.liveMilliseconds, stopped);
   try {
-    return await inTurn(
-      () => client.get(`/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${name}:${port}/proxy${path}`, query, signal),
-      signal,
-    );
+    return await inTurn(() => client.get(target, query, deadline.signal), clock, deadline.signal);
   } catch (error) {
     if (stopped.aborted) throw stopped.reason;
-    if (late.aborted)
+    if (deadline.signal.aborted)
       throw new LiveError(`no answer within ${limits.liveMilliseconds / 1000} s by the API server's pod proxy`, reachFix(port), {
         cause: error,
       });
     if (!(error instanceof KubeError)) throw error;
     throw refusalOf(error, namespace, name, port);
+  } finally {
+    deadline.end();
   }
 }
 
-/** At its port a process answers one at a time, and others ask too. */
-async function inTurn<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
+/**
+ * At its port a process answers one at a time, and others ask too: it, or the API server, says when to come again. Where there is no time left
+ * for that, rejects with what was answered.
+ */
+async function inTurn<T>(ask: () => Promise<T>, clock: Clock, signal: AbortSignal): Promise<T> {
+  const end = clock.now() + limits.liveMilliseconds;
   for (;;) {
     try {
       return await ask();
     } catch (error) {
       if (!(error instanceof KubeError) || error.code !== 'busy') throw error;
-      await setTimeout(limits.liveBusyMilliseconds, undefined, { signal });
+      const pause = Math.max(limits.liveBusyMilliseconds, error.retryAfterMilliseconds ?? 0);
+      if (clock.now() + pause >= end) throw error;
+      await sleep(clock, pause, signal);
     }
   }
 }
@@ -147,6 +154,15 @@ function refusalOf(error: KubeError, namespace: string, pod: string, port: numbe
       'it was started with --live socket, or is of an older version: ask at the socket on its host',
       options,
     );
+  if (error.code === 'busy') {
+    const { retryAfterMilliseconds: later } = error;
+    const when = later === undefined ? 'in a moment' : `in ${later / 1000} s`;
+    return new LiveError(
+      `others are being answered (HTTP 429), and there was no turn within ${limits.liveMilliseconds / 1000} s`,
+      `ask again ${when}, or on its host at its socket: --socket`,
+      options,
+    );
+  }
   if (error.code === 'failing') return new LiveError(`the API server does not reach pod ${pod}: ${error.message}`, reachFix(port), options);
   return new LiveError(error.message, error.fix, options);
 }

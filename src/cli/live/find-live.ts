@@ -46,7 +46,7 @@ export async function findLive(environment: Environment, options: FindLiveOption
   const client = new KubeClient(await connectAsCaller(environment, options), { clock: environment.clock });
   const { heraldNamespace: namespace = defaultNamespace } = options;
   try {
-    return await sourcesInCluster(client, { namespace, ...wanted }, environment.stopped);
+    return await sourcesInCluster(client, { namespace, ...wanted }, environment);
   } catch (error) {
     client.close();
     throw error;

@@ -4,11 +4,11 @@ import { peersCommand } from '../../../src/cli/peers-command.ts';
 import { poolsCommand } from '../../../src/cli/pools-command.ts';
 import { routesCommand } from '../../../src/cli/routes-command.ts';
 import { statusCommand } from '../../../src/cli/status-command.ts';
-import type { Cancel } from '../../../src/system/clock.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { until } from '../../lab/until.ts';
 import { FabricCluster, listPath } from './fabric-cluster.ts';
 import { inProcess } from './in-process.ts';
+import { PausingClock } from './pausing-clock.ts';
 
 const patient = { timeout: 60_000 };
 const leases = '/apis/coordination.k8s.io/v1/leases';
@@ -116,20 +116,6 @@ describe('conditions in status', patient, () => {
     expect(await of()).toEqual(['AddressAssigned Assigned']);
   });
 });
-
-/** Knows whether --watch 7 is between two readings: while requests are under way time stands still. */
-class PausingClock extends VirtualClock {
-  isPausing = false;
-
-  override after(milliseconds: number, callback: () => void): Cancel {
-    if (milliseconds !== 7000) return super.after(milliseconds, callback);
-    this.isPausing = true;
-    return super.after(milliseconds, () => {
-      this.isPausing = false;
-      callback();
-    });
-  }
-}
 
 describe('--watch', patient, () => {
   test('tells again what has changed and only then, outlives an API server that is away, and ends with the signal', async () => {

@@ -43,6 +43,8 @@ export class FakeApiServer {
   readonly forbidden = new Set<string>();
   /** Requests of paths that are here get this text: a log, what a pod answers, an object. */
   readonly texts = new Map<string, string>();
+  /** Requests of paths that are here are answered by these. */
+  readonly faults = new Map<string, Fault>();
   /** Every request is answered 503. */
   refuseAll = false;
   readonly #server: Server;
@@ -183,7 +185,7 @@ export class FakeApiServer {
     this.queries.push(searchParams.get('fieldSelector') ?? '');
     this.methods.add(request.method);
     this.authorizations.push(request.headers.authorization);
-    const fault = this.#faults.shift();
+    const fault = this.#faults.shift() ?? this.faults.get(pathname);
     if (fault !== undefined) return fault(response, searchParams, request);
     if (this.refuseAll) return refuse(response, 503, 'shutting down');
     if (this.absent.has(pathname)) return refuse(response, 404, 'the server could not find the requested resource');

@@ -1,0 +1,21 @@
+import { Option } from 'commander';
+import { stringify } from 'yaml';
+import type { Answer } from './watch.ts';
+
+export interface TableOutputOptions {
+  readonly output: 'text' | 'wide' | 'json' | 'yaml';
+}
+
+export const tableOutputOption = (): Option =>
+  new Option('-o, --output <format>', 'text, wide (with more of everything), json or yaml')
+    .choices(['text', 'wide', 'json', 'yaml'])
+    .default('text');
+
+/** An answer for programs: a document, of which several can follow each other. Undefined: the answer is for people. */
+export function asDocument({ output }: TableOutputOptions, data: object): Answer | undefined {
+  if (output === 'json') return { lines: [JSON.stringify(data, undefined, 2)], separator: [] };
+  if (output === 'yaml') return { lines: [stringify(data, yaml).trimEnd()], separator: ['---'] };
+  return undefined;
+}
+
+const yaml = { aliasDuplicateObjects: false, lineWidth: 0 } as const;
