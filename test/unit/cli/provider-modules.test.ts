@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { MemoryApi } from '../../../examples/provider/memory-api.ts';
 import { BalancerProvider } from '../../../examples/provider/provider.ts';
 import { loadProviders } from '../../../src/cli/provider-modules.ts';
@@ -60,12 +60,14 @@ test('a module that is one is loaded, by a promise as well', async () => {
 
 test('a controller that cannot load its provider says so, and ends', async () => {
   const directory = await scratch('20-herald.yaml');
+  vi.stubEnv('BALANCER_API', undefined);
   try {
     const missing = await herald('controller', '--source', directory, '--provider', join(directory, 'none.ts'));
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringMatching(/^herald: --provider .*none\.ts: it could not be loaded: /m)]);
     const unset = await herald('controller', '--source', directory, '--provider', join(root, 'examples/provider/provider.ts'));
     expect([unset.code, unset.stderr]).toEqual([2, expect.stringContaining('createProvider failed: BALANCER_API is not set')]);
   } finally {
+    vi.unstubAllEnvs();
     await discard(directory);
   }
 });
