@@ -9,6 +9,7 @@ import { addLive } from './bundle/live-parts.ts';
 import { Bundle } from './bundle/bundle.ts';
 import { Redaction } from './bundle/redaction.ts';
 import { defaultNamespace } from './default-namespace.ts';
+import { requireDirectory } from './directory-workplace.ts';
 import { UsageError, type Environment } from './environment.ts';
 import { findLive } from './live/find-live.ts';
 import { agentSocket, controllerSocket, readSocket } from './live-options.ts';
@@ -50,6 +51,7 @@ export function bundleCommand(environment: Environment): Command {
 
 async function collect(environment: Environment, options: Options): Promise<void> {
   const { clock, stopped, note, nodejs, hostname } = environment;
+  if (options.source !== undefined) await requireDirectory(options.source);
   const made = clock.date().toISOString();
   const name = `herald-bundle-${made.slice(0, 19).replaceAll(':', '-')}Z`;
   const bundle = new Bundle({ clock, redaction: new Redaction(), progress: (line) => note(`herald: ${line}`) });

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, globSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, globSync, statSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -203,6 +203,16 @@ test('of a directory: its objects without their secrets, also of broken ones, an
   } finally {
     await discard(manifests);
   }
+});
+
+test('a directory that is missing is a mistake of who asks, also on a node', async () => {
+  const archive = join(directory, 'b.tar.gz');
+  expect(await inProcess(bundleCommand, [...nowhere, '--source', '/no/such/place', '--host', 'always', '-o', archive])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: 'herald: there is no directory /no/such/place\n',
+  });
+  expect(existsSync(archive)).toBe(false);
 });
 
 test("a host's part has the kernel's tables and settings, and says what it could not have", patient, async () => {
