@@ -78,7 +78,7 @@ async function plan(environment: Environment, options: Options): Promise<void> {
     for (const line of [
       ...problemLines(problems),
       ...unreadLines(unread),
-      ...(isEmptyPlan(changes) && !isEmptyOutside ? [] : renderPlan(changes)),
+      ...(isEmptyPlan(changes) && !isEmptyOutside ? [] : renderPlan(changes, { unsure: broken || blind })),
       ...renderProviderChanges(providers, outside.silent),
       ...renderPreviews(previews, outside.telling),
       ...(broken ? ['The proposal has errors, listed above: objects with an error are compared as they are now.'] : []),

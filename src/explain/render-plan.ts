@@ -3,9 +3,9 @@ import { isEmptyPlan, type NodeChange, type Plan, type SessionChange } from './p
 
 const signs = { add: '+', remove: '-', change: '~', start: '+', stop: '-', reset: '!', live: '~' } as const;
 
-/** A plan as lines for a terminal: + comes, - goes, ~ changes in place, ! resets a session. What nodes have in common is said once. */
-export function renderPlan(plan: Plan): string[] {
-  if (isEmptyPlan(plan)) return ['Nothing would change.'];
+/** A plan as lines for a terminal: + comes, - goes, ~ changes in place, ! resets a session. What nodes have in common is said once. `unsure`: not everything could be read. */
+export function renderPlan(plan: Plan, { unsure = false }: { readonly unsure?: boolean } = {}): string[] {
+  if (isEmptyPlan(plan)) return [unsure ? 'Of what could be read, nothing would change.' : 'Nothing would change.'];
   const { addresses, routes, rules, sessions } = plan;
   return [
     ...section(

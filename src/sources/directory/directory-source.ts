@@ -46,6 +46,8 @@ export class DirectorySource implements Source {
   /** How the manifests in force were read. */
   #mode = modeOf(undefined);
   #problems: readonly SourceProblem[] = [];
+  /** Folders that could not be read of the directory whose place was taken. */
+  #replaced: readonly SourceProblem[] = [];
   #closed = false;
 
   constructor(root: string, { clock, log }: DirectorySourceComponents) {
@@ -87,9 +89,12 @@ export class DirectorySource implements Source {
     this.#cancelRescan?.();
     this.#batch.close();
     await this.#watch?.close();
+    this.#replaced = unreadableFolders(this.#watch, `${this.#root}/`);
     this.#root = resolve(root);
     const files = new Set(this.#versions.keys());
-    await listFiles(this.#root, files, this.#onWatchError);
+    this.#watch = new FolderWatch(this.#root, (path) => void files.add(path), this.#onWatchError);
+    await this.#watch.start();
+    await this.#watch.close();
     await this.#take(files);
   }
 
@@ -120,9 +125,10 @@ export class DirectorySource implements Source {
     this.#log.error({ error: String((error as NodeJS.ErrnoException).code ?? error) }, 'the directory cannot be watched');
   };
 
-  /** A folder, which ends in "/", stands for the files that were in it. */
+  /** A folder, which ends in "/", stands for the files that were in it, and for whether it can be read. */
   #look(path: string): void {
-    if (!path.endsWith('/')) return this.#batch.add(path);
+    this.#batch.add(path);
+    if (!path.endsWith('/')) return;
     for (const file of this.#versions.keys()) if (file.startsWith(path)) this.#batch.add(file);
   }
 
@@ -195,7 +201,13 @@ export class DirectorySource implements Source {
   }
 
   #tell(changes: readonly Change[]): void {
-    const problems = [...this.#manifests.problems(), ...this.#records.problems(), ...shadowProblems(this.#objects)].sort(compareProblems);
+    const problems = [
+      ...this.#replaced,
+      ...unreadableFolders(this.#watch),
+      ...this.#manifests.problems(),
+      ...this.#records.problems(),
+      ...shadowProblems(this.#objects),
+    ].sort(compareProblems);
     const same = problems.length === this.#problems.length && JSON.stringify(problems) === JSON.stringify(this.#problems);
     if (!same) {
       this.#problems = problems;
@@ -225,10 +237,14 @@ export class DirectorySource implements Source {
   }
 }
 
-async function listFiles(root: string, files: Set<string>, onError: (error: unknown) => void): Promise<void> {
-  const watch = new FolderWatch(root, (path) => void files.add(path), onError);
-  await watch.start();
-  await watch.close();
+/** What is in them is not known. `prefix`: what stands before their paths. */
+function unreadableFolders(watch: FolderWatch | undefined, prefix = ''): SourceProblem[] {
+  return [...(watch?.unreadable ?? [])].map(([folder, code]) => ({
+    severity: 'error',
+    file: `${prefix}${folder === '' ? '.' : folder}`,
+    message: `cannot be read: ${code}`,
+    fix: 'let this user list the folder: nothing is known of what is in it',
+  }));
 }
 
 function aborted(signal: AbortSignal | undefined): Promise<void> {

@@ -45,14 +45,14 @@ export function decodeObjects(file: string, text: string): RawObjects {
 
 async function manifestsBelow(directory: string): Promise<string[]> {
   const files = new Set<string>();
-  let failed: unknown;
+  // That it cannot be watched does not matter: it is read once.
   const watch = new FolderWatch(
     directory,
     (path) => void files.add(path),
-    (error) => void (failed = error),
+    () => undefined,
   );
   await watch.start();
   await watch.close();
-  if (failed !== undefined) throw new SourceError('unreadable', `${directory} cannot be read`, { cause: failed });
+  for (const [folder, code] of watch.unreadable) throw new SourceError('unreadable', `${join(directory, folder)} cannot be read: ${code}`);
   return [...files].filter((path) => roleOf(path)?.kind === 'manifest').sort();
 }

@@ -6,14 +6,15 @@ import { mayHoldFiles, roleOf } from './layout.ts';
 
 /**
  * Watches a directory and the folders below it, one inotify watch each. Reports paths of files, relative to the root, that
- * deserve a look: never what happened to them, and perhaps more often than something did. A folder is watched before it is
- * listed, so that nothing that appears in between is missed. Symbolic links to folders are not followed.
+ * deserve a look: never what happened to them, and perhaps more often than something did; of a folder, with "/" at its end. A folder
+ * is watched before it is listed, so that nothing that appears in between is missed. Symbolic links to folders are not followed.
  */
 export class FolderWatch {
   readonly #root: string;
   readonly #onPath: (path: string) => void;
   readonly #onError: (error: unknown) => void;
   readonly #folders = new Map<string, FSWatcher>();
+  readonly #unreadable = new Map<string, string>();
   #work: Promise<void> = Promise.resolve();
   #closed = false;
 
@@ -31,6 +32,11 @@ export class FolderWatch {
   /** Lists every file, and watches folders whose appearance the kernel did not tell: its queue is bounded. */
   rescan(onFile: (path: string) => void): Promise<void> {
     return this.#next(() => this.#list('', onFile));
+  }
+
+  /** Folders that could not be listed when they were last looked at, with the code of the error. "" is the directory itself. */
+  get unreadable(): ReadonlyMap<string, string> {
+    return this.#unreadable;
   }
 
   async close(): Promise<void> {
@@ -63,10 +69,11 @@ export class FolderWatch {
   }
 
   #leave(folder: string): void {
-    for (const [path, watcher] of this.#folders) {
+    for (const path of new Set([...this.#folders.keys(), ...this.#unreadable.keys()])) {
       if (path !== folder && !path.startsWith(`${folder}/`)) continue;
-      watcher.close();
+      this.#folders.get(path)?.close();
       this.#folders.delete(path);
+      this.#unreadable.delete(path);
       this.#onPath(`${path}/`);
     }
   }
@@ -79,16 +86,20 @@ export class FolderWatch {
       this.#folders.set(folder, watcher);
     } catch (error) {
       // ENOSPC: no inotify watches are left. What is there is read all the same, and a rescan finds changes.
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#onError(error);
+      // EACCES: nor can it be listed.
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'ENOENT' && code !== 'EACCES') this.#onError(error);
     }
     await this.#list(folder, this.#onPath);
   }
 
   async #list(folder: string, onFile: (path: string) => void): Promise<void> {
-    const entries = await readdir(join(this.#root, folder), { withFileTypes: true }).catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#onError(error);
-      return [];
-    });
+    const entries = await readdir(join(this.#root, folder), { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => error);
+    const problem = entries instanceof Error && entries.code !== 'ENOENT' ? (entries.code ?? 'unknown error') : undefined;
+    if (problem !== this.#unreadable.get(folder)) onFile(`${folder}/`);
+    if (problem === undefined) this.#unreadable.delete(folder);
+    else this.#unreadable.set(folder, problem);
+    if (entries instanceof Error) return;
     for (const entry of entries) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (!entry.isDirectory()) {

@@ -122,6 +122,32 @@ describe.concurrent('mistakes on the command line', patient, () => {
   });
 });
 
+test('a folder below that may not be read is no empty one: plan and explain tell of it', patient, async () => {
+  const [directory, proposal] = [await scratch(...fabric), await scratch(...fabric)];
+  await record(directory, 'web', '198.51.100.10', '2001:db8:100::10');
+  await record(directory, 'ledger', '198.51.100.11', '2001:db8:100::11');
+  await mkdir(join(directory, 'more'), { mode: 0o300 });
+  await mkdir(join(proposal, 'others'), { mode: 0o300 });
+  try {
+    const fix = '(let this user list the folder: nothing is known of what is in it)';
+    const plan = await heraldWithoutPrivileges('plan', '-f', proposal, '--source', directory);
+    expect(plan.stdout).toContain(`problem: ${directory}/more: cannot be read: EACCES ${fix}\n`);
+    expect(plan.stdout).toContain(`problem: others: cannot be read: EACCES ${fix}\n`);
+    expect(plan.stdout).toContain('Of what could be read, nothing would change.');
+    expect(plan).toMatchObject({ code: 1, stdout: expect.not.stringContaining('Nothing would change.') });
+    const explained = await heraldWithoutPrivileges('explain', 'service', 'shop/web', '--source', directory);
+    expect(explained.stdout).toContain(`problem: more: cannot be read: EACCES ${fix}\n`);
+    // A file or a directory of manifests for a cluster is read by another way.
+    expect(await heraldWithoutPrivileges('explain', 'service', 'shop/web', '-f', directory)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `herald: ${directory}/more cannot be read: EACCES\n`,
+    });
+  } finally {
+    await Promise.all([directory, proposal].map(discard));
+  }
+});
+
 describe.concurrent('without --source', patient, () => {
   test.each([
     [
@@ -252,7 +278,7 @@ describe('a broken manifest', () => {
       await writeFile(join(proposal, file), (await readFile(join(directory, '30-web.yaml'), 'utf8')).replace(from, to));
       const { code, stdout } = await herald('plan', '-f', proposal, '--source', directory);
       expect(stdout).toMatch(/^(problem|warning): 3/);
-      expect(stdout).toContain('Nothing would change.');
+      expect(stdout).toContain(to === '' ? 'Nothing would change.' : 'Of what could be read, nothing would change.');
       expect(code).toBe(to === '' ? 0 : 1);
     } finally {
       await discard(proposal);
