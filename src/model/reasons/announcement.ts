@@ -155,9 +155,9 @@ export const announcementReasons = {
     fix: (d) => `create Secret ${d.secret} of type kubernetes.io/basic-auth with the key password`,
   }),
   PeerPasswordGone: entry({
-    brief: 'The Secret with the session password is gone; the session runs on',
+    brief: 'The Secret with the session password is gone; a session that began with the password runs on with it, any other ends',
     says: (d: { readonly peer: string; readonly secret: string; readonly why: string }) =>
-      `the session with "${d.peer}" runs on with its last password, as Secret ${d.secret} cannot be used: ${d.why}`,
+      `Secret ${d.secret} of "${d.peer}" cannot be used: ${d.why}; a session that began with its password runs on with it, any other ends`,
     fix: (d) =>
       `create Secret ${d.secret} of type kubernetes.io/basic-auth with the key password: an agent that restarts has no session without it`,
   }),

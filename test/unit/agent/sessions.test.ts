@@ -247,7 +247,7 @@ describe('a session whose Secret is deleted', () => {
     expect(routers.notifications).toEqual([]);
     expect(routers.transport.dialed).toHaveLength(1);
     expect(statuses()).toEqual([
-      'tor1 Established: the session with "tor1" runs on with its last password, as Secret herald/bgp cannot be used: it does not exist',
+      'tor1 Established: Secret herald/bgp of "tor1" cannot be used: it does not exist; a session that began with its password runs on with it, any other ends',
     ]);
     start({ running, secrets: [{ name: 'herald/bgp', password }] });
     expect(statuses()).toEqual(['tor1 Established']);

@@ -206,7 +206,7 @@ describe('explainService', () => {
       prefixes: ['192.0.2.1/32'],
       warning: { code: 'PeerPasswordGone' },
     });
-    expect(renderService(explanation).join('\n')).toContain('    warning: the session with "tor4" runs on with its last password');
+    expect(renderService(explanation).join('\n')).toContain('    warning: Secret herald/bgp of "tor4" cannot be used: it does not exist; ');
     expect(onNode(explanation, 'n2').addresses[0]?.peers[0]).toMatchObject({ reason: { code: 'PeerPasswordMissing' } });
   });
 

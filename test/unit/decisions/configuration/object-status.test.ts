@@ -9,6 +9,7 @@ import { conflictsOf } from '../../../../src/decisions/configuration/pool-confli
 import { poolStatus, uncountable } from '../../../../src/decisions/configuration/pool-status.ts';
 import type { IPAddressPool } from '../../../../src/model/configuration.ts';
 import type { Snapshot } from '../../../../src/model/snapshot.ts';
+import { says } from '../../../../src/model/reasons.ts';
 import { address } from '../../../../src/net/address.ts';
 import { advertisement, cluster, matching, pool, type ClusterLiteral } from '../fixtures.ts';
 
@@ -215,7 +216,12 @@ describe('a peer', () => {
   test('whose Secret is gone while its session runs is ready', () => {
     const passwordSecret = { namespace: 'herald-system', name: 'tor' };
     const running = { n1: up, n2: up, n3: up };
-    expect(codes(statusOf({ nodes, peers: [{ ...tor, passwordSecret }], running }))).toBe('PeerPasswordGone, ready');
+    const status = statusOf({ nodes, peers: [{ ...tor, passwordSecret }], running });
+    expect(codes(status)).toBe('PeerPasswordGone, ready');
+    // A Secret that never was may just have been named: no report says yet that the session ends.
+    expect(status.refused === undefined ? '' : says(status.refused)).toContain(
+      'a session that began with its password runs on with it, any other ends',
+    );
   });
 
   test('whose Secret is missing is refused', () => {
