@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import type { Snapshot } from '../model/snapshot.ts';
 import { Store } from '../model/store.ts';
 import { clusterConfig } from '../model/default-config.ts';
@@ -40,8 +41,7 @@ export function readProposal(environment: Environment, options: ProposalOptions)
 /** A directory takes the place of another as a whole. */
 async function ofDirectory(environment: Environment, files: readonly string[], source: string): Promise<Proposal> {
   const [directory, ...others] = files;
-  if (directory === undefined || directory === '-' || others.length > 0)
-    throw new UsageError('beside --source, -f is one directory, which takes the place of the other', 1);
+  if (directory === undefined || directory === '-' || others.length > 0 || (await isFile(directory))) throw new UsageError(oneDirectory, 1);
   await requireDirectory(directory);
   if (source === 'none') {
     const { snapshot, problems } = await readDirectory(environment, directory);
@@ -50,6 +50,14 @@ async function ofDirectory(environment: Environment, files: readonly string[], s
   const { snapshot: current } = await readDirectory(environment, source);
   const { snapshot: proposed, problems } = await readDirectory(environment, source, directory);
   return { current, proposed, problems, unread: [] };
+}
+
+/** What is in a directory counts as a whole, with the defaults of a host without Kubernetes; files are applied to a cluster, and have its defaults. */
+const oneDirectory =
+  'beside --source, -f is one directory, which takes the place of the other: put the manifests into one; for a cluster of which nothing is known, say --offline in place of --source none';
+
+async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() === true;
 }
 
 async function ofNothing(environment: Environment, files: readonly string[]): Promise<Proposal> {

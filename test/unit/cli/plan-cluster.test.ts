@@ -227,8 +227,15 @@ describe('without a cluster', patient, () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('which cluster?')]);
   });
 
-  test('beside --source, -f is one directory', async () => {
-    const { code, stderr } = await inProcess(planCommand, ['-f', '-', '--source', cluster.directory]);
-    expect([code, stderr]).toEqual([1, 'herald: beside --source, -f is one directory, which takes the place of the other\n']);
+  test.each([
+    ['-', 'none'],
+    ['examples/fabric/20-herald.yaml', 'none'],
+    ['-', 'examples/fabric'],
+  ])('beside --source, -f is one directory, and it is said what to do for %s beside %s', async (file, source) => {
+    const { code, stderr } = await inProcess(planCommand, ['-f', file, '--source', source]);
+    expect([code, stderr]).toEqual([
+      1,
+      'herald: beside --source, -f is one directory, which takes the place of the other: put the manifests into one; for a cluster of which nothing is known, say --offline in place of --source none\n',
+    ]);
   });
 });
