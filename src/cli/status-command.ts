@@ -5,6 +5,7 @@ import { defaultNamespace } from './default-namespace.ts';
 import type { Environment } from './environment.ts';
 import { presentConditions } from './present-conditions.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
+import { troubledObjects } from './troubled-objects.ts';
 
 interface Options extends TableOptions {
   readonly leaderElectNamespace?: string;
@@ -30,7 +31,13 @@ export function statusCommand(environment: Environment): Command {
       const { snapshot, now } = reading;
       const controller = await reading.leadership(namespace);
       const conditions = await presentConditions(reading);
-      return overviewOf({ snapshot, now, conditions, ...(controller === undefined ? {} : { controller }) });
+      return overviewOf({
+        snapshot,
+        now,
+        conditions,
+        objects: troubledObjects(reading),
+        ...(controller === undefined ? {} : { controller }),
+      });
     },
     lines: renderOverview,
   });

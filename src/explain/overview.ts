@@ -27,7 +27,16 @@ export interface Overview {
     /** The conditions of ours, each with how many have it. */
     readonly conditions: readonly ConditionCount[];
   };
+  /** Configuration objects that are left out, or do not do what they are there for; not those of which sessions or problems tell. */
+  readonly objects: readonly TroubledObject[];
   readonly pools: PoolTable['pools'];
+}
+
+export interface TroubledObject {
+  /** "BGPAdvertisement/public". */
+  readonly object: string;
+  /** Of its condition Accepted or Ready, whichever is False first. */
+  readonly reason: Reason;
 }
 
 export interface ConditionCount {
@@ -53,13 +62,16 @@ export interface OverviewFacts {
   /** Of the Services that have any. */
   readonly conditions: ReadonlyMap<ServiceKey, readonly Condition[]>;
   readonly controller?: Leadership;
+  /** BGPAdvertisements and BGPPeers. */
+  readonly objects: readonly TroubledObject[];
   /** Milliseconds since the epoch, by which the agents' reports are judged. */
   readonly now: number;
 }
 
-export function overviewOf({ snapshot, conditions, controller, now }: OverviewFacts): Overview {
+export function overviewOf({ snapshot, conditions, controller, objects, now }: OverviewFacts): Overview {
   const nodes = [...snapshot.nodes.keys()].toSorted();
   const table = sessionTable(snapshot, now);
+  const { pools } = poolTable(snapshot);
   const states = nodes.map((node) => ({ node, state: currentReport(snapshot.nodeStates, node, now) }));
   return {
     ...(controller === undefined ? {} : { controller }),
@@ -82,7 +94,8 @@ export function overviewOf({ snapshot, conditions, controller, now }: OverviewFa
       ours: conditions.size,
       conditions: countConditions(conditions),
     },
-    pools: poolTable(snapshot).pools,
+    objects: [...objects, ...pools.flatMap(({ pool, reason: why }) => (why ? [{ object: `IPAddressPool/${pool}`, reason: why }] : []))],
+    pools,
   };
 }
 

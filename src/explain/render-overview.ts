@@ -7,7 +7,7 @@ import { tableLines } from './table-text.ts';
 
 /** One screen. `wide`: every name, where it lists a few otherwise. */
 export function renderOverview(overview: Overview, wide: boolean): string[] {
-  const { controller, nodes, sessions, services, pools } = overview;
+  const { controller, nodes, sessions, services, objects, pools } = overview;
   const some = wide ? Number.POSITIVE_INFINITY : limits.names;
   return [
     ...(controller === undefined ? [] : [`Controller  ${controllerText(controller)}`]),
@@ -19,6 +19,8 @@ export function renderOverview(overview: Overview, wide: boolean): string[] {
     ...first(nodes.draining, some, ({ node, phase }) => `${node}: drain ${phase}`),
     `Sessions    ${sessions.established} of ${sessions.expected} established`,
     ...first(sessions.down, some, ({ node, peer, reason }) => `${node} ${peer}: ${reason === undefined ? 'down' : says(reason)}`),
+    ...(objects.length === 0 ? [] : [`Objects     ${objects.length} not as they should be`]),
+    ...first(objects, some, ({ object, reason }) => `${object}: ${reason.code}: ${says(reason)}`),
     `Services    ${services.total} of type LoadBalancer, ${services.ours} of them Herald's`,
     ...(services.conditions.length === 0 ? [] : ['', ...renderConditions(services.conditions, some)]),
     '',

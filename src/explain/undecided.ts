@@ -21,6 +21,7 @@ const about: Partial<Record<ReasonCode, readonly Kind[]>> = {
   UnknownCommunity: ['Community'],
   UnknownPool: ['IPAddressPool'],
   UnknownPeer: ['BGPPeer'],
+  AdvertisesNothing: ['IPAddressPool', 'BGPPeer', 'Node'],
   NodeUnknown: ['Node'],
   NoNodes: ['Node'],
   NoLocalEndpoints: ['EndpointSlice'],

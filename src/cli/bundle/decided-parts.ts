@@ -16,6 +16,7 @@ import { limits } from '../limits.ts';
 import { problemLines } from '../open-reading.ts';
 import { presentConditions } from '../present-conditions.ts';
 import type { Reading } from '../reading.ts';
+import { troubledObjects } from '../troubled-objects.ts';
 import type { Bundle } from './bundle.ts';
 
 /** What `herald status`, `peers`, `routes` and `pools` say at this moment. */
@@ -23,7 +24,9 @@ export async function addTables(bundle: Bundle, reading: Reading): Promise<void>
   const { snapshot, now } = reading;
   const conditions = await presentConditions(reading);
   const controller = await reading.leadership(defaultNamespace);
-  const status = renderOverview(overviewOf({ snapshot, now, conditions, ...(controller === undefined ? {} : { controller }) }), true);
+  const objects = troubledObjects(reading);
+  const overview = overviewOf({ snapshot, now, conditions, objects, ...(controller === undefined ? {} : { controller }) });
+  const status = renderOverview(overview, true);
   const beside = [...problemLines(reading.problems), ...unreadLines(reading.unread)];
   bundle.text('tables/status.txt', [...status, ...(beside.length === 0 ? [] : ['', ...beside])].join('\n'));
   bundle.text('tables/peers.txt', renderSessions(sessionTable(snapshot, now), true).join('\n'));

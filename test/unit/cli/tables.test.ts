@@ -14,6 +14,8 @@ const patient = { timeout: 60_000 };
 const leases = '/apis/coordination.k8s.io/v1/leases';
 const inSystem = leases.replace('leases', 'namespaces/herald-system/leases');
 
+const ours = (kind: string): string => listPath({ apiVersion: 'herald.dev/v1alpha1', kind });
+
 let cluster: FabricCluster;
 beforeEach(async () => {
   cluster = await FabricCluster.start();
@@ -99,6 +101,37 @@ describe('the controller in status', patient, () => {
   });
 });
 
+describe('configuration objects in status', patient, () => {
+  test('are those with a condition that is False: what they name is not there, or they are about nothing', async () => {
+    const spec = { ipAddressPools: ['gone'], peers: ['tor1-v4'] };
+    cluster.server.put(ours('BGPAdvertisement'), 'a-pool', { spec });
+    cluster.server.put(ours('BGPAdvertisement'), 'b-peer', { spec: { peers: ['gone', 'tor1-v4'] } });
+    cluster.server.put(ours('BGPAdvertisement'), 'c-nodes', { spec: { nodeSelectors: [{ matchLabels: { rack: 'none' } }] } });
+    const peer = { myASN: 64_512, peerASN: 65_101, peerAddress: '10.1.0.77', bfdProfile: 'gone' };
+    cluster.server.put(ours('BGPPeer'), 'tor3', { spec: peer });
+    const { stdout } = await cluster.herald(statusCommand, ['-o', 'json']);
+    const { objects } = JSON.parse(stdout) as { objects: { object: string; reason: { code: string } }[] };
+    expect(objects.map(({ object, reason }) => `${object} ${reason.code}`)).toEqual([
+      'BGPAdvertisement/a-pool UnknownPool',
+      'BGPAdvertisement/b-peer UnknownPeer',
+      'BGPAdvertisement/c-nodes AdvertisesNothing',
+      'BGPPeer/tor3 BFDProfileMissing',
+    ]);
+    expect((await cluster.herald(statusCommand, [])).stdout).toContain(
+      'Objects     4 not as they should be\n            BGPAdvertisement/a-pool: UnknownPool: BGPAdvertisement "a-pool" ',
+    );
+    // Who may not list pools is not told that there is none.
+    cluster.server.forbidden.add(ours('IPAddressPool'));
+    const { stdout: partly } = await cluster.herald(statusCommand, []);
+    expect(partly).toContain('BGPAdvertisement/a-pool: Undecided: ');
+  });
+
+  test('are not mentioned where all is well', async () => {
+    const { stdout } = await inProcess(statusCommand, ['--source', 'examples/fabric']);
+    expect(stdout).not.toContain('Objects ');
+  });
+});
+
 describe('conditions in status', patient, () => {
   const of = async (): Promise<unknown> => {
     const { services } = JSON.parse((await cluster.herald(statusCommand, ['-o', 'json'])).stdout) as {
@@ -112,7 +145,7 @@ describe('conditions in status', patient, () => {
     const condition = { type, status: 'True', reason: 'Assigned', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
     cluster.edit('web', () => ({ status: { loadBalancer: {}, conditions: [condition] } }));
     expect(await of()).toEqual(['AddressAssigned NoAddress']);
-    cluster.server.forbidden.add(listPath({ apiVersion: 'herald.dev/v1alpha1', kind: 'IPAddressPool' }));
+    cluster.server.forbidden.add(ours('IPAddressPool'));
     expect(await of()).toEqual(['AddressAssigned Assigned']);
   });
 });

@@ -254,7 +254,7 @@ describe('status', () => {
     const down = session('tor', { state: 'Active', lastError: 'the peer refused the connection' });
     const drain = { phase: 'Draining', since: '', kept: 0 } as const;
     const states = [state('n1', { drain, sessions: [session('rr'), down] }), state('n2', { updated: '2026-01-01T11:50:00Z' })];
-    const overview = plain(overviewOf({ snapshot: snapshot(...states), conditions, controller: lease, now }));
+    const overview = plain(overviewOf({ snapshot: snapshot(...states), conditions, objects: [], controller: lease, now }));
     expect(told(renderOverview(overview, false))).toMatchInlineSnapshot(`
       "
       Controller  c1 leads, renewed 3s ago
@@ -263,6 +263,8 @@ describe('status', () => {
                   n1: drain Draining
       Sessions    1 of 4 established
                   n1 tor: the session with "tor" is Active: the peer refused the connection
+      Objects     1 not as they should be
+                  IPAddressPool/full: PoolFull: pool "full" is full (0 of 1 IPv4 addresses free)
       Services    4 of type LoadBalancer, 2 of them Herald's
 
       Condition        Status  Reason     Services  Which
@@ -280,7 +282,7 @@ describe('status', () => {
 
   test('a Lease that is free, or that nobody renews', () => {
     const first = (changes: object): string | undefined =>
-      renderOverview(overviewOf({ snapshot: snapshot(), conditions, controller: { ...lease, ...changes }, now }), false)[0];
+      renderOverview(overviewOf({ snapshot: snapshot(), conditions, objects: [], controller: { ...lease, ...changes }, now }), false)[0];
     expect(first({ holder: '' })).toBe('Controller  none leads: the Lease herald-system/herald-controller is free');
     expect(first({ renewedSecondsAgo: 60 })).toBe(
       'Controller  c1 leads, renewed 1m ago (it has expired: no controller runs, or clocks differ)',
@@ -289,7 +291,7 @@ describe('status', () => {
 
   test('of many it names a few, and all of them where that is asked for', () => {
     const nodes = Array.from({ length: 8 }, (_, index) => ({ name: `n${index}` }));
-    const overview = overviewOf({ snapshot: cluster({ nodes }), conditions: new Map(), now });
+    const overview = overviewOf({ snapshot: cluster({ nodes }), conditions: new Map(), objects: [], now });
     expect(renderOverview(overview, false).slice(0, 8)).toEqual([
       'Nodes       0 of 8 report',
       ...[0, 1, 2, 3, 4].map((index) => `            n${index}: no agent reports for node "n${index}"`),
