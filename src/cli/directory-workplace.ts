@@ -1,7 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DirectorySource } from '../sources/directory/directory-source.ts';
-import { acquireLock, LockedError, type DirectoryLock } from '../sources/directory/lock.ts';
+import { acquireLock, LockedError, requireUnlocked } from '../sources/directory/lock.ts';
 import { DirectoryRecords } from '../sources/directory/records.ts';
 import type { Log } from '../system/log.ts';
 import { UsageError, type Environment } from './environment.ts';
@@ -15,11 +15,11 @@ export async function openDirectory({ clock }: Environment, directory: string, l
   return {
     source,
     async takeServices() {
-      const lock = await lockOrExplain(join(directory, '.herald/controller.lock'));
+      const lock = await orExplain(controllerLock(directory), acquireLock);
       return { writer: records(), release: () => lock.release() };
     },
     async takeNode(node) {
-      const lock = await lockOrExplain(join(directory, '.herald/nodes', `${node}.lock`));
+      const lock = await orExplain(nodeLock(directory, node), acquireLock);
       const writer = records();
       return { writeNodeState: (state) => writer.writeNodeState(state), release: () => lock.release() };
     },
@@ -39,9 +39,17 @@ export async function requireDirectory(directory: string): Promise<void> {
   throw new UsageError(`${directory} is not a directory`);
 }
 
-async function lockOrExplain(file: string): Promise<DirectoryLock> {
+/** Rejects with UsageError where another process works there: the agent of `node`, or without one the controller. */
+export async function requireFree(directory: string, node: string | undefined): Promise<void> {
+  await orExplain(node === undefined ? controllerLock(directory) : nodeLock(directory, node), requireUnlocked);
+}
+
+const controllerLock = (directory: string): string => join(directory, '.herald/controller.lock');
+const nodeLock = (directory: string, node: string): string => join(directory, '.herald/nodes', `${node}.lock`);
+
+async function orExplain<T>(file: string, work: (file: string) => Promise<T>): Promise<T> {
   try {
-    return await acquireLock(file);
+    return await work(file);
   } catch (error) {
     if (error instanceof LockedError) throw new UsageError(error.message, 1);
     const because = unwritable[codeOf(error) ?? ''];

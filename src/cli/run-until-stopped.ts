@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { KubeError } from '../kube/error.ts';
 import type { LiveProcess } from '../live/contract.ts';
 import type { Log } from '../system/log.ts';
-import { requireDirectory } from './directory-workplace.ts';
+import { requireDirectory, requireFree } from './directory-workplace.ts';
 import type { Environment } from './environment.ts';
 import { openWorkplace, type WorkplaceOptions } from './open-workplace.ts';
 import type { LiveOptions } from './live-options.ts';
@@ -26,7 +26,11 @@ export async function runUntilStopped(
   { logLevel, logFormat, metricsAddress, healthAddress, command, socket, live, ...options }: RunningOptions,
   start: (workplace: Workplace, log: Log, telemetry: Telemetry) => AsyncIterable<Running | undefined>,
 ): Promise<void> {
-  if (options.source !== undefined) await requireDirectory(options.source);
+  if (options.source !== undefined) {
+    await requireDirectory(options.source);
+    // Another process has not only the directory, but the ports as well.
+    await requireFree(options.source, options.node);
+  }
   const log = await environment.log(logLevel, logFormat);
   // Before everything else: an API server that is not there is waited for, and whoever probes must not take that for death.
   const telemetry = new Telemetry(environment, { metricsAddress, healthAddress, command, socket, live }, log);

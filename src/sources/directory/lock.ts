@@ -36,6 +36,13 @@ export async function acquireLock(file: string): Promise<DirectoryLock> {
   return await take(file, await thisProcess(), file);
 }
 
+/** Rejects with LockedError where a process that lives has the lock. Nothing is taken: another one may come between. */
+export async function requireUnlocked(file: string): Promise<void> {
+  const found = await readIfThere(file);
+  const holder = found === undefined ? undefined : holderIn(found);
+  if (holder !== undefined && (await isAlive(holder, await thisProcess()))) throw new LockedError(file, holder);
+}
+
 /** How often this process has tried to take a lock. */
 let attempts = 0;
 

@@ -344,8 +344,21 @@ describe('herald controller', () => {
     for (const service of ['shop/web', 'shop/ledger'])
       await controller.line((line) => line['service'] === service && line['msg'] === 'address assigned');
 
-    const second = await herald('controller', '--source', directory);
-    expect(second.code).toBe(1);
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const health = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
+    const ports = ['--health-address', health, '--metrics-address', 'none', '--socket', 'none'];
+    const [second, whole] = await Promise.all([
+      herald('controller', '--source', directory, ...ports),
+      herald('run', directory, '--node', 'node1', ...ports),
+    ]);
+    taken.close();
+    // Nothing was opened before: no port that is taken is told of.
+    expect([second, whole]).toMatchObject([
+      { code: 1, stdout: '' },
+      { code: 1, stdout: '' },
+    ]);
+    expect(whole.stderr).toContain('already works on this directory');
     expect(second.stderr).toContain(`process ${controller.pid} on `);
     expect(second.stderr).toContain('already works on this directory');
 

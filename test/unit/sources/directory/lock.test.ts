@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { acquireLock, LockedError } from '../../../../src/sources/directory/lock.ts';
+import { acquireLock, LockedError, requireUnlocked } from '../../../../src/sources/directory/lock.ts';
 
 let directory: string;
 let file: string;
@@ -168,4 +168,16 @@ describe('the lock of a directory', () => {
     await lock.release();
     expect(await holderOf()).toMatchObject({ pid: 1 });
   });
+});
+
+test('whether a process that lives has it is told without taking it', async () => {
+  await requireUnlocked(file);
+  await leave({ pid: await deadProcess() });
+  await requireUnlocked(file);
+  await rm(file);
+  const lock = await acquireLock(file);
+  await expect(requireUnlocked(file)).rejects.toThrow(LockedError);
+  await lock.release();
+  await requireUnlocked(file);
+  expect(await readdir(join(directory, '.herald'))).toEqual([]);
 });
