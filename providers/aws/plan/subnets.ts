@@ -108,6 +108,8 @@ function presentMapping({ SubnetId, LoadBalancerAddresses = [] }: AvailabilityZo
   return mapping;
 }
 
+const awaited = 'healthy targets in the zones that remain, before others are left';
+
 /** What the load balancer can have now on its way to what it shall have; undefined: there is none, which is then said. */
 function nextMappings(
   steps: Steps,
@@ -127,23 +129,36 @@ function nextMappings(
   };
   if (leaving.length === 0) return [...staying, ...added];
   const coming = named([...added, ...exchanged.map(({ wanted }) => wanted)]);
+  // One remains until another is there: not the last one that comes back, which could not be left then.
+  const last = exchanged.length === 1 ? exchanged[0]?.present : undefined;
+  const oneOf = (candidates: readonly SubnetMapping[]): SubnetMapping | undefined =>
+    candidates.find((one) => {
+      const others = leaving.filter((other) => other !== one);
+      return one !== last && isReady({ leaving: named(others), staying: named([...staying, one]), coming });
+    });
   if (staying.length > 0 && isReady({ leaving: named(leaving), staying: named(staying), coming })) {
     goOn();
     return [...staying, ...added];
   }
   if (staying.length + added.length > 0) {
-    steps.wait('healthy targets in the zones that remain, before others are left');
-    return [...staying, ...added, ...without(added)];
+    const held = without(added);
+    const one = oneOf(without([...added, ...exchanged.map(({ wanted }) => wanted)]));
+    if (leaving.length > 1 && one !== undefined) {
+      goOn();
+      return [...staying, ...added, one];
+    }
+    steps.wait(awaited);
+    return [...staying, ...added, ...held];
   }
-  // One remains until another is there, for which nobody waits: the last one that comes back could not be left.
-  const last = exchanged.length === 1 ? exchanged[0]?.present : undefined;
-  const candidates = without(exchanged.map(({ wanted }) => wanted)).filter((one) => one !== last);
-  const others = (one: SubnetMapping): string[] => named(leaving.filter((other) => other !== one));
-  const serving = candidates.find((one) => isReady({ leaving: others(one), staying: named([one]), coming }));
-  const remaining = serving ?? candidates[0];
+  const candidates = without(exchanged.map(({ wanted }) => wanted));
+  const remaining = oneOf(candidates);
   if (remaining !== undefined) {
     goOn();
     return [remaining];
+  }
+  if (candidates.some((one) => one !== last)) {
+    steps.wait(awaited);
+    return leaving;
   }
   for (const { wanted, present } of exchanged) steps.problem(blocked(wanted, present));
   return undefined;

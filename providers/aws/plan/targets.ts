@@ -30,7 +30,7 @@ export function planTargets(
     desired: targets,
     registered: health.flatMap((one) => registered(one, isAttached, zones)),
     draining: health.flatMap(({ Target, TargetHealth }) => (TargetHealth.State === 'draining' ? [targetOf(Target)] : [])),
-    keyOf: ({ id, port }) => `${id} ${port}`,
+    keyOf,
     zoneOf: ({ id }) => zones.zoneOf(id),
     isDeparting: ({ id }) => leaving.has(id),
     quota,
@@ -44,11 +44,14 @@ export function planTargets(
       needs: [needs],
     }),
   );
+  // Where others serve, what AWS refuses to register keeps nobody: perhaps it has no room before these leave.
+  const going = new Set(deregister.map(keyOf));
+  const served = health.some(({ Target, TargetHealth }) => TargetHealth.State === 'healthy' && !going.has(keyOf(targetOf(Target))));
   for (const [index, batch] of inBatches(deregister).entries())
     steps.add(`${what}: deregister ${index + 1}`, 'elbv2:DeregisterTargets', {
       input: { TargetGroupArn: arn, Targets: batch.map(description) },
       reason: `${batch.length} targets ${withoutRoom > 0 ? 'make room for new ones' : 'are no longer wanted'}`,
-      needs: registering,
+      needs: served ? [] : registering,
     });
   if (withoutRoom > 0) steps.wait(`room for all targets of ${key}: AWS takes ${quota} in a target group, with those that leave`);
   if (waiting) steps.wait(`new targets of ${key} to take over from old ones`);
@@ -77,6 +80,8 @@ function registered(
     }
   }
 }
+
+const keyOf = ({ id, port }: DesiredTarget): string => `${id} ${port}`;
 
 function isServed(zone: string | undefined, { served }: TargetZones): boolean {
   return served === undefined || (zone !== undefined && served.has(zone));

@@ -17,11 +17,14 @@ type State = 'healthy' | 'pending';
  * and AWS takes minutes to check those of a new zone. A port waits for as long as a target in the zones that remain may become healthy.
  */
 export function canLeave(input: PlanInput<DesiredNlb>, { listeners }: ObservedLoadBalancer, change: ZoneChange): boolean {
-  return input.desired.listeners.every(({ port, targetGroup: key }) => {
-    const arn = listeners.find(({ listener }) => listener.Port === port)?.listener.DefaultActions[0]?.TargetGroupArn;
+  const { desired } = input;
+  // Those that are there, with the ones of Services about which something is wrong.
+  return listeners.every(({ listener: { Port, DefaultActions } }) => {
+    const arn = DefaultActions[0]?.TargetGroupArn;
     const group = input.observed.targetGroups.find(({ targetGroup }) => targetGroup.TargetGroupArn === arn);
     if (group === undefined) return true;
-    const wanted = input.desired.targetGroups.find((one) => one.key === key)?.targets ?? [];
+    const key = desired.listeners.find(({ port }) => port === Port)?.targetGroup;
+    const wanted = desired.targetGroups.find((one) => one.key === key)?.targets ?? [];
     const states = statesByZone(input, group, wanted);
     const has = (zones: readonly string[], state: State): boolean =>
       zones.some((zone) => states.get(zone)?.has(state) === true) || states.get('all')?.has(state) === true;
@@ -45,7 +48,10 @@ function statesByZone(
     if (TargetHealth.State === 'healthy') note(zone, 'healthy');
     else if (TargetHealth.State === 'initial' || TargetHealth.Reason === 'Target.NotInUse') note(zone, 'pending');
   }
-  const known = new Set(health.map(({ Target }) => `${Target.Id} ${Target.Port}`));
+  // One that is draining is registered again.
+  const known = new Set(
+    health.filter(({ TargetHealth }) => TargetHealth.State !== 'draining').map(({ Target }) => `${Target.Id} ${Target.Port}`),
+  );
   for (const { id, port, availabilityZone } of wanted)
     if (!known.has(`${id} ${port}`)) note(availabilityZone === 'all' ? 'all' : zoneOf(id), 'pending');
   return states;

@@ -134,6 +134,27 @@ describe('addresses of a load balancer that are to be others', () => {
     expect(addressesOf(account)).toEqual(['subnet-public-0 eipalloc-3', 'subnet-public-1 eipalloc-2']);
   });
 
+  test('become others one zone after the other, where the zone that stays has no targets', async () => {
+    const account = new Account();
+    for (const eip of ['eipalloc-4', 'eipalloc-5']) account.world.allocations.add(eip);
+    account.nodes = account.nodes.slice(0, 2);
+    const three = `${two},subnet-public-2`;
+    await account.settle(stack, [facing(three, 'eipalloc-1,eipalloc-2,eipalloc-3')]);
+    await account.settle(stack, [facing(three, 'eipalloc-4,eipalloc-5,eipalloc-3')]);
+    expect(addressesOf(account)).toEqual(['subnet-public-0 eipalloc-4', 'subnet-public-1 eipalloc-5', 'subnet-public-2 eipalloc-3']);
+  });
+
+  test('stay where the only zone that could remain has no healthy targets', async () => {
+    const account = new Account();
+    account.nodes = [node(1)];
+    await account.settle(stack, [facing(two, 'eipalloc-1,eipalloc-2')]);
+    const { plan } = await account.pass(stack, [facing(two, 'eipalloc-2,eipalloc-3')]);
+    expect([plan.actions, plan.waits.map((wait) => wait.for)]).toEqual([
+      [],
+      ['healthy targets in the zones that remain, before others are left'],
+    ]);
+  });
+
   test('that are named no more stay', async () => {
     const account = new Account();
     await account.settle(stack, [facing(two, 'eipalloc-1,eipalloc-2')]);
