@@ -108,7 +108,7 @@ function presentMapping({ SubnetId, LoadBalancerAddresses = [] }: AvailabilityZo
   return mapping;
 }
 
-const awaited = 'healthy targets in the zones that remain, before others are left';
+const onlyBeside = 'AWS does only where the load balancer has a further zone';
 
 /** What the load balancer can have now on its way to what it shall have; undefined: there is none, which is then said. */
 function nextMappings(
@@ -124,42 +124,37 @@ function nextMappings(
     const taken = new Set(mappings.flatMap(({ AllocationId }) => AllocationId ?? []));
     return leaving.filter(({ AllocationId }) => AllocationId === undefined || !taken.has(AllocationId));
   };
-  const goOn = (): void => {
-    if (exchanged.length > 0) steps.wait('zones to be left before they are taken again');
-  };
   if (leaving.length === 0) return [...staying, ...added];
-  const coming = named([...added, ...exchanged.map(({ wanted }) => wanted)]);
-  // One remains until another is there: not the last one that comes back, which could not be left then.
-  const last = exchanged.length === 1 ? exchanged[0]?.present : undefined;
-  const oneOf = (candidates: readonly SubnetMapping[]): SubnetMapping | undefined =>
-    candidates.find((one) => {
-      const others = leaving.filter((other) => other !== one);
-      return one !== last && isReady({ leaving: named(others), staying: named([...staying, one]), coming });
-    });
+  const had = new Set(leaving.flatMap(({ AllocationId }) => AllocationId ?? []));
+  // AWS takes no Elastic IP from one zone to another in one call.
+  const later = added.filter(({ AllocationId = '' }) => had.has(AllocationId));
+  const next = [...staying, ...added.filter((one) => !later.includes(one))];
+  const others = [...later, ...exchanged.map(({ wanted }) => wanted)];
+  const coming = named([...added, ...others]);
+  const goOn = (): void => {
+    if (others.length > 0) steps.wait('zones to be left before they are taken again');
+  };
   if (staying.length > 0 && isReady({ leaving: named(leaving), staying: named(staying), coming })) {
     goOn();
-    return [...staying, ...added];
+    return next;
   }
-  if (staying.length + added.length > 0) {
-    const held = without(added);
-    const one = oneOf(without([...added, ...exchanged.map(({ wanted }) => wanted)]));
-    if (leaving.length > 1 && one !== undefined) {
-      goOn();
-      return [...staying, ...added, one];
-    }
-    steps.wait(awaited);
-    return [...staying, ...added, ...held];
-  }
-  const candidates = without(exchanged.map(({ wanted }) => wanted));
-  const remaining = oneOf(candidates);
-  if (remaining !== undefined) {
+  // One remains until another is there: not the last one that comes back, which could not be left then.
+  const last = exchanged.length === 1 ? exchanged[0]?.present : undefined;
+  const candidates = without(others).filter((one) => one !== last);
+  const remaining = candidates.find((one) => {
+    const gone = leaving.filter((other) => other !== one);
+    return isReady({ leaving: named(gone), staying: named([...staying, one]), coming });
+  });
+  if (others.length > 0 && leaving.length > 1 && remaining !== undefined) {
     goOn();
-    return [remaining];
+    return [...next, remaining];
   }
-  if (candidates.some((one) => one !== last)) {
-    steps.wait(awaited);
-    return leaving;
+  if (next.length > 0 || candidates.length > 0) {
+    steps.wait('healthy targets in the zones that remain, before others are left');
+    return [...next, ...leaving];
   }
+  for (const { SubnetId: subnet, AllocationId = '' } of later)
+    steps.problem(reason('AwsSubnetUnusable', { subnet, why: `would take ${AllocationId} from another zone, which ${onlyBeside}` }));
   for (const { wanted, present } of exchanged) steps.problem(blocked(wanted, present));
   return undefined;
 }
@@ -167,7 +162,7 @@ function nextMappings(
 function blocked(wanted: SubnetMapping, present: SubnetMapping): ReturnType<typeof reason> {
   const subnet = wanted.SubnetId;
   if (subnet !== present.SubnetId) {
-    const why = 'would replace another one of its zone, which AWS does only where the load balancer has a further zone';
+    const why = `would replace another one of its zone, which ${onlyBeside}`;
     return reason('AwsSubnetUnusable', { subnet, why });
   }
   const text = ({ AllocationId, PrivateIPv4Address, IPv6Address }: SubnetMapping): string =>

@@ -68,6 +68,18 @@ describe('addresses of a load balancer that are to be others', () => {
       ['subnet-public-0 eipalloc-3', 'subnet-public-1 eipalloc-1'],
     ],
     [
+      'an Elastic IP that goes from a zone to a new one',
+      facing(two, 'eipalloc-1,eipalloc-2'),
+      facing('subnet-public-1,subnet-public-2', 'eipalloc-2,eipalloc-1'),
+      ['subnet-public-1 eipalloc-2', 'subnet-public-2 eipalloc-1'],
+    ],
+    [
+      'an Elastic IP that goes to a new zone, and another new zone',
+      facing('subnet-public-0', 'eipalloc-1'),
+      facing('subnet-public-1,subnet-public-2', 'eipalloc-1,eipalloc-2'),
+      ['subnet-public-1 eipalloc-1', 'subnet-public-2 eipalloc-2'],
+    ],
+    [
       'all private addresses',
       internal('subnet-private-0,subnet-private-1', '10.0.100.10,10.0.101.10'),
       internal('subnet-private-0,subnet-private-1', '10.0.100.20,10.0.101.20'),
@@ -153,6 +165,14 @@ describe('addresses of a load balancer that are to be others', () => {
       [],
       ['healthy targets in the zones that remain, before others are left'],
     ]);
+  });
+
+  test('stay where an Elastic IP would go from the only zone to a new one, and that is said', async () => {
+    const account = new Account();
+    await account.settle(stack, [facing('subnet-public-0', 'eipalloc-1')]);
+    const { plan, errors } = await account.pass(stack, [facing('subnet-public-1', 'eipalloc-1')]);
+    expect(plan.actions).toEqual([]);
+    expect(errors.get('')?.[0]).toMatchObject({ code: 'AwsSubnetUnusable', details: { subnet: 'subnet-public-1' } });
   });
 
   test('that are named no more stay', async () => {
