@@ -21,7 +21,7 @@ export function planClassicInstances(
   what = 'instances',
 ): void {
   const leaving = new Set(departing);
-  const { register, deregister, waiting, withoutRoom } = planRegistration<string>({
+  const { register, deregister, othersServe, waiting, withoutRoom } = planRegistration<string>({
     desired: instances,
     registered: (current?.loadBalancer.Instances ?? []).map(({ InstanceId }) => ({
       target: InstanceId,
@@ -46,7 +46,7 @@ export function planClassicInstances(
     steps.add(`${what}: deregister ${index + 1}`, 'elb:DeregisterInstancesFromLoadBalancer', {
       input: { LoadBalancerName, Instances: list(batch) },
       reason: `${batch.length} instances ${withoutRoom > 0 ? 'make room for new ones' : 'are no longer wanted'}`,
-      needs: registering,
+      needs: othersServe ? [] : registering,
     });
   if (withoutRoom > 0) steps.wait(`room for all instances: AWS takes ${limits.instancesPerClassic} on a Classic ELB`);
   if (waiting) steps.wait('new instances to take over from old ones');

@@ -11,6 +11,8 @@ export interface Registered<T> {
 export interface Registration<T> {
   readonly register: readonly T[];
   readonly deregister: readonly T[];
+  /** Healthy ones remain: who leaves does so also where AWS refuses new ones, perhaps for want of room. */
+  readonly othersServe: boolean;
   /** Targets that leave later: until then others are not ready to take over. */
   readonly waiting: boolean;
   /** New targets for which there is no room yet. */
@@ -62,7 +64,9 @@ export function planRegistration<T>(input: RegistrationInput<T>): Registration<T
   const needed = Math.min(missing, Math.ceil(quota / 5)) - leaving.length - draining.length;
   const madeRoom = states.has('initial') ? [] : staying.slice(0, Math.max(0, needed));
   const deregister = [...leaving, ...madeRoom].map(({ target }) => target);
-  return { register, deregister, waiting: deregister.length < surplus.length, withoutRoom: missing };
+  const going = new Set(deregister.map(keyOf));
+  const othersServe = registered.some(({ target, state }) => state === 'healthy' && !going.has(keyOf(target)));
+  return { register, deregister, othersServe, waiting: deregister.length < surplus.length, withoutRoom: missing };
 }
 
 /** New targets, as many as there is room for. One that is draining keeps its place. */

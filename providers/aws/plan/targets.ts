@@ -26,11 +26,11 @@ export function planTargets(
   const health = observed?.health ?? [];
   const isAttached = observed !== undefined && observed.targetGroup.LoadBalancerArns.length > 0;
   const quota = limits.targetsPerTargetGroup;
-  const { register, deregister, waiting, withoutRoom } = planRegistration<DesiredTarget>({
+  const { register, deregister, othersServe, waiting, withoutRoom } = planRegistration<DesiredTarget>({
     desired: targets,
     registered: health.flatMap((one) => registered(one, isAttached, zones)),
     draining: health.flatMap(({ Target, TargetHealth }) => (TargetHealth.State === 'draining' ? [targetOf(Target)] : [])),
-    keyOf,
+    keyOf: ({ id, port }) => `${id} ${port}`,
     zoneOf: ({ id }) => zones.zoneOf(id),
     isDeparting: ({ id }) => leaving.has(id),
     quota,
@@ -44,14 +44,11 @@ export function planTargets(
       needs: [needs],
     }),
   );
-  // Where others serve, what AWS refuses to register keeps nobody: perhaps it has no room before these leave.
-  const going = new Set(deregister.map(keyOf));
-  const served = health.some(({ Target, TargetHealth }) => TargetHealth.State === 'healthy' && !going.has(keyOf(targetOf(Target))));
   for (const [index, batch] of inBatches(deregister).entries())
     steps.add(`${what}: deregister ${index + 1}`, 'elbv2:DeregisterTargets', {
       input: { TargetGroupArn: arn, Targets: batch.map(description) },
       reason: `${batch.length} targets ${withoutRoom > 0 ? 'make room for new ones' : 'are no longer wanted'}`,
-      needs: served ? [] : registering,
+      needs: othersServe ? [] : registering,
     });
   if (withoutRoom > 0) steps.wait(`room for all targets of ${key}: AWS takes ${quota} in a target group, with those that leave`);
   if (waiting) steps.wait(`new targets of ${key} to take over from old ones`);
@@ -80,8 +77,6 @@ function registered(
     }
   }
 }
-
-const keyOf = ({ id, port }: DesiredTarget): string => `${id} ${port}`;
 
 function isServed(zone: string | undefined, { served }: TargetZones): boolean {
   return served === undefined || (zone !== undefined && served.has(zone));

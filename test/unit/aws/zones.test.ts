@@ -91,6 +91,18 @@ test('an unhealthy target leaves although AWS has no room for the one that repla
   expect(registered(account)).toEqual(['i-00000000', 'i-00000001', 'i-00000005']);
 });
 
+test('an unhealthy instance leaves a Classic ELB although AWS refuses the one that replaces it', async () => {
+  const account = new Account();
+  const classic = awsMember('classic', { name: 'web', ports: ['http:80/TCP@30080'] });
+  await account.settle(stack, [classic]);
+  account.advance(60);
+  account.world.unhealthy.add('i-00000002');
+  account.nodes = [node(0), node(1), node(5)];
+  await account.pass(stack, [classic]);
+  const ids = [...account.world.classic.values()].flatMap(({ value }) => value.Instances.map(({ InstanceId }) => InstanceId));
+  expect(ids.toSorted()).toEqual(['i-00000000', 'i-00000001']);
+});
+
 test('the zone of a target is that of its node, or of the subnet with its address, of either family', () => {
   const labels = { 'topology.kubernetes.io/zone': 'us-east-1c' };
   const plain = node(7, { providerID: 'aws:////i-00000007' });
