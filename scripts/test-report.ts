@@ -56,7 +56,9 @@ export function afterSecondRun(first: Verdict, second: Report | undefined): Verd
   const tests = forgiven.filter(({ test }) => test !== '').length;
   const known = new Set(first.failed.map(idOf));
   const fresh = verdictOf(second).failed.filter((failure) => !known.has(idOf(failure)));
-  return { passed: first.passed + tests, failed, unsteady: [...forgiven, ...fresh] };
+  // Beside a test that failed, the first report does not say whether a hook did: one that fails the second time may have failed both times.
+  const [whole, single] = [fresh.filter(({ test }) => test === ''), fresh.filter(({ test }) => test !== '')];
+  return { passed: first.passed + tests, failed: [...failed, ...whole], unsteady: [...forgiven, ...single] };
 }
 
 /** The lines that say what failed, for the end of a run; none where nothing did. `name`: what a file is called there. */

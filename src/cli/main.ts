@@ -15,6 +15,9 @@ import { stopSignals } from './stop-signals.ts';
 import { version } from './version.ts';
 
 /** The composition root: the only place that knows the process, the real clock and which providers there are. */
+/** Of a command that only tells: a module may have a connection or a timer open, for which Node.js would not end. */
+let endAtOnce = false;
+
 async function main(argv: readonly string[]): Promise<number> {
   let status = 0;
   const environment: Environment = {
@@ -55,6 +58,7 @@ async function main(argv: readonly string[]): Promise<number> {
           holds: (_, service) => service !== undefined && isHeld(service),
         },
       ];
+      if (modules.length > 0) endAtOnce = true;
       return [...own, ...(await otherProviders(environment, { log: silentLog, post: { mayWrite: () => false }, modules }, own))];
     },
   };
@@ -137,3 +141,4 @@ function endWithReader(): void {
 
 endWithReader();
 process.exitCode = await main(process.argv);
+if (endAtOnce) process.stdout.write('', () => process.exit());

@@ -112,8 +112,10 @@ async function planOutside(environment: Environment, options: Options, proposal:
   const { awsClusterName, awsClassless, provider: modules = [] } = options;
   const claims = modules.length === 0 ? [] : await environment.claims({ awsClassless, modules });
   const others = claims.filter(({ name }) => !isOwn(name));
+  // They come first, also where what they would do is not asked: a Service that is theirs is nobody else's.
+  const first = claims.filter(({ name }) => isOwn(name));
   const own =
-    awsClusterName === undefined ? [] : await environment.providers({ log: silentLog, post: { mayWrite: () => false }, aws: options });
+    awsClusterName === undefined ? first : await environment.providers({ log: silentLog, post: { mayWrite: () => false }, aws: options });
   const telling = others.filter(({ preview }) => preview !== undefined).map(({ name }) => name);
   return {
     providers: providerChanges(claims, proposal.current, proposal.proposed),

@@ -18,8 +18,9 @@ export interface ServicePreview extends PreviewedService {
   readonly provider: string;
 }
 
-export function isEmptyPreview({ actions }: ServicePreview): boolean {
-  return actions.length === 0;
+/** Not so where nothing can be told. */
+export function isEmptyPreview({ actions, failed }: ServicePreview): boolean {
+  return actions.length === 0 && failed === undefined;
 }
 
 /** Of each provider, call by call in their order, each with why. Services of which there is nothing to say are left out. */

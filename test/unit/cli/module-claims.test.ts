@@ -176,12 +176,21 @@ describe('herald plan --provider', patient, () => {
     expect(idle).toMatchObject({ code: 0, stdout: 'Nothing would change.\nNo call of provider example would be made.\n' });
   });
 
+  test('has no call of a provider for a Service that another one gets', async () => {
+    await writeFile(file('web.yaml'), service('web', 'loadBalancerClass: herald.dev/herald, '));
+    await propose('web.yaml', await readFile(file('web.yaml'), 'utf8'));
+    const rival = new Previewing(async () => preview);
+    vi.spyOn(rival, 'claim').mockReturnValue({ mine: true });
+    expect((await plan(withProvider(rival))).stdout).toBe('Nothing would change.\nNo call of provider example would be made.\n');
+  });
+
   test('is not to be relied upon where the provider cannot say it now', async () => {
     await propose('web.yaml', await readFile(file('web.yaml'), 'utf8'));
     const away = Object.assign(new Error('the API does not answer'), { code: 'unreachable' });
     const { code, stdout } = await plan(withProvider(new Previewing(async () => Promise.reject(away))));
     expect(code).toBe(1);
     expect(stdout).toContain('! provider example: the API does not answer');
+    expect(stdout).not.toContain('Nothing would change.');
   });
 });
 
@@ -211,6 +220,14 @@ describe('the module is loaded by a command that only tells', patient, () => {
     );
     const { code, stderr } = await herald('explain', 'service', 'shop/web', '-f', file('web.yaml'), '--provider', module);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+
+  test('and what it has open does not keep the command from its end', async () => {
+    const module = file('open.mjs');
+    await writeFile(module, `setInterval(() => undefined, 1000);\nexport { createProvider } from ${JSON.stringify(example)};`);
+    const { code, stdout } = await herald('explain', 'service', 'shop/web', '-f', file('web.yaml'), '--provider', module);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Provider   example: ');
   });
 
   test('and said to be wrong, where it is', async () => {

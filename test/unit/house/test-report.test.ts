@@ -49,6 +49,12 @@ describe('what a run of tests says at its end', () => {
     expect(namesOf(both.unsteady)).toEqual(['two', 'one']);
   });
 
+  it('does not forgive a hook that fails the second time: beside a failed test nobody knows whether it failed the first time', () => {
+    const both = afterSecondRun(verdictOf(reportOf({ one: 'failed' })), reportOf({ one: 'passed' }, 'a hook threw'));
+    expect(namesOf(both.failed)).toEqual(['']);
+    expect(namesOf(both.unsteady)).toEqual(['one']);
+  });
+
   it('forgives a file that loads the second time, without counting it as a test', () => {
     const both = afterSecondRun(verdictOf(reportOf({}, 'a hook threw')), reportOf({ one: 'passed' }));
     expect(both).toMatchObject({ passed: 0, failed: [] });
