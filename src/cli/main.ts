@@ -14,10 +14,10 @@ import { example, processLog } from './processes.ts';
 import { stopSignals } from './stop-signals.ts';
 import { version } from './version.ts';
 
-/** The composition root: the only place that knows the process, the real clock and which providers there are. */
 /** Of a command that only tells: a module may have a connection or a timer open, for which Node.js would not end. */
 let endAtOnce = false;
 
+/** The composition root: the only place that knows the process, the real clock and which providers there are. */
 async function main(argv: readonly string[]): Promise<number> {
   let status = 0;
   const environment: Environment = {
