@@ -3,7 +3,7 @@ import { examples, HeraldInLab } from './herald.ts';
 import { Lab, type Probe } from './lab.ts';
 import type { Failed } from './outcome.ts';
 import { PodSet } from './rolling-update.ts';
-import { RouteWatch } from './route-watch.ts';
+import { notNearAChange, RouteWatch } from './route-watch.ts';
 import { untilNextHops, untilSpineRoutes, viaNodes } from './routes.ts';
 import { standardTopology } from './standard-topology.ts';
 import { figuresText, streamFigures } from './stream-figures.ts';
@@ -56,9 +56,6 @@ async function untilRoutes(addresses: readonly string[], via: readonly string[])
 
 /** A time within which a segment that was lost is sent again, so that what fails here has failed for good. */
 const timeoutMs = 15_000;
-
-/** Within which a program that watches routes, on a busy machine, has told of a change. */
-const patienceMs = 5000;
 
 /**
  * A source port that was used before may still have its flow: with a pod that terminates, as long as that serves, or on a node that routers have
@@ -156,9 +153,7 @@ describe('externalTrafficPolicy: Local, with fewer pods than nodes', () => {
     console.log(`${changes.length} changes of routes; ${reset.length} connections that were open at such a moment came to another node`);
     // Nobody was sent to a node whose pod had ended.
     expect(other).toEqual([]);
-    const nearAChange = ({ at, milliseconds }: Failed): boolean =>
-      changes.some((change) => change.at > at - patienceMs && change.at < at + milliseconds + patienceMs);
-    expect(reset.filter((failure) => !nearAChange(failure))).toEqual([]);
+    expect(notNearAChange(reset, changes)).toEqual([]);
     await watch.stop();
     for (const node of pods.nodes) await pods.remove(node);
     await pods.ended();

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { Lab, LabProcess } from './lab.ts';
+import type { Failed } from './outcome.ts';
 
 /** A change of the kernel's routes to an address. */
 export interface RouteEvent {
@@ -8,6 +9,19 @@ export interface RouteEvent {
   readonly at: number;
   readonly deleted: boolean;
   readonly text: string;
+}
+
+/** Milliseconds within which a program that watches routes, on a busy machine, has told of a change. */
+const patienceMs = 5000;
+
+/**
+ * Those of the failures that no change of routes explains. At a change routers divide all flows anew, and a connection that is open and translated may come to a
+ * node that does not know it, which resets it.
+ */
+export function notNearAChange<F extends Failed>(failures: readonly F[], changes: readonly RouteEvent[]): F[] {
+  return failures.filter(
+    ({ at, milliseconds }) => !changes.some((change) => change.at > at - patienceMs && change.at < at + milliseconds + patienceMs),
+  );
 }
 
 /** An address that nobody has (RFC 5737). */
