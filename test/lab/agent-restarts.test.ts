@@ -5,7 +5,7 @@ import { frrDirectories } from './frr.ts';
 import { examples, HeraldInLab } from './herald.ts';
 import { Lab, type LabProcess, type Probe, type Report } from './lab.ts';
 import { RouteWatch } from './route-watch.ts';
-import { untilNextHops, viaNodes } from './routes.ts';
+import { untilNextHops, untilSpineRoutes, viaNodes } from './routes.ts';
 import { standardTopology } from './standard-topology.ts';
 import type { SteadyReport } from './steady-report.ts';
 
@@ -311,16 +311,17 @@ describe('the order of a start, as a ToR sees it', () => {
     }
   });
 
-  test('without rules in the kernel: a request that is begun after the ToR has a route is answered', async () => {
+  test('without rules in the kernel: a request that is begun after the routers have a route is answered', async () => {
     agent.kill('SIGKILL');
     await agent.exited;
     await lab.node('node1').exec(['nft', 'flush', 'ruleset']);
     // Nobody forwards now, so the ToR must not go on sending once the next agent says so (its F bit is clear).
-    const watch = await RouteWatch.start(lab, tors, addresses);
+    const watch = await RouteWatch.start(lab, ['spine', ...tors], addresses);
     const probes = addresses.map((address) => lab.client.probe({ protocol: 'tcp', address, port: 80, timeoutMs: 20_000, intervalMs: 20 }));
     await start();
     await untilSettled();
     for (const address of addresses) for (const tor of tors) await untilNextHops(lab, tor, address, viaNodes(tor, ['node1'], address));
+    for (const address of addresses) await untilSpineRoutes(lab, address);
     await watch.catchUp();
     await watch.stop();
     const added = watch.events().flatMap(({ deleted, at }) => (deleted ? [] : [at]));
