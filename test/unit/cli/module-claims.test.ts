@@ -7,11 +7,10 @@ import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
 import type { Environment } from '../../../src/cli/environment.ts';
 import { explainCommand } from '../../../src/cli/explain-command.ts';
 import { planCommand } from '../../../src/cli/plan-command.ts';
-import type { Claim, Preview, ProviderComponents } from '../../../src/controller/provider-module.ts';
-import { silentLog } from '../../../src/system/log.ts';
-import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+import type { Claim, Preview } from '../../../src/controller/provider-module.ts';
 import { inProcess } from './in-process.ts';
 import { discard, herald, root, scratch, type Outcome } from './program.ts';
+import { providerComponents } from './provider-components.ts';
 
 /** `herald explain` and `herald plan` with the provider of a module: the one of examples/provider. */
 const patient = { timeout: 60_000 };
@@ -21,14 +20,7 @@ const service = (name: string, more: string, ports = 'ports: [{ name: http, port
   `---\napiVersion: v1\nkind: Service\nmetadata: { namespace: shop, name: ${name} }\nspec: { type: LoadBalancer, clusterIPs: [10.96.0.10], ${more}${ports} }\n`;
 const ours = 'loadBalancerClass: example.com/balancer, ';
 
-const components: ProviderComponents = {
-  clock: new VirtualClock(),
-  random: () => 0.5,
-  log: silentLog,
-  stopped: new AbortController().signal,
-  variables: {},
-  mayWrite: () => false,
-};
+const components = providerComponents(false);
 
 /** The example, which can say what it would do. */
 class Previewing extends BalancerProvider {

@@ -6,19 +6,10 @@ import { describe, expect, test, vi } from 'vitest';
 import { MemoryApi } from '../../../examples/provider/memory-api.ts';
 import { BalancerProvider } from '../../../examples/provider/provider.ts';
 import { loadProviders } from '../../../src/cli/provider-modules.ts';
-import type { ProviderComponents } from '../../../src/controller/provider-module.ts';
-import { silentLog } from '../../../src/system/log.ts';
-import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { discard, herald, root, scratch, Service } from './program.ts';
+import { providerComponents } from './provider-components.ts';
 
-const components: ProviderComponents = {
-  clock: new VirtualClock(),
-  random: () => 0.5,
-  log: silentLog,
-  stopped: new AbortController().signal,
-  variables: {},
-  mayWrite: () => true,
-};
+const components = providerComponents(true);
 const right = (): BalancerProvider => new BalancerProvider(new MemoryApi(), components);
 const load = (module: unknown) => loadProviders(['./acme.js'], components, ['bare-metal', 'aws'], async () => module);
 
