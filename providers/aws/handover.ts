@@ -11,7 +11,7 @@ import { keptAnnotation, type ServiceMetadata } from './service-metadata.ts';
 import type { StackState } from './stacks.ts';
 
 /** How far a Service has come in leaving the load balancers that served it before. */
-export interface Moves {
+interface Moves {
   /** When to go on with that; absent: there is nothing left, or something is in the way. */
   readonly seconds?: number;
   /** What is in the way, by the word of AWS. */

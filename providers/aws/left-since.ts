@@ -41,7 +41,7 @@ interface Left extends Plan {
  * Since when a Service has been served elsewhere, by the tag of what it still has here: its target groups, or its Classic ELB. Where there is none yet it is
  * now, which is written there, so that it is not begun anew by each controller that starts. `own`: what is the stack's own.
  */
-export function decideLeft({ targetGroups, classic }: Observed, service: ServiceKey, now: number): Left {
+function decideLeft({ targetGroups, classic }: Observed, service: ServiceKey, now: number): Left {
   const steps = new Steps();
   const groups = targetGroups.filter(({ tags }) => tags[tagKeys.service] === service);
   const marks = [...groups, ...classic].map(({ tags }) => parseTime(tags[tagKeys.retired]));

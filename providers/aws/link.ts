@@ -32,7 +32,7 @@ import { identityOf, noteResult, Stacks, type StackState } from './stacks.ts';
 import { survey } from './survey.ts';
 import { usedStacks, waitingElsewhere } from './used-stacks.ts';
 
-export interface Connection {
+interface Connection {
   readonly cloud: Cloud;
   readonly settings: AwsSettings;
 }
@@ -48,7 +48,7 @@ interface LinkComponents {
   readonly log: Log;
 }
 
-export interface StackPass {
+interface StackPass {
   readonly state: StackState;
   readonly result: PassResult;
   /** What had to be done although nothing else was asked for. */

@@ -19,7 +19,7 @@ export interface StackTargets {
 /** By the address of a pod, the instance that it runs on: it may have no network interface of its own, and not even its address on one. */
 export type PodHosts = ReadonlyMap<string, string>;
 
-export interface NodeRulesResult {
+interface NodeRulesResult {
   readonly execution: Execution;
   readonly problems: readonly Reason[];
 }

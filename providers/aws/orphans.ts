@@ -7,7 +7,7 @@ import { Steps } from './plan/steps.ts';
 import { tagKeys } from './tags.ts';
 import { formatTime, parseTime } from '../../src/model/time.ts';
 
-export interface OrphanDecision extends Plan {
+interface OrphanDecision extends Plan {
   /** Stacks that have been without a Service for long enough: to be deleted. */
   readonly expired: readonly string[];
 }

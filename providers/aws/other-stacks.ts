@@ -7,7 +7,7 @@ import type { AwsSettings } from './settings.ts';
 import { identityOf } from './stacks.ts';
 import { usedStacks } from './used-stacks.ts';
 
-export interface OtherStacks {
+interface OtherStacks {
   readonly targets: readonly StackTargets[];
   readonly members: readonly Member[];
 }

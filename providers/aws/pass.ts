@@ -1,3 +1,4 @@
+import { defined } from '../../src/lang/defined.ts';
 import { serviceKey, type ServiceKey } from '../../src/model/metadata.ts';
 import type { Reason } from '../../src/model/reasons.ts';
 import type { Service } from '../../src/model/service.ts';
@@ -175,7 +176,7 @@ export function keptOf(
     circumstances,
   );
   const classic = wrong.classic ?? right.classic;
-  return { groups: [...wrong.groups, ...right.groups], ...(classic === undefined ? {} : { classic }) };
+  return { groups: [...wrong.groups, ...right.groups], ...defined({ classic }) };
 }
 
 function reachOf({ groups, classic }: KeptTargets): Omit<StackTargets, 'ports'> {
@@ -184,7 +185,7 @@ function reachOf({ groups, classic }: KeptTargets): Omit<StackTargets, 'ports'> 
   return { instances: [...new Set([...idsOf('instance'), ...(classic?.instances ?? [])])], addresses: [...new Set(idsOf('ip'))] };
 }
 
-export interface StackDecision {
+interface StackDecision {
   readonly planInput: PlanInput;
   readonly outcome?: StackOutcome;
   readonly unsettled?: string;
@@ -227,7 +228,7 @@ export async function decideStack(
   const published = members.flatMap(({ service }) => service.ingress.flatMap(({ hostname }) => hostname ?? []));
   const zoneOf = zonesOfTargets(circumstances.nodes, circumstances.facts.subnets);
   const planInput = { observed, desired: outcome?.desired, stack: stack.key, cluster, vpcId, zones, zoneOf, retireSeconds, published, now };
-  return { planInput, leaving, ...(outcome === undefined ? {} : { outcome }), ...(unsettled === undefined ? {} : { unsettled }) };
+  return { planInput, leaving, ...defined({ outcome, unsettled }) };
 }
 
 /** Only where nodes know the load balancer by the group of the cluster. */

@@ -20,7 +20,7 @@ import type { ClasslessMode } from './settings.ts';
 import { finalizer, type ServiceMetadata } from './service-metadata.ts';
 import { limits } from './limits.ts';
 
-export interface AwsProviderComponents {
+interface AwsProviderComponents {
   readonly classless: ClasslessMode;
   /** Called when AWS is needed first, with the nodes of the cluster; again where it has rejected. */
   readonly connect: Connect;

@@ -10,7 +10,7 @@ import { limits } from './limits.ts';
  * - throttled: whoever asks again at once makes it worse, for every Service of the account
  * - permanent: somebody has to change something, here or in AWS, and AWS does not tell when that was done
  */
-export type Persistence = 'transient' | 'throttled' | 'permanent';
+type Persistence = 'transient' | 'throttled' | 'permanent';
 
 const waits: Readonly<Record<Persistence, { readonly first: number; readonly longest: number }>> = {
   transient: { first: limits.transientRetrySeconds, longest: limits.transientRetryMaximumSeconds },

@@ -1,3 +1,4 @@
+import { defined } from '../../src/lang/defined.ts';
 import type { Claim, Provider, Reconciliation, Released, RecordedAddresses } from '../../src/controller/provider.ts';
 import {
   createAllocator,
@@ -80,7 +81,7 @@ export class BareMetalProvider implements Provider {
     if (reason === undefined) this.#waiting.leave(key);
     else this.#waiting.wait(request);
     return {
-      ingress: addresses.map((address) => ({ address, ...(hostname === undefined ? {} : { hostname }), ipMode: 'VIP' })),
+      ingress: addresses.map((address) => ({ address, ...defined({ hostname }), ipMode: 'VIP' })),
       ...(reason === undefined ? {} : { reason, details: pools.map(({ pool, reason: { code } }) => ({ of: pool, code })) }),
     };
   }

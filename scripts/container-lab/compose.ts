@@ -1,3 +1,4 @@
+import { defined } from '../../src/lang/defined.ts';
 import { nodePlan, type DualStack } from '../../test/lab/address-plan.ts';
 import type { LinkEnd, Topology } from '../../test/lab/topology.ts';
 import { containerOf, pod, type Container } from './containers.ts';
@@ -38,7 +39,7 @@ function serviceOf(name: string, { image, entrypoint, command, binds, user }: Co
     image: image.replace('}', ':?}'),
     hostname: name,
     privileged: true,
-    ...(user === undefined ? {} : { user }),
+    ...defined({ user }),
     ...(entrypoint === undefined ? {} : { entrypoint: [entrypoint] }),
     ...(command === undefined ? {} : { command: command.split(' ') }),
     volumes: [...binds.map((bind) => (bind.startsWith('.') ? bind : `./${bind}`)), `./${name}/routes.sh:/lab/routes.sh:ro`],

@@ -1,3 +1,4 @@
+import { defined } from '../../src/lang/defined.ts';
 import type { Topology } from '../../test/lab/topology.ts';
 import { podInterface } from './machine-files.ts';
 import { containerOf, pod, type Container } from './containers.ts';
@@ -22,9 +23,7 @@ export function containerlab(topology: Topology): object {
 function nodeOf({ image, entrypoint, command, binds, user }: Container, name: string): object {
   return {
     image,
-    ...(user === undefined ? {} : { user }),
-    ...(entrypoint === undefined ? {} : { entrypoint }),
-    ...(command === undefined ? {} : { cmd: command }),
+    ...defined({ user, entrypoint, cmd: command }),
     binds: [...binds, `${name}/network.sh:/lab/network.sh:ro`],
     exec: ['sh /lab/network.sh'],
   };

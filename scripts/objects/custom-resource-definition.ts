@@ -1,3 +1,4 @@
+import { defined } from '../../src/lang/defined.ts';
 import { heraldApiGroup } from '../../src/model/kinds.ts';
 import type { Kind } from '../../src/model/schema/kind.ts';
 import type { ObjectSchema } from '../../src/model/schema/schema.ts';
@@ -32,7 +33,7 @@ export function customResourceDefinition(kind: Kind): object {
             name,
             type,
             jsonPath: path,
-            ...(description === undefined ? {} : { description }),
+            ...defined({ description }),
             ...(wide === true ? { priority: 1 } : {}),
           })),
           schema: { openAPIV3Schema: rootSchema(kind) },

@@ -1,3 +1,4 @@
+import { defined } from '../../src/lang/defined.ts';
 import { heraldApiVersion } from '../../src/model/kinds.ts';
 import type { Kind } from '../../src/model/schema/kind.ts';
 import type { Schema } from '../../src/model/schema/schema.ts';
@@ -37,7 +38,7 @@ function ofSchema(schema: Schema): JsonSchema {
 function keywords(schema: Schema): JsonSchema {
   switch (schema.kind) {
     case 'text':
-      return { type: 'string', maxLength: schema.maxLength, ...(schema.format === undefined ? {} : { format: schema.format }) };
+      return { type: 'string', maxLength: schema.maxLength, ...defined({ format: schema.format }) };
     case 'parsed':
       return { type: 'string', maxLength: schema.grammar.maxLength };
     case 'integer': {

@@ -1,3 +1,4 @@
+import { defined } from '../../src/lang/defined.ts';
 import type { ListSchema, ObjectSchema, ParsedSchema, Relation, Schema, ValueRule } from '../../src/model/schema/schema.ts';
 import { plainText, refusal } from './plain-text.ts';
 
@@ -32,7 +33,7 @@ function keywordsOf(schema: Schema, place: Place): StructuralSchema | undefined 
         type: 'string',
         ...(place.needed && schema.required !== undefined ? { minLength: 1 } : {}),
         maxLength: schema.maxLength,
-        ...(schema.format === undefined ? {} : { format: schema.format }),
+        ...defined({ format: schema.format }),
         ...defaultOf(schema.default, place),
       };
     case 'parsed':

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import type { DataplaneError, Dataplane } from '../dataplane/dataplane.ts';
 import type { DrainView } from '../decisions/announcement/node-drain.ts';
 import type { History } from '../live/history.ts';
@@ -31,7 +32,7 @@ import { Plans, type PlansComponents } from './plans.ts';
 import { RouteTable } from './route-table.ts';
 import { Sessions, type SessionsComponents, type SessionsOptions } from './sessions.ts';
 
-export interface AgentComponents
+interface AgentComponents
   extends
     Pick<HostCheckComponents, 'host' | 'hostFilters' | 'unservedLocalhost'>,
     Pick<ElsewhereComponents, 'foreign'>,
@@ -50,7 +51,7 @@ export interface AgentComponents
   readonly log: Log;
 }
 
-export interface AgentOptions extends SessionsOptions {
+interface AgentOptions extends SessionsOptions {
   readonly node: string;
   /** Where the health of the node is told; default: nowhere. */
   readonly healthz?: readonly HttpPlace[];
@@ -94,7 +95,7 @@ export class Agent {
     this.#components = components;
     this.#node = node;
     this.#report = new NodeReport(components, node, () => this.#content());
-    this.#sessions = new Sessions({ ...components, ...(history === undefined ? {} : { sessionHistory: history }) }, routes, news, options);
+    this.#sessions = new Sessions({ ...components, ...defined({ sessionHistory: history }) }, routes, news, options);
     this.#elsewhere = new Elsewhere(components, {
       config: () => source.snapshot.config,
       again: (services) => this.#changedElsewhere(services),
@@ -171,10 +172,10 @@ export class Agent {
     const sessions = (): SessionStatus[] => this.#sessions.status();
     return {
       waiting,
-      ...(passSince === undefined ? {} : { passSince }),
+      ...defined({ passSince }),
       begun,
       keepsUp: this.#health.sync.healthy,
-      ...(dataplaneError === undefined ? {} : { dataplaneError }),
+      ...defined({ dataplaneError }),
       quarantined: this.#commits.quarantined,
       get differing() {
         return differing();
@@ -342,7 +343,7 @@ export class Agent {
       sessions: this.#sessions.status(),
       differing: differing.slice(0, limits.differingServices),
       ...(differing.length > limits.differingServices ? { truncated: true } : {}),
-      ...(problem === undefined ? {} : { problem }),
+      ...defined({ problem }),
       ...(host.length === 0 ? {} : { host }),
       ...this.#direct.content(),
       ...this.#draining.report(),

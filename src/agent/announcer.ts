@@ -7,7 +7,7 @@ import type { RoutesByPeer, RouteTable } from './route-table.ts';
 import { passBarrier, type ServicePlan } from './service-plan.ts';
 
 /** What an Announcer asks and tells. */
-export interface AnnouncerOptions {
+interface AnnouncerOptions {
   readonly plan: (service: ServiceKey) => ServicePlan | undefined;
   /** What the kernel refused. */
   readonly quarantined: () => ReadonlyMap<string, QuarantinedFrontend>;

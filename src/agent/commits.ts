@@ -7,7 +7,7 @@ import type { Clock } from '../system/clock.ts';
 import type { Random } from '../system/random.ts';
 import { Quarantine } from './quarantine.ts';
 
-export interface CommitsComponents {
+interface CommitsComponents {
   readonly dataplane: Dataplane;
   readonly clock: Clock;
   readonly random: Random;

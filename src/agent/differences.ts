@@ -4,7 +4,7 @@ import type { ServiceDifference } from '../model/node-state.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 
 /** What of the Services is not as it was decided, as each part of the agent knows it. */
-export interface DifferenceSources {
+interface DifferenceSources {
   /** By frontend. */
   readonly quarantined: ReadonlyMap<string, QuarantinedFrontend>;
   /** Frontends that another program should have. */

@@ -14,11 +14,11 @@ import type { HostInterface } from '../system/host.ts';
 import type { HostCheckComponents } from './host-check.ts';
 import { limits } from './limits.ts';
 
-export interface DirectReturnCheckComponents extends HostCheckComponents {
+interface DirectReturnCheckComponents extends HostCheckComponents {
   readonly dataplane: Pick<Dataplane, 'probeDirectReturn'>;
 }
 
-export interface DirectReturnCheckOptions {
+interface DirectReturnCheckOptions {
   readonly node: string;
   readonly snapshot: () => Snapshot;
   /** report: nothing is set, what is wrong is only said. */

@@ -14,7 +14,7 @@ export interface ElsewhereComponents {
   readonly log: Log;
 }
 
-export interface ElsewhereOptions {
+interface ElsewhereOptions {
   readonly config: () => HeraldConfig;
   /** What these Services may announce may differ. */
   readonly again: (services: ReadonlySet<ServiceKey>) => void;

@@ -15,7 +15,7 @@ export function healthCheckAnswer(service: ServiceKey, localEndpoints: number, h
   };
 }
 
-export interface NodeCondition {
+interface NodeCondition {
   readonly health: SyncHealth;
   readonly now: Date;
   /** Whether load balancers should send to the node: /healthz only. /livez tells whether the process works. */

@@ -7,7 +7,7 @@ import { healthCheckAnswer } from './health-answers.ts';
 import { lastingHttp, type ListenerComponents } from './lasting-http.ts';
 import { limits } from './limits.ts';
 
-export interface HealthCheckServersOptions {
+interface HealthCheckServersOptions {
   /** Whether the data plane keeps up: else every health check fails. */
   readonly healthy: () => boolean;
   /** Called when `problems` may have changed. */

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { nodeForwarding } from '../decisions/forwarding/node.ts';
 import { judgeFilters, type ServedPorts } from '../decisions/host/filters.ts';
 import { judgeListeners, type NodePorts } from '../decisions/host/node-port-listeners.ts';
@@ -32,7 +33,7 @@ type SharedFacts = Pick<HostFacts, 'families' | 'peerInterfaces' | 'podPrefixes'
   readonly nodePorts: () => NodePorts;
 };
 
-export interface HostCheckOptions {
+interface HostCheckOptions {
   /** report: nothing is set, what is wrong is only said. */
   readonly kernelSettings: 'set' | 'report';
   readonly facts: () => SharedFacts;
@@ -203,7 +204,7 @@ export function hostFacts(snapshot: Snapshot, node: string, plans: ReadonlyMap<S
   const { services, conntrack = services === 'all' ? defaultConntrack : undefined } = snapshot.config;
   const nodePorts = (): NodePorts => nodePortsOf(plans, snapshot, node);
   return {
-    ...(conntrack === undefined ? {} : { conntrack }),
+    ...defined({ conntrack }),
     nodePorts,
     peerInterfaces,
     podPrefixes,

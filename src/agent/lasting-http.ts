@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import type { Clock } from '../system/clock.ts';
 import type { AnswerHttp, HttpBounds, HttpPlace, ListenHttp } from '../system/http-listener.ts';
 import { LastingListener } from '../system/lasting-listener.ts';
@@ -43,6 +44,6 @@ export function lastingHttp({ listenHttp, clock, log }: ListenerComponents, opti
     },
     // All addresses of a family that the host has not are none; one address that it has not is somebody's mistake.
     isExpected: ({ code }) => code === 'noAddress' && unspecified.has(place.address),
-    ...(after === undefined ? {} : { after }),
+    ...defined({ after }),
   });
 }

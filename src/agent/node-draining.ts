@@ -24,7 +24,7 @@ export interface DrainProgress {
   readonly left: ReadonlySet<string>;
 }
 
-export interface NodeDrainingOptions {
+interface NodeDrainingOptions {
   readonly node: string;
   readonly snapshot: () => Snapshot;
   readonly progress: () => DrainProgress;

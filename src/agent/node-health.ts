@@ -11,7 +11,7 @@ import { HealthCheckServers } from './health-check-servers.ts';
 import { lastingHttp, type ListenerComponents } from './lasting-http.ts';
 import { SyncHealth } from './sync-health.ts';
 
-export interface NodeHealthOptions {
+interface NodeHealthOptions {
   readonly node: string;
   /** Where /healthz and /livez are served. Empty: nowhere. */
   readonly healthz: readonly HttpPlace[];

@@ -8,7 +8,7 @@ import type { Random } from '../system/random.ts';
 import { BackOff } from './back-off.ts';
 import { WorkToDo } from './work-to-do.ts';
 
-export interface PassesComponents {
+interface PassesComponents {
   readonly source: Source;
   readonly clock: Clock;
   readonly random: Random;

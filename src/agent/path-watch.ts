@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import type { Peer } from '../bgp/index.ts';
 import type { ManagerStatus, Refusal, SessionOptions, Transition } from '../bfd/index.ts';
 import type { SessionIntent } from '../decisions/announcement/peers.ts';
@@ -24,7 +25,7 @@ export interface PathWatchComponents {
   readonly log: Log;
 }
 
-export interface PathWatchOptions {
+interface PathWatchOptions {
   readonly peer: (name: string) => Peer | undefined;
   /** What `status` and `problem` say is another than before. */
   readonly news: () => void;
@@ -153,7 +154,7 @@ export class PathWatch {
       name,
       peer,
       ...profile,
-      ...(networkInterface === undefined ? {} : { interface: networkInterface }),
+      ...defined({ interface: networkInterface }),
       ...(sourceAddress === undefined ? {} : { localAddress: formatAddress(sourceAddress) }),
       ...(minimumTtl === undefined ? {} : { multihop: { minimumTtl } }),
     };

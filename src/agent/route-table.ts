@@ -11,7 +11,7 @@ export type RoutesByPeer = ReadonlyMap<string, readonly RouteIntent[]>;
 export type WhyWithdrawn = (peer: string, route: RouteIntent) => Reason | undefined;
 
 /** Told of every `set`, also of one that changes nothing. */
-export type RoutesObserver = (service: ServiceKey, before: RoutesByPeer, after: RoutesByPeer, why: WhyWithdrawn | undefined) => void;
+type RoutesObserver = (service: ServiceKey, before: RoutesByPeer, after: RoutesByPeer, why: WhyWithdrawn | undefined) => void;
 
 export interface PeerRoutes {
   readonly announce: readonly RouteIntent[];

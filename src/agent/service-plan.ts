@@ -24,7 +24,7 @@ export interface ServicePlan {
 }
 
 /** What the drain of the node makes of a Service. */
-export interface ServiceDrain {
+interface ServiceDrain {
   /** Its routes stay: no other node announces them. */
   readonly kept: boolean;
   /** Frontends of addresses that are no longer announced, by frontendKey. */
@@ -32,7 +32,7 @@ export interface ServiceDrain {
 }
 
 /** A route to a peer, and the frontends that the kernel must have before it goes out. */
-export interface GatedRoute {
+interface GatedRoute {
   readonly peer: string;
   readonly route: RouteIntent;
   /** Text of the address that led to the route. */

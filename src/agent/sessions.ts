@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import {
   changedFields,
   fieldClass,
@@ -198,16 +199,16 @@ export class Sessions {
       return {
         peer: name,
         address: address === '' ? unnumberedOn(networkInterface) : address,
-        ...(networkInterface === undefined ? {} : { interface: networkInterface }),
+        ...defined({ interface: networkInterface }),
         state,
         since: since.toISOString(),
         localASN: localAsn,
         peerASN: peerAsn,
         prefixesSent: prefixesAdvertised.ipv4 + prefixesAdvertised.ipv6,
         ...(negotiated === undefined ? {} : { families: familiesOf(negotiated, prefixesAdvertised, prefixesReceived) }),
-        ...(problem === undefined ? {} : { lastError: problem }),
+        ...defined({ lastError: problem }),
         ...dampingOf(damping),
-        ...(bfd === undefined ? {} : { bfd }),
+        ...defined({ bfd }),
       };
     });
     const refused = [...this.#refused]
@@ -253,7 +254,7 @@ export class Sessions {
   #withPassword(result: PeerSession, peer: string): { readonly session?: SessionIntent; readonly problem?: Reason } {
     const { session, passwordGone } = result;
     const warning = sessionWarning(peer, result);
-    if (passwordGone === undefined) return { session, ...(warning === undefined ? {} : { problem: warning }) };
+    if (passwordGone === undefined) return { session, ...defined({ problem: warning }) };
     const password = this.#passwords.get(session.peer);
     if (password === undefined) return { problem: reasonOf('PeerPasswordMissing', passwordGone) };
     return { session: { ...session, password }, problem: reasonOf('PeerPasswordGone', passwordGone) };
@@ -336,15 +337,11 @@ function peerOptions(session: SessionIntent): PeerOptions {
     adminDown: session.adminDown,
     // Without a hold time there are no keepalives (RFC 4271 4.4).
     ...(session.keepaliveTimeSeconds === 0 ? {} : { keepaliveTime: session.keepaliveTimeSeconds }),
-    ...(session.connectTimeSeconds === undefined ? {} : { connectRetryTime: session.connectTimeSeconds }),
-    ...(session.sourceAddress === undefined ? {} : { sourceAddress: session.sourceAddress }),
+    ...defined({ connectRetryTime: session.connectTimeSeconds, sourceAddress: session.sourceAddress }),
     ...(session.otherNextHop === undefined ? {} : { nextHop: nextHopOf(session.otherNextHop) }),
-    ...(session.peerAddress === undefined ? {} : { address: session.peerAddress }),
-    ...(session.interface === undefined ? {} : { interface: session.interface }),
-    ...(session.ttlSecurityHops === undefined ? {} : { ttlSecurityHops: session.ttlSecurityHops }),
+    ...defined({ address: session.peerAddress, interface: session.interface, ttlSecurityHops: session.ttlSecurityHops }),
     ...(session.gracefulRestart ? { gracefulRestart: {} } : {}),
-    ...(session.password === undefined ? {} : { password: session.password }),
-    ...(session.shutdownMessage === undefined ? {} : { shutdownMessage: session.shutdownMessage }),
+    ...defined({ password: session.password, shutdownMessage: session.shutdownMessage }),
   };
 }
 
@@ -358,8 +355,7 @@ function speakerRoute(route: RouteIntent): Route {
     prefix,
     communities,
     asPathPrepend,
-    ...(localPref === undefined ? {} : { localPref }),
-    ...(med === undefined ? {} : { med }),
+    ...defined({ localPref, med }),
   };
 }
 

@@ -6,7 +6,7 @@ import { formatPrefix } from '../net/prefix.ts';
 import type { Change, HeraldObject, Kind, Snapshot } from '../model/snapshot.ts';
 
 /** What one pass has to look at. */
-export interface Work {
+interface Work {
   readonly services: readonly ServiceKey[];
   /** The node's own settings or its sessions may differ. */
   readonly node: boolean;

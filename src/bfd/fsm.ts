@@ -12,7 +12,7 @@ export const fsmEvents = [
 ] as const;
 export type FsmEvent = (typeof fsmEvents)[number];
 
-export interface Step {
+interface Step {
   readonly state: SessionState;
   /** The reason for the change, told to the peer; undefined: the present one stays. */
   readonly diagnostic?: number;

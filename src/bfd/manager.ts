@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Random } from '../system/random.ts';
 import { newDiscards, type DiscardReason, type Discards } from './counters.ts';
@@ -20,7 +21,7 @@ import { Session } from './session.ts';
 import type { Transport } from './transport/transport.ts';
 import { decodeControlPacket, emptyControlPacket, type ControlPacket } from './wire/control-packet.ts';
 
-export interface ManagerComponents {
+interface ManagerComponents {
   readonly clock: Clock;
   readonly random: Random;
   readonly transport: Transport;
@@ -33,7 +34,7 @@ export interface ManagerOptions {
   readonly hasRealTime?: boolean;
 }
 
-export interface ManagerEvents {
+interface ManagerEvents {
   changed(name: string, transition: Transition): void;
 }
 
@@ -112,7 +113,7 @@ export class Manager {
     return {
       sessions: [...this.#byName.values()].map((session) => session.status()),
       discards: { ...this.#discards },
-      ...(kernelDrops === undefined ? {} : { kernelDrops }),
+      ...defined({ kernelDrops }),
     };
   }
 

@@ -1,9 +1,10 @@
+import { defined } from '../lang/defined.ts';
 import { formatAddress, isLinkLocal, parseAddress, type Address } from '../net/address.ts';
 import type { Endpoint } from './transport/transport.ts';
 import { maximumDetectMultiplier, maximumInterval, quietInterval } from './limits.ts';
 
 /** An address, or its text as `parseAddress` takes it. */
-export type AddressInput = Address | string;
+type AddressInput = Address | string;
 
 /** How fast a session is to notice that its path is down. Every field may change while the session is up, without a flap. */
 export interface ProfileOptions {
@@ -131,9 +132,7 @@ function endpointOf({ peer: peerInput, localAddress: localInput, interface: netw
   }
   return {
     peer,
-    ...(localAddress === undefined ? {} : { localAddress }),
-    ...(networkInterface === undefined ? {} : { interface: networkInterface }),
-    ...(multihop === undefined ? {} : { multihop }),
+    ...defined({ localAddress, interface: networkInterface, multihop }),
   };
 }
 

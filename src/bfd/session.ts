@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Random } from '../system/random.ts';
 import { newSessionCounters } from './counters.ts';
@@ -13,13 +14,13 @@ import type { Channel } from './transport/transport.ts';
 import type { SessionState } from './wire/codes.ts';
 import { controlPacketLength, emptyControlPacket, encodeControlPacket, type ControlPacket } from './wire/control-packet.ts';
 
-export interface SessionComponents {
+interface SessionComponents {
   readonly clock: Clock;
   readonly random: Random;
   readonly schedule: Schedule;
 }
 
-export interface SessionHost {
+interface SessionHost {
   changed(session: Session, transition: Transition): void;
   /** The peer seems to be silent. What waits in the sockets is to be read before `judge` is called. */
   suspects(session: Session): void;
@@ -176,7 +177,7 @@ export class Session {
     return {
       name,
       peer,
-      ...(endpoint.interface === undefined ? {} : { interface: endpoint.interface }),
+      ...defined({ interface: endpoint.interface }),
       multihop: endpoint.multihop !== undefined,
       state: this.#state,
       since: this.#since,
@@ -191,9 +192,9 @@ export class Session {
       transmitInterval: interval === undefined ? undefined : toMilliseconds(interval),
       detectionTime: this.#detectionTime(),
       polling: this.#parameters.polling,
-      ...(this.#lastDown === undefined ? {} : { lastDown: this.#lastDown }),
+      ...defined({ lastDown: this.#lastDown }),
       counters: { ...this.counters },
-      ...(problem === undefined ? {} : { problem }),
+      ...defined({ problem }),
       warnings,
     };
   }

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { addressFromBytes, type Address, type Family } from '../net/address.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { AttributeSet, ExtendedCommunity } from './attribute-set.ts';
@@ -41,9 +42,9 @@ export function advertisedRoute(
     nextHops: nextHopsOf(carriage, prefix.address.family),
     asPath: internal ? [] : Array<number>(1 + set.prepend).fill(localAsn),
     ...(internal ? { localPref: set.localPref } : {}),
-    ...(set.med === undefined ? {} : { med: set.med }),
+    ...defined({ med: set.med }),
     communities: communitiesOf(set),
-    ...(set.linkBandwidth === undefined ? {} : { linkBandwidth: set.linkBandwidth }),
+    ...defined({ linkBandwidth: set.linkBandwidth }),
     isChanging,
     at: slot + 1,
   };

@@ -1,7 +1,7 @@
 import { maximumExtendedAttributeLength, maximumPrepend } from './limits.ts';
 import { defaultLocalPref, type Community, type Route } from './route.ts';
 
-export type LargeCommunity = readonly [globalAdministrator: number, localData1: number, localData2: number];
+type LargeCommunity = readonly [globalAdministrator: number, localData1: number, localData2: number];
 
 /** The two 32-bit halves of the eight octets of RFC 4360 2. */
 export type ExtendedCommunity = readonly [high: number, low: number];
@@ -27,7 +27,7 @@ export interface AttributeSet extends Attributes {
   readonly length: number;
 }
 
-export type AttributesResult = { readonly ok: true; readonly value: Attributes } | { readonly ok: false; readonly why: string };
+type AttributesResult = { readonly ok: true; readonly value: Attributes } | { readonly ok: false; readonly why: string };
 
 interface Held extends AttributeSet {
   holders: number;
@@ -36,7 +36,7 @@ interface Held extends AttributeSet {
 const noCommunities: readonly Community[] = [];
 
 /** The canonical form of a route's attributes, or why no UPDATE can carry them. */
-export function attributesOf(route: Route): AttributesResult {
+function attributesOf(route: Route): AttributesResult {
   const { communities = noCommunities, asPathPrepend: prepend = 0, localPref = defaultLocalPref, med, linkBandwidth } = route;
   if (prepend > maximumPrepend) return { ok: false, why: `asPathPrepend ${prepend} is above ${maximumPrepend}` };
   if (linkBandwidth !== undefined && !(linkBandwidth >= 0 && linkBandwidth <= largestFloat)) {

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Random } from '../system/random.ts';
 import { flapped, noFlaps, penaltyAt, recentFlaps, type FlapRecord } from './flap-damping.ts';
@@ -66,7 +67,7 @@ export class Damper {
     return {
       penalty: Math.round(penaltyAt(this.#record, now)),
       flapsInLastHour: recentFlaps(this.#record, now).length,
-      ...(until === undefined ? {} : { until }),
+      ...defined({ until }),
     };
   }
 }

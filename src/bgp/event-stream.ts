@@ -1,7 +1,7 @@
 /** What a stream yields: `lost` says in its place how many events were dropped because nobody took them. */
 export type Streamed<E> = E | { readonly type: 'lost'; readonly count: number };
 
-export interface StreamBounds<E extends object> {
+interface StreamBounds<E extends object> {
   /** Events that are kept for a program that does not take them; then the oldest goes. */
   readonly count: number;
   /** Octets of them, as `octetsOf` counts. Default: any number. */

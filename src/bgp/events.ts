@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import type { Family } from '../net/address.ts';
 import { EventStream, type Streamed } from './event-stream.ts';
 import type { StateName } from './fsm-events.ts';
@@ -51,7 +52,7 @@ export function notificationStatus(direction: NotificationStatus['direction'], n
   const inner = innermost(notification);
   const text = shutdownMessageOf(inner);
   const { code, subcode } = inner;
-  return { direction, code, subcode, name: errorName(code, subcode), ...(text === undefined ? {} : { text }) };
+  return { direction, code, subcode, name: errorName(code, subcode), ...defined({ text }) };
 }
 
 /** Hands the events of one peer to listeners, to streams, and to whoever waits for the session. */

@@ -20,7 +20,7 @@ export interface Bucket {
 }
 
 /** What a session can carry of this family. */
-export interface Constraint {
+interface Constraint {
   /** Why there is no next hop; undefined where there is one. */
   readonly impossible: string | undefined;
   /** Octets of attributes. */

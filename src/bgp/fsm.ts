@@ -1,4 +1,5 @@
 import assert from 'node:assert';
+import { defined } from '../lang/defined.ts';
 import {
   initialState,
   type Effect,
@@ -341,7 +342,7 @@ function keepaliveTimer({ holdTime }: Negotiated, config: FsmConfig): Effect[] {
 
 /** What lasts from one connection to the next. */
 function enter({ failures, plainOpen }: FsmState, name: StateName): FsmState {
-  return { name, failures, ...(plainOpen === undefined ? {} : { plainOpen }) };
+  return { name, failures, ...defined({ plainOpen }) };
 }
 
 /** Who we say we are: without optional parameters where the peer did not take them. */

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { formatAddress, type Address } from '../net/address.ts';
 import { formatPrefix, prefixContains } from '../net/prefix.ts';
 import type { Cancel, Clock } from '../system/clock.ts';
@@ -30,7 +31,7 @@ interface Components {
 }
 
 /** What the peers have to do with it. */
-export interface Doorkeeper {
+interface Doorkeeper {
   /** False: the address is no peer's, or the peer does not want the connection now. */
   accept(incoming: Incoming): 'accepted' | 'unwanted' | 'stranger';
   keys(): readonly PeerKey[];
@@ -68,7 +69,7 @@ export class Listening {
     const before = new Map(this.#sockets.map((socket) => [keyOf(socket.options), socket]));
     const wanted = new Map(
       addresses.map(({ address, port = 179 }) => {
-        const options: ListenOptions = { port, ...(address === undefined ? {} : { address }) };
+        const options: ListenOptions = { port, ...defined({ address }) };
         return [keyOf(options), options];
       }),
     );

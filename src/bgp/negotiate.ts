@@ -32,7 +32,7 @@ export interface Negotiated {
   readonly longLivedFamilies: readonly Family[];
 }
 
-export interface NegotiatedRestart {
+interface NegotiatedRestart {
   /** Seconds after which the peer counts as gone for good when it restarts. */
   readonly peerRestartTime: number;
   /** The peer has restarted, and does not wait for our End-of-RIB. */

@@ -3,7 +3,7 @@ import { maximumExtendedMessageLength, maximumMessageLength } from './limits.ts'
 import type { Negotiated } from './negotiate.ts';
 
 /** How this session carries the routes of one family: the next hop and its place in the UPDATE. */
-export type Carriage =
+type Carriage =
   | { readonly kind: 'classic'; readonly nextHop: Uint8Array } // NLRI field and NEXT_HOP: 4 octets
   | { readonly kind: 'multiprotocol'; readonly nextHop: Uint8Array } // MP_REACH_NLRI: 16 octets, or 32 with the link-local address
   | { readonly kind: 'impossible'; readonly why: string };

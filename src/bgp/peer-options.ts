@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { formatAddress, isLinkLocal, parseAddress, type Address, type Family } from '../net/address.ts';
 import { roles, type Role } from './identity.ts';
 import { maximumPassword, maximumRestartTime, maximumStaleTime, openHoldTime } from './limits.ts';
@@ -166,8 +167,7 @@ export function resolveOptions(options: PeerOptions, defaults: PeerDefaults = {}
   const resolved: ResolvedOptions = {
     ...rest,
     name: options.name ?? (address === undefined ? (options.interface ?? '') : formatAddress(address)),
-    ...(address === undefined ? {} : { address }),
-    ...(sourceAddress === undefined ? {} : { sourceAddress }),
+    ...defined({ address, sourceAddress }),
     localAsn: needed('localAsn', options.localAsn ?? defaults.localAsn, 'asn'),
     routerId: needed('routerId', read('routerId', options.routerId) ?? defaults.routerId, 'routerId'),
     port: options.port ?? 179,

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { formatAddress, isLinkLocal, type Address, type Family } from '../net/address.ts';
 import { formatPrefix, hostPrefix, prefix, type Prefix } from '../net/prefix.ts';
 import { advertisedRoute, type AdvertisedRoute } from './advertised.ts';
@@ -183,7 +184,7 @@ export class Peer {
     return {
       name: this.name,
       address: peerAddress === undefined ? '' : formatAddress(peerAddress),
-      ...(networkInterface === undefined ? {} : { interface: networkInterface }),
+      ...defined({ interface: networkInterface }),
       port,
       state: this.#session.state,
       since: this.#session.since,
@@ -194,8 +195,7 @@ export class Peer {
       capabilities: { sent: describeOpen(opens.sent), received: describeOpen(opens.received) },
       prefixesAdvertised: { ipv4: this.#rib.advertised(4), ipv6: this.#rib.advertised(6) },
       prefixesReceived: { ipv4: received.announced[4], ipv6: received.announced[6] },
-      ...(error === undefined ? {} : { lastError: error }),
-      ...(lastNotification === undefined ? {} : { lastNotification }),
+      ...defined({ lastError: error, lastNotification }),
       notPossible: notPossible.map(({ prefix, why }) => ({ prefix: formatPrefix(prefix), why })),
       notPossibleCount: this.#rib.notPossibleCount(this.#session.outbox.outbound),
       damping: this.#session.damper.status(),
@@ -306,7 +306,7 @@ export class Peer {
     const { password, address, interface: networkInterface } = this.#options;
     if (password === undefined) return undefined;
     const prefix = address === undefined ? linkLocal : hostPrefix(address);
-    return { prefix, password, ...(networkInterface === undefined ? {} : { interface: networkInterface }) };
+    return { prefix, password, ...defined({ interface: networkInterface }) };
   }
 
   #start(): void {

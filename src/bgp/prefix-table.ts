@@ -6,7 +6,7 @@ export const noSlot = -1;
 
 const firstCapacity = 16;
 
-export interface Written {
+interface Written {
   /** Prefixes. */
   readonly count: number;
   /** Octets. */

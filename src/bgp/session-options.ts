@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { isLinkLocal, type Address } from '../net/address.ts';
 import type { FsmConfig } from './fsm-events.ts';
 import type { Identity, RestartIdentity } from './identity.ts';
@@ -27,8 +28,7 @@ export function identityOf(options: ResolvedOptions, restart: Omit<RestartIdenti
     strictRole,
     addPathReceive,
     capabilityFallback,
-    ...(role === undefined ? {} : { role }),
-    ...(longLivedStaleTime === undefined ? {} : { longLivedStaleTime }),
+    ...defined({ role, longLivedStaleTime }),
     ...(gracefulRestart === undefined ? {} : { gracefulRestart: { restartTime: gracefulRestart.restartTime, ...restart } }),
   };
 }
@@ -39,9 +39,7 @@ export function dialOptionsOf(options: ResolvedOptions, address: Address): DialO
     address,
     port,
     ...socketOptionsOf(options),
-    ...(sourceAddress === undefined ? {} : { sourceAddress }),
-    ...(password === undefined ? {} : { password }),
-    ...(networkInterface === undefined ? {} : { interface: networkInterface }),
+    ...defined({ sourceAddress, password, interface: networkInterface }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import type { Address } from '../net/address.ts';
 import { parseAddress } from '../net/address.ts';
 import { systemClock, type Clock } from '../system/clock.ts';
@@ -67,7 +68,7 @@ export function peerDefaultsOf({ asn, routerId: given }: SpeakerOptions): PeerDe
   if (routerId !== undefined && (routerId.family !== 4 || routerId.value === 0n)) {
     throw refused('routerId', 'a router ID is an IPv4 address other than 0.0.0.0');
   }
-  return { ...(asn === undefined ? {} : { localAsn: asn }), ...(routerId === undefined ? {} : { routerId }) };
+  return { ...defined({ localAsn: asn, routerId }) };
 }
 
 /** Throws SpeakerError. */

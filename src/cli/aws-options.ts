@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { defined } from '../lang/defined.ts';
 
 /** What the command line says of AWS. The provider is loaded only where there is a cluster name. */
 export interface AwsFlags {
@@ -77,17 +78,16 @@ export function awsOptionsOf(flags: AwsFlags, clusterName: string, variables: Re
   return {
     clusterName,
     ...(region === undefined || region === '' ? {} : { region }),
-    ...(flags.awsVpcId === undefined ? {} : { vpcId: flags.awsVpcId }),
+    ...defined({ vpcId: flags.awsVpcId }),
     classless: flags.awsClassless,
     defaultScheme: flags.awsDefaultScheme,
     defaultTargetType: flags.awsDefaultTargetType,
-    ...(flags.awsDefaultSslPolicy === undefined ? {} : { defaultSslPolicy: flags.awsDefaultSslPolicy }),
+    ...defined({ defaultSslPolicy: flags.awsDefaultSslPolicy }),
     defaultTags: flags.awsDefaultTags,
     upstreamBackendHttps: flags.awsUpstreamBackendHttps,
     certificateDiscovery: flags.awsCertificateDiscovery,
     manageNodeRules: flags.awsNodeRules === 'manage',
-    ...(flags.awsRetireSeconds === undefined ? {} : { retireSeconds: flags.awsRetireSeconds }),
-    ...(flags.awsOrphanSeconds === undefined ? {} : { orphanSeconds: flags.awsOrphanSeconds }),
+    ...defined({ retireSeconds: flags.awsRetireSeconds, orphanSeconds: flags.awsOrphanSeconds }),
   };
 }
 

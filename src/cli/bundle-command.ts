@@ -1,6 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
+import { defined } from '../lang/defined.ts';
 import { readRawObjects } from '../sources/directory/raw-objects.ts';
 import { addCluster } from './bundle/cluster-parts.ts';
 import { addExplanations, addTables } from './bundle/decided-parts.ts';
@@ -56,7 +57,7 @@ async function collect(environment: Environment, options: Options): Promise<void
   const name = `herald-bundle-${made.slice(0, 19).replaceAll(':', '-')}Z`;
   const bundle = new Bundle({ clock, redaction: new Redaction(), progress: (line) => note(`herald: ${line}`) });
   const { socket, source, ...cluster } = options;
-  const local = await findLive(environment, { socket: [socket, controllerSocket], ...(source === undefined ? {} : { source }) });
+  const local = await findLive(environment, { socket: [socket, controllerSocket], ...defined({ source }) });
   const agent = local.sources.find(({ process }) => process.command !== 'controller');
   const withHost = options.host === 'always' || (options.host === 'auto' && (agent !== undefined || (await isNode())));
   if (options.host === 'auto' && !withHost)

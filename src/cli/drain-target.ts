@@ -19,7 +19,7 @@ export type Wish = Node['drain'];
 
 export const wishText = (wish: Wish): string => (wish === 'force' ? 'force' : 'true');
 
-export interface DrainObservation {
+interface DrainObservation {
   /** Absent: there is no report. */
   readonly state?: NodeState;
   /** Whether the report was written by an agent that knows what is asked. */

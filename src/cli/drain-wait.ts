@@ -7,7 +7,7 @@ import { progressLines, returnText } from './drain-progress.ts';
 import type { DrainTarget } from './drain-target.ts';
 import { limits } from './limits.ts';
 
-export interface WaitOptions {
+interface WaitOptions {
   readonly node: string;
   readonly timeoutSeconds: number;
   /** Aborts when the user does not want to wait any longer. */
@@ -15,14 +15,14 @@ export interface WaitOptions {
   readonly say: (line: string) => void;
 }
 
-export interface DrainWait extends WaitOptions {
+interface DrainWait extends WaitOptions {
   readonly nodeDrain: HeraldConfig['nodeDrain'];
   /** It is enough that all routes are gone but those of Services that only this node announces. */
   readonly keepLast: boolean;
 }
 
 /** kept: routes stay, as was agreed to. undone: announced as before. */
-export type WaitResult = 'drained' | 'kept' | 'undone' | 'timeout' | 'interrupted';
+type WaitResult = 'drained' | 'kept' | 'undone' | 'timeout' | 'interrupted';
 
 export interface WaitOutcome {
   readonly result: WaitResult;

@@ -21,7 +21,7 @@ export interface ProviderNeeds {
 
 export type ProviderClaim = Pick<Provider, 'name' | 'claim'> & Partial<Pick<Provider, 'holds' | 'preview'>>;
 
-export interface ClaimNeeds extends Pick<AwsFlags, 'awsClassless'> {
+interface ClaimNeeds extends Pick<AwsFlags, 'awsClassless'> {
   /** Paths of modules that give more of them. */
   readonly modules?: readonly string[];
 }

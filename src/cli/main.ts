@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { Command, CommanderError } from 'commander';
+import { defined } from '../lang/defined.ts';
 import type { Provider } from '../controller/provider.ts';
 import { KubeError } from '../kube/error.ts';
 import { SourceError } from '../sources/source.ts';
@@ -95,15 +96,10 @@ async function awsProviders(
   const { AwsMetrics } = await import('../telemetry/aws.ts');
   const metadata = post.serviceMetadata?.(finalizer);
   const { mayWrite, term } = post;
-  const fence = { ...(mayWrite === undefined ? {} : { mayWrite }), ...(term === undefined ? {} : { term }) };
+  const fence = { ...defined({ mayWrite, term }) };
   const observer = metrics === undefined ? {} : { observer: new AwsMetrics(metrics) };
   const components = { clock, random, log, stopped, ...fence, ...observer };
-  return [
-    openAws(
-      { ...components, ...(metadata === undefined ? {} : { metadata }) },
-      { ...awsOptionsOf(aws, aws.awsClusterName, variables), version },
-    ),
-  ];
+  return [openAws({ ...components, ...defined({ metadata }) }, { ...awsOptionsOf(aws, aws.awsClusterName, variables), version })];
 }
 
 /** In a cluster Services may have the finalizer of a controller that served AWS. */
@@ -121,7 +117,7 @@ async function otherProviders(
   if (modules.length === 0) return [];
   const { loadProviders } = await import('./provider-modules.ts');
   const { serviceMetadata, mayWrite = () => true } = post;
-  const components = { clock, random, log, stopped, variables, mayWrite, ...(serviceMetadata === undefined ? {} : { serviceMetadata }) };
+  const components = { clock, random, log, stopped, variables, mayWrite, ...defined({ serviceMetadata }) };
   const taken = own.map(({ name }) => name);
   return loadProviders(modules, components, [...taken, 'aws'], (url) => import(url) as Promise<unknown>);
 }

@@ -1,8 +1,9 @@
+import { defined } from '../lang/defined.ts';
 import type { ListenerOptions } from '../agent/lasting-http.ts';
 import type { LastingListener } from '../system/lasting-listener.ts';
 import type { Log } from '../system/log.ts';
 
-export interface NodeListenersOptions {
+interface NodeListenersOptions {
   readonly port: number;
   readonly listen: (options: Pick<ListenerOptions, 'place' | 'after'>) => LastingListener;
   readonly log: Log;
@@ -34,7 +35,7 @@ export class NodeListeners {
     for (const address of wanted) {
       if (this.#listeners.has(address)) continue;
       const after = this.#closing.get(address);
-      this.#listeners.set(address, this.#options.listen({ place: { address, port }, ...(after === undefined ? {} : { after }) }));
+      this.#listeners.set(address, this.#options.listen({ place: { address, port }, ...defined({ after }) }));
     }
   }
 

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { secondsSince } from '../explain/age.ts';
 import type { Leadership } from '../explain/overview.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -32,5 +33,5 @@ function leadershipOf(item: RawObject, lease: string, now: number): Leadership {
   const { holder, durationSeconds, raw } = readLease(item);
   const renewTime = isRecord(raw['spec']) ? raw['spec']['renewTime'] : undefined;
   const seconds = secondsSince(typeof renewTime === 'string' ? renewTime : undefined, now);
-  return { lease, holder, durationSeconds, ...(seconds === undefined ? {} : { renewedSecondsAgo: seconds }) };
+  return { lease, holder, durationSeconds, ...defined({ renewedSecondsAgo: seconds }) };
 }

@@ -6,7 +6,7 @@ import { askLocal, LocalSocketError, type LocalAnswer } from '../system/local-so
 import { UsageError } from './environment.ts';
 import { limits } from './limits.ts';
 
-export interface TraceWish {
+interface TraceWish {
   readonly socket: string;
   readonly peer: string;
   /** The node that is meant. Absent: whichever the agent is of. */

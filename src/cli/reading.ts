@@ -45,7 +45,7 @@ export interface ServiceHistory {
   readonly events: readonly PastEvent[];
 }
 
-export interface DatedCondition extends Condition {
+interface DatedCondition extends Condition {
   /** RFC 3339; absent where the record does not say. */
   readonly since?: string;
 }

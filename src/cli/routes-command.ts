@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { defined } from '../lang/defined.ts';
 import { renderRoutes } from '../explain/render-routes.ts';
 import { routeTable, type RouteTable } from '../explain/route-table.ts';
 import type { ServiceKey } from '../model/metadata.ts';
@@ -27,11 +28,11 @@ export function routesCommand(environment: Environment): Command {
     options: [nodeOption(), peerOption(), new Option('--service <namespace/name>', 'for this Service alone'), noAskOption()],
     async data({ snapshot, now }, options) {
       const { node, peer, service } = options;
-      requireKnownNames(snapshot, { ...(node === undefined ? {} : { node }), ...(peer === undefined ? {} : { peer }) });
+      requireKnownNames(snapshot, { ...defined({ node, peer }) });
       const key = service === undefined || service.includes('/') ? service : `default/${service}`;
       if (key !== undefined && !snapshot.services.has(key as ServiceKey)) throw unknownName('Service', key, snapshot.services.keys());
-      const wanted = { ...(peer === undefined ? {} : { peer }), ...(key === undefined ? {} : { service: key as ServiceKey }) };
-      const decided = routeTable(snapshot, now, { ...(node === undefined ? {} : { node }), ...wanted });
+      const wanted = { ...defined({ peer }), ...(key === undefined ? {} : { service: key as ServiceKey }) };
+      const decided = routeTable(snapshot, now, { ...defined({ node }), ...wanted });
       const { live, unasked } = await askRoutes(environment, options, { node, peer, service: key });
       const table = withLiveRoutes(decided, live, wanted);
       return unasked.length === 0 ? table : { ...table, unasked };

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { InitialConfig } from '../controller/configuration/initial-config.ts';
 import { Controller } from '../controller/controller.ts';
 import { EventHistory } from '../controller/events/event-history.ts';
@@ -31,12 +32,10 @@ export async function startController(
   if (post === undefined) return undefined;
   const { writer, events, release, lost, mayWrite = () => true, makeConfig } = post;
   leads = mayWrite;
-  const providers = await environment
-    .providers({ log, post, metrics, modules, ...(aws === undefined ? {} : { aws }) })
-    .catch(async (error: unknown) => {
-      await release();
-      throw error;
-    });
+  const providers = await environment.providers({ log, post, metrics, modules, ...defined({ aws }) }).catch(async (error: unknown) => {
+    await release();
+    throw error;
+  });
   const observer = new ControllerMetrics(metrics);
   const told = new EventHistory({ history, source, clock, events: events && countedEvents(events, metrics) });
   const controller = new Controller({
@@ -69,5 +68,5 @@ export async function startController(
     await stop();
     throw error;
   }
-  return { stop, ...(lost === undefined ? {} : { lost }) };
+  return { stop, ...defined({ lost }) };
 }

@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { defined } from '../lang/defined.ts';
 import { overviewOf, type Overview } from '../explain/overview.ts';
 import { renderOverview } from '../explain/render-overview.ts';
 import { defaultNamespace } from './default-namespace.ts';
@@ -36,7 +37,7 @@ export function statusCommand(environment: Environment): Command {
         now,
         conditions,
         objects: troubledObjects(reading),
-        ...(controller === undefined ? {} : { controller }),
+        ...defined({ controller }),
       });
     },
     lines: renderOverview,

@@ -6,7 +6,7 @@ export interface StopSignals {
   readonly onHurry: OnHurry;
 }
 
-export type OnHurry = (hurry: () => void) => () => void;
+type OnHurry = (hurry: () => void) => () => void;
 
 /** The first signal asks for a graceful stop. A further one ends what is only waited for, and where nobody waits, the process at once. */
 export function stopSignals(listen: (signal: 'SIGTERM' | 'SIGINT', heard: () => void) => void, endProcess: () => void): StopSignals {

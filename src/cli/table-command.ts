@@ -9,7 +9,7 @@ import { answerAndWatch, watchOption, type Answer, type WatchOptions } from './w
 export interface TableOptions extends ReadingOptions, WatchOptions, TableOutputOptions {}
 
 /** What a command shows: data of a reading, and lines of the data. */
-export interface Table<O extends TableOptions, D extends object> {
+interface Table<O extends TableOptions, D extends object> {
   readonly command: string;
   readonly description: string;
   readonly examples: readonly string[];

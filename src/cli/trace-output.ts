@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { messageFacts, messageText, type Streamed, type TracedConnection, type TraceEvent } from '../bgp/index.ts';
 import { formatAddress } from '../net/address.ts';
 
@@ -45,7 +46,7 @@ export function traceFacts(event: Streamed<TraceEvent>): object {
     case 'unreadable':
       return { ...base, problem: event.problem, octets: Buffer.from(event.octets).toString('hex') };
     case 'closed':
-      return { ...base, by: event.by, ...(event.problem === undefined ? {} : { problem: event.problem }) };
+      return { ...base, by: event.by, ...defined({ problem: event.problem }) };
     case 'opened':
     case 'present':
       return base;

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import type { KeptInPool, PoolUsage } from '../decisions/allocation/allocator.ts';
 import { keepsHolding } from '../decisions/allocation/claim.ts';
 import { whyHeldTwice } from '../decisions/allocation/held-twice.ts';
@@ -28,7 +29,7 @@ import { Unreleased } from './services/unreleased.ts';
 import type { StatusWriter } from './status-writer.ts';
 import { WorkQueue } from './work-queue.ts';
 
-export interface ControllerComponents {
+interface ControllerComponents {
   readonly source: Source;
   readonly providers: readonly Provider[];
   readonly writer: StatusWriter;
@@ -272,7 +273,7 @@ export class Controller {
     else this.#behind.delete(key);
     // Writing would destroy what people may still read in a broken record.
     if (this.#unread.hasBrokenRecord(key)) return;
-    const unmet = { reason, details, ...(moved === undefined ? {} : { moved }) };
+    const unmet = { reason, details, ...defined({ moved }) };
     await this.#statuses.write(key, assigned, unmet, serviceConditions(source.snapshot, assigned, unmet, now));
     this.#served.wrote(key);
     this.#contests.answered(key);

@@ -5,7 +5,7 @@ import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import { limits } from './limits.ts';
 
-export interface WorkQueueComponents {
+interface WorkQueueComponents {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;

@@ -11,7 +11,7 @@ export interface CommandOutcome {
   readonly stderr: string;
 }
 
-export interface CommandBounds {
+interface CommandBounds {
   /** Milliseconds. */
   readonly timeout: number;
   /** Of standard output; standard error is cut at 64 KiB. */

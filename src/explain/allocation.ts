@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { createAllocator, type Allocator } from '../decisions/allocation/allocator.ts';
 import { decideAllocationClaim, keepsHolding } from '../decisions/allocation/claim.ts';
 import { inOrderOfPrecedence } from '../decisions/allocation/held-twice.ts';
@@ -37,7 +38,7 @@ export function explainAllocation(snapshot: Snapshot, service: Service): Allocat
   const { reason } = allocator.decide(request);
   const addresses = assignedAddresses(service).map((address) => {
     const pool = allocator.poolOf(address);
-    return { address: formatAddress(address), ...(pool === undefined ? {} : { pool }) };
+    return { address: formatAddress(address), ...defined({ pool }) };
   });
   return { addresses, ...(reason === undefined ? { pools: [] } : { reason, pools: allocator.survey(request) }) };
 }
@@ -67,7 +68,7 @@ export function expectedAddresses(current: Snapshot, proposed: Snapshot): Expect
   allocator.setPools(pools, [...refused.values()]);
   for (const request of wanted) {
     const { addresses, reason } = allocator.allocate(request);
-    expected.set(request.service, { addresses: addresses.map(formatAddress), ...(reason === undefined ? {} : { reason }) });
+    expected.set(request.service, { addresses: addresses.map(formatAddress), ...defined({ reason }) });
   }
   return expected;
 }

@@ -5,7 +5,7 @@ import type { ServiceKey } from '../model/metadata.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { sentRoute, type SentRoute } from './route-text.ts';
 
-export interface NodeAnnouncements {
+interface NodeAnnouncements {
   /** By name of the peer, with what Services have in common merged, as it is sent. */
   readonly routes: ReadonlyMap<string, readonly SentRoute[]>;
   readonly services: ReadonlyMap<ServiceKey, ServiceAnnouncement>;

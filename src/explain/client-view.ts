@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { assignedAddresses, type Service } from '../model/service.ts';
 import { says, type Reason } from '../model/reasons.ts';
 import { formatAddress } from '../net/address.ts';
@@ -64,7 +65,7 @@ function viewOf(nodes: readonly NodeExplanation[], address: string, frontend: st
   const expected = found.filter(({ announced }) => announced?.peers.some((peer) => isUnreported(peer.reason)) === true);
   if (expected.length > 0) return { outcome: 'expected', via: expected.map(({ node }) => node.node) };
   const why = firstReason(found.flatMap(({ announced }) => announced ?? [])) ?? nodes[0]?.reason;
-  return { outcome: 'unreachable', via: [], ...(why === undefined ? {} : { why }) };
+  return { outcome: 'unreachable', via: [], ...defined({ why }) };
 }
 
 function isIdle({ idle = [], forwarding }: NodeExplanation, frontend: string): boolean {

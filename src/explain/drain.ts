@@ -8,7 +8,7 @@ import { announcementsOfNode } from './announced-routes.ts';
 import { valuesOf } from './plan.ts';
 
 /** A Service that nobody but one node announces, with the addresses of which that is so. */
-export interface LastNextHop {
+interface LastNextHop {
   readonly service: ServiceKey;
   readonly addresses: readonly string[];
 }

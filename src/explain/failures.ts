@@ -17,7 +17,7 @@ export const failureKinds = {
 export type FailureKind = keyof typeof failureKinds;
 
 /** A change that was to be refused: "session-reset: node1 tor1 (holdTime)". */
-export interface Failure {
+interface Failure {
   readonly kind: FailureKind;
   readonly what: string;
 }

@@ -3,7 +3,7 @@ import { limits } from './limits.ts';
 import type { Telling, UnaskedTeller } from './merged-history.ts';
 
 /** What looks at a history have brought so far. A value: the next look makes another one. */
-export interface Followed {
+interface Followed {
   /** The latest of each process, also of those that do not answer at the moment. */
   readonly tellings: readonly Telling[];
   /** Who of them did not answer the last look. */
@@ -12,7 +12,7 @@ export interface Followed {
   readonly unasked: readonly UnaskedTeller[];
 }
 
-export interface News {
+interface News {
   readonly followed: Followed;
   /** Of each process that answers: what it had not told before. */
   readonly fresh: readonly Telling[];

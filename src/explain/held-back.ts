@@ -3,7 +3,7 @@ import type { NodeState } from '../model/node-state.ts';
 import { reason, type Reason } from '../model/reasons.ts';
 
 /** Routes of one address of a Service to one peer. */
-export interface RoutesOfAddress {
+interface RoutesOfAddress {
   readonly peer: string;
   readonly prefixes: readonly string[];
   /** Keys of the frontends that the address has on the node; asked for only where something differs. */

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import type { LiveRoute } from '../live/contract.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import { reason } from '../model/reasons.ts';
@@ -72,10 +73,9 @@ function liveRow(node: string, route: LiveRoute): RouteRow {
     asPath,
     asPathPrepend: Math.max(0, asPath.length - 1),
     communities,
-    ...(localPref === undefined ? {} : { localPref }),
-    ...(med === undefined ? {} : { med }),
+    ...defined({ localPref, med }),
     services: services as readonly ServiceKey[],
-    ...(moreServices === undefined ? {} : { moreServices }),
+    ...defined({ moreServices }),
     live: true,
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { decideForwarding } from '../decisions/forwarding/plan.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import { currentReport, reportAge } from '../model/node-state.ts';
@@ -11,7 +12,7 @@ import { sessionsOfNode, sessionText, type SessionExplanation } from './session.
 import { withFix } from './with-fix.ts';
 
 /** What a node does for all Services, and what differs from that. Plain data. */
-export interface NodeOverview {
+interface NodeOverview {
   readonly node: string;
   readonly addresses: readonly string[];
   readonly reportedSecondsAgo?: number;
@@ -56,7 +57,7 @@ export function explainNode(snapshot: Snapshot, node: string, now: number): Node
     node,
     addresses: (object?.internalIPs ?? []).map(formatAddress),
     ...(last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) }),
-    ...(problem === undefined ? {} : { problem }),
+    ...defined({ problem }),
     host: state?.host ?? [],
     ...(state?.drain === undefined ? {} : { drain: `${state.drain.phase} since ${state.drain.since}` }),
     sessions,

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import type { Condition } from '../model/condition.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import { currentReport, reportAge } from '../model/node-state.ts';
@@ -39,7 +40,7 @@ export interface TroubledObject {
   readonly reason: Reason;
 }
 
-export interface ConditionCount {
+interface ConditionCount {
   /** "AddressAssigned". */
   readonly condition: string;
   readonly status: Condition['status'];
@@ -57,7 +58,7 @@ export interface Leadership {
   readonly durationSeconds: number;
 }
 
-export interface OverviewFacts {
+interface OverviewFacts {
   readonly snapshot: Snapshot;
   /** Of the Services that have any. */
   readonly conditions: ReadonlyMap<ServiceKey, readonly Condition[]>;
@@ -74,7 +75,7 @@ export function overviewOf({ snapshot, conditions, controller, objects, now }: O
   const { pools } = poolTable(snapshot);
   const states = nodes.map((node) => ({ node, state: currentReport(snapshot.nodeStates, node, now) }));
   return {
-    ...(controller === undefined ? {} : { controller }),
+    ...defined({ controller }),
     nodes: {
       total: nodes.length,
       reporting: states.filter(({ state }) => state !== undefined && state.problem?.code !== 'AgentStopped').length,

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { peerStatus, peersOnNode } from '../decisions/configuration/peer-status.ts';
 import { currentReport } from '../model/node-state.ts';
 import { reason, type Reason } from '../model/reasons.ts';
@@ -9,7 +10,7 @@ import { sessionsOfNode, sessionText, type SessionExplanation } from './session.
 import { withFix } from './with-fix.ts';
 
 /** The sessions of a BGPPeer, node by node, and what they carry. Plain data. */
-export interface PeerOverview {
+interface PeerOverview {
   readonly peer: string;
   readonly address: string;
   readonly settings: readonly string[];
@@ -20,7 +21,7 @@ export interface PeerOverview {
   readonly unselected: readonly string[];
 }
 
-export interface PeerNode {
+interface PeerNode {
   readonly node: string;
   /** Why nothing is known of the session. */
   readonly problem?: Reason;
@@ -40,7 +41,7 @@ export function explainPeer(snapshot: Snapshot, name: string, now: number): Peer
     const state = currentReport(snapshot.nodeStates, node, now);
     const problem = state === undefined ? reason('AgentSilent', { node }) : state.problem;
     const routes = announcementsOfNode(snapshot, node, now).routes.get(name) ?? [];
-    return [{ node, ...(problem === undefined ? {} : { problem }), session, routes }];
+    return [{ node, ...defined({ problem }), session, routes }];
   });
   const selected = new Set(nodes.map(({ node }) => node));
   const summary = all.flatMap((node) => peersOnNode(snapshot, node, now).get(name) ?? []);
@@ -49,7 +50,7 @@ export function explainPeer(snapshot: Snapshot, name: string, now: number): Peer
     nodes: summary.length,
     expected: summary.filter(({ expected }) => expected).length,
     established: summary.filter(({ established }) => established).length,
-    ...(refused === undefined ? {} : { refused }),
+    ...defined({ refused }),
   });
   return {
     peer: name,
@@ -63,7 +64,7 @@ export function explainPeer(snapshot: Snapshot, name: string, now: number): Peer
       ...(peer.bfdProfile === undefined ? [] : [`BFD by profile ${peer.bfdProfile}`]),
       ...(peer.enableGracefulRestart ? ['graceful restart'] : []),
     ],
-    ...(unready === undefined ? {} : { reason: unready }),
+    ...defined({ reason: unready }),
     nodes,
     unselected: all.filter((node) => !selected.has(node)),
   };

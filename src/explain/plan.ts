@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { holdersIn } from '../model/address-index.ts';
 import { peersOfNode, type PeerSession, type SessionIntent } from '../decisions/announcement/peers.ts';
 import { decideAnnouncement, type ServiceAnnouncement } from '../decisions/announcement/decision.ts';
@@ -21,7 +22,7 @@ export interface Plan {
   readonly sessions: readonly SessionChange[];
 }
 
-export interface AddressChange {
+interface AddressChange {
   readonly service: ServiceKey;
   readonly before: readonly string[];
   readonly after: readonly string[];
@@ -45,7 +46,7 @@ export interface SessionChange {
 }
 
 /** How a session would take a change of its settings; undefined: they are equal. */
-export type ClassifySession = (
+type ClassifySession = (
   before: SessionIntent,
   after: SessionIntent,
 ) => { readonly change: 'reset' | 'live'; readonly fields: readonly string[] } | undefined;
@@ -115,7 +116,7 @@ function changedAddresses(current: Snapshot, unchanged: ExpectedAddresses, expec
     const { addresses: after = [], reason } = expected.get(key) ?? {};
     const saidBefore = JSON.stringify(unchanged.get(key)?.reason);
     if (before.join() === after.join() && JSON.stringify(reason) === saidBefore) return [];
-    return [{ service: key, before, after, ...(reason === undefined ? {} : { reason }) }];
+    return [{ service: key, before, after, ...defined({ reason }) }];
   });
 }
 
@@ -199,7 +200,7 @@ function changedSessions(
     if (next === undefined) return [{ node, peer, change: 'stop', fields: [] }];
     if (old === undefined) return [{ node, peer, change: 'start', fields: [] }];
     const { password } = next.passwordGone === undefined ? next.session : old.session;
-    const difference = classify(old.session, { ...next.session, ...(password === undefined ? {} : { password }) });
+    const difference = classify(old.session, { ...next.session, ...defined({ password }) });
     return difference === undefined ? [] : [{ node, peer, ...difference }];
   });
 }

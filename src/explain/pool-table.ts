@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { covers } from '../decisions/announcement/advertisements.ts';
 import { effectivePools, refusalOf } from '../decisions/allocation/pools.ts';
 import { allocationRequest } from '../decisions/allocation/request.ts';
@@ -76,7 +77,7 @@ export function poolTable(snapshot: Snapshot, pool?: string): PoolTable {
         pending: countsOf((refusals.get(name) ?? []).flatMap((refusal) => refusal.reason?.code ?? [])),
         advertisements: advertisements.map(({ metadata }) => metadata.name).toSorted(),
         ...(advertisements.length === 0 ? { unannounced: reason('NoAdvertisement', { type: 'LoadBalancer' }) } : {}),
-        ...(why === undefined ? {} : { reason: why }),
+        ...defined({ reason: why }),
       },
     ];
   });

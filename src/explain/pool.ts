@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { covers } from '../decisions/announcement/advertisements.ts';
 import { decideAllocationClaim } from '../decisions/allocation/claim.ts';
 import { inOrderOfService } from '../decisions/allocation/order.ts';
@@ -17,7 +18,7 @@ import { limits } from './limits.ts';
 import { withFix } from './with-fix.ts';
 
 /** What an IPAddressPool gives, to whom, and why not more. Plain data. */
-export interface PoolExplanation {
+interface PoolExplanation {
   readonly pool: string;
   readonly addresses: readonly string[];
   /** By family that it has: how many are given, and how many there are, as text, as IPv6 pools are larger than a number can say. */
@@ -55,7 +56,7 @@ export function explainPool(snapshot: Snapshot, name: string): PoolExplanation |
     const found = snapshot.services.get(service);
     const survey = found === undefined ? [] : allocator.survey(allocationRequest(found, snapshot));
     const because = survey.find((one) => one.pool === name)?.reason;
-    return { service, ...(because === undefined ? {} : { reason: because }) };
+    return { service, ...defined({ reason: because }) };
   });
   const why = refused === undefined ? unready : refusalOf(refused).reason;
   return {
@@ -67,7 +68,7 @@ export function explainPool(snapshot: Snapshot, name: string): PoolExplanation |
       free: String(free),
       total: String(total),
     })),
-    ...(why === undefined ? {} : { reason: why }),
+    ...defined({ reason: why }),
     advertisements: advertisements.map(({ metadata }) => metadata.name).toSorted(),
     ...(advertisements.length === 0 ? { unannounced: reason('NoAdvertisement', { type: 'LoadBalancer' }) } : {}),
     holders: holders.toSorted((a, b) => (a.service < b.service ? -1 : 1)).slice(0, limits.services),

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import type { Labels, ServiceKey } from '../model/metadata.ts';
 import type { Service } from '../model/service.ts';
 import type { Snapshot } from '../model/snapshot.ts';
@@ -18,7 +19,7 @@ export function providerChanges(claimants: readonly Claimant[], current: Snapsho
     const after = claimantOf(claimants, service, proposed);
     if ([before, after].every((name) => name === undefined || isOwn(name))) return [];
     if (before === after && askedText(current.services.get(service)) === askedText(proposed.services.get(service))) return [];
-    return [{ service, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) }];
+    return [{ service, ...defined({ before, after }) }];
   });
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { decideAnnouncement, type ServiceAnnouncement } from '../decisions/announcement/decision.ts';
 import { mergeRoutes } from '../decisions/announcement/merge-routes.ts';
 import { peersOfNode, type SessionIntent } from '../decisions/announcement/peers.ts';
@@ -153,7 +154,7 @@ function rowOf(snapshot: Snapshot, node: string, session: SessionIntent, route: 
     asPath: internal ? [] : Array<number>(1 + sent.asPathPrepend).fill(session.localASN),
     services: services.slice(0, limits.servicesOfRoute),
     ...(services.length > limits.servicesOfRoute ? { moreServices: services.length - limits.servicesOfRoute } : {}),
-    ...(why === undefined ? {} : { reason: why }),
+    ...defined({ reason: why }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { asSent } from '../decisions/announcement/last-resort.ts';
 import type { RouteCommunity, RouteIntent } from '../decisions/announcement/route.ts';
 import { formatPrefix } from '../net/prefix.ts';
@@ -18,7 +19,7 @@ export function sentRoute(route: RouteIntent, internal: boolean): SentRoute {
     prefix: formatPrefix(prefix),
     communities: communities.map(communityText),
     ...(localPref === undefined || !internal ? {} : { localPref }),
-    ...(med === undefined ? {} : { med }),
+    ...defined({ med }),
     asPathPrepend: internal ? 0 : asPathPrepend,
   };
 }

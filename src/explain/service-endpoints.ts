@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { chooseEndpoints, placeOf, targetsOf, type Target } from '../decisions/forwarding/endpoints.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import type { Pod } from '../model/pod.ts';
@@ -47,7 +48,7 @@ export function explainEndpoints(
     ready: count('ready'),
     terminating: count('terminating'),
     unusable: count('unusable'),
-    ...(told === undefined ? {} : { pods: told }),
+    ...defined({ pods: told }),
   };
 }
 

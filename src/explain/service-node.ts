@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { decideAnnouncement, type AddressAnnouncement, type RefusedAdvertisement } from '../decisions/announcement/decision.ts';
 import { wantsDirectReturn } from '../decisions/direct-return/plan.ts';
 import { frontendsOfAddress } from '../decisions/forwarding/address-frontends.ts';
@@ -94,7 +95,7 @@ export function explainNodeForService(snapshot: Snapshot, service: Service, node
   });
   return {
     node,
-    ...(problem === undefined ? {} : { problem }),
+    ...defined({ problem }),
     host: state?.host ?? [],
     ...(last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) }),
     ...directReturnOf(snapshot, service, node),
@@ -103,7 +104,7 @@ export function explainNodeForService(snapshot: Snapshot, service: Service, node
     ...(frontends.length === 0 ? {} : { endpoints: endpointsForNode(snapshot, service, node), idle: frontends.flatMap(idleFrontend) }),
     ...(check === undefined ? {} : { healthCheck: { port: check.port, localEndpoints } }),
     forwarding: [...reasons, ...reported.map((difference) => difference.reason)],
-    ...(announcement.reason === undefined ? {} : { reason: announcement.reason }),
+    ...defined({ reason: announcement.reason }),
     addresses,
     sessions: sessionsOf(snapshot, node, addresses, now),
   };
@@ -144,15 +145,13 @@ function explainAddress(
       peer,
       prefixes,
       routes: toPeer.routes.map((route) => sentRoute(route, isInternal(peer))),
-      ...(obstacle === undefined ? {} : { reason: obstacle }),
-      ...(warning === undefined ? {} : { warning }),
+      ...defined({ reason: obstacle, warning }),
     };
   });
   const { drain, lastResort } = result.announce ? result : {};
   const why = {
     ...(result.announce ? {} : { reason: result.reason }),
-    ...(drain === undefined ? {} : { drain }),
-    ...(lastResort === undefined ? {} : { lastResort }),
+    ...defined({ drain, lastResort }),
   };
   return { address: formatAddress(address), type, ...why, peers, refused };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { whySessionDown } from '../decisions/announcement/session-down.ts';
 import { currentReport, reportAge } from '../model/node-state.ts';
 import { reason, type Reason } from '../model/reasons.ts';
@@ -50,7 +51,7 @@ function rowOf(snapshot: Snapshot, node: string, session: SessionExplanation, no
   return {
     node,
     ...session,
-    ...(why === undefined ? {} : { reason: why }),
+    ...defined({ reason: why }),
     ...(last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) }),
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { peersOfNode, type NodePeer } from '../decisions/announcement/peers.ts';
 import { currentReport, type SessionStatus } from '../model/node-state.ts';
 import type { Reason } from '../model/reasons.ts';
@@ -51,11 +52,9 @@ function explainSession(
     ...('reason' in result ? { reason: result.reason } : {}),
     ...(status === undefined ? {} : { state: status.state, prefixesSent: status.prefixesSent }),
     families: status?.families ?? (decided?.families ?? []).map((family) => ({ family: `IPv${family}` })),
-    ...(seconds === undefined ? {} : { secondsInState: seconds }),
+    ...defined({ secondsInState: seconds }),
     ...(status?.lastError === undefined ? {} : { lastError: status.lastError }),
-    ...(status?.bfd === undefined
-      ? {}
-      : { bfd: { state: status.bfd.state, ...(status.bfd.reason === undefined ? {} : { reason: status.bfd.reason }) } }),
+    ...(status?.bfd === undefined ? {} : { bfd: { state: status.bfd.state, ...defined({ reason: status.bfd.reason }) } }),
   };
 }
 

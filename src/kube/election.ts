@@ -17,7 +17,7 @@ export interface ElectionComponents {
   readonly log: Log;
 }
 
-export interface ElectionOptions {
+interface ElectionOptions {
   readonly lease: LeaseName;
   /** No other process has it, also none that had our name before. */
   readonly identity: string;

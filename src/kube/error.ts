@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { limits } from './limits.ts';
 
 /**
@@ -61,8 +62,7 @@ export function answerError(status: number, message: string, retryAfter?: string
   const fix = fixes[code];
   return new KubeError(code, `the API server answered ${status}${said}`, {
     status,
-    ...(retryAfterMilliseconds === undefined ? {} : { retryAfterMilliseconds }),
-    ...(fix === undefined ? {} : { fix }),
+    ...defined({ retryAfterMilliseconds, fix }),
   });
 }
 

@@ -4,7 +4,7 @@ import { KubeError } from './error.ts';
 /** What a part of Herald that reads and writes objects needs of a client. */
 export type Requests = Pick<KubeClient, 'get' | 'write'>;
 
-export interface Fence {
+interface Fence {
   /** Whether a write may begin now. */
   mayWrite(): boolean;
   /** Aborts when that has ended for good: what is under way is given up. */

@@ -5,7 +5,7 @@ import type { Connection, Credentials } from './connection.ts';
 import { KubeError } from './error.ts';
 import { limits } from './limits.ts';
 
-export const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
+const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
  * The connection that the kubelet prepares for a pod. The token is one of limited life that the kubelet replaces in its file,

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { RequestOptions } from 'node:https';
 import { dirname, resolve } from 'node:path';
+import { defined } from '../lang/defined.ts';
 import type { Connection, Credentials } from './connection.ts';
 import { KubeError } from './error.ts';
 
@@ -103,10 +104,7 @@ function credentialsIn({ ca, cert, key, passphrase, servername, rejectUnauthoriz
     ...(isPem(ca) ? { ca } : {}),
     ...(isPem(cert) ? { cert } : {}),
     ...(isPem(key) ? { key } : {}),
-    ...(passphrase === undefined ? {} : { passphrase }),
-    ...(servername === undefined ? {} : { servername }),
-    ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
-    ...(authorization === undefined ? {} : { authorization }),
+    ...defined({ passphrase, servername, rejectUnauthorized, authorization }),
   };
 }
 

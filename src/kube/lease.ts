@@ -13,7 +13,7 @@ export type LeaseState =
   | { readonly phase: 'stopping'; readonly lease?: Lease; readonly releasing: boolean }
   | { readonly phase: 'ended' };
 
-export interface Observed {
+interface Observed {
   readonly lease: Lease;
   /** When we saw it in this version for the first time. */
   readonly since: number;
@@ -54,7 +54,7 @@ export interface LeaseTiming {
   readonly retryJitter: number;
 }
 
-export interface LeaseContext {
+interface LeaseContext {
   readonly identity: string;
   readonly timing: LeaseTiming;
   /** Milliseconds on a monotonic scale. */
@@ -63,7 +63,7 @@ export interface LeaseContext {
   readonly random: number;
 }
 
-export interface LeaseStep {
+interface LeaseStep {
   readonly state: LeaseState;
   readonly effects: readonly LeaseEffect[];
 }

@@ -3,7 +3,7 @@ import { KubeError } from './error.ts';
 import { limits } from './limits.ts';
 import { isRecord, rawObject, type RawObject } from './raw-object.ts';
 
-export interface Page {
+interface Page {
   readonly items: readonly RawObject[];
   /** Of the list as a whole: a watch may begin there once the last page was read. */
   readonly resourceVersion: string;

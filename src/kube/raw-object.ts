@@ -6,7 +6,7 @@ export interface RawObject {
   readonly metadata: RawMetadata;
 }
 
-export interface RawMetadata {
+interface RawMetadata {
   readonly [field: string]: unknown;
   readonly name: string;
   readonly namespace?: string;

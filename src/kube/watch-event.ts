@@ -1,7 +1,7 @@
 import { answerError, KubeError } from './error.ts';
 import { isRecord, rawObject, type RawObject } from './raw-object.ts';
 
-export type WatchEvent =
+type WatchEvent =
   | { readonly type: 'present'; readonly object: RawObject }
   | { readonly type: 'gone'; readonly object: RawObject }
   /** `complete`: everything that was there when the watch began has been said (KEP-3157). */

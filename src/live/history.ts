@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { fix, says, type Reason } from '../model/reasons.ts';
 import type { Clock } from '../system/clock.ts';
 import { historyKinds, type HistoryCause, type HistoryEntry, type HistoryKind, type HistoryRoute } from './contract.ts';
@@ -139,7 +140,7 @@ export class History {
   }
 }
 
-export type Bounds = Readonly<Record<'historyObjects' | 'historyEntries' | 'historyEntriesOfObject', number>>;
+type Bounds = Readonly<Record<'historyObjects' | 'historyEntries' | 'historyEntriesOfObject', number>>;
 
 interface Found {
   readonly object: ObjectHistory;
@@ -156,8 +157,7 @@ function written({ object: { kind, name }, entry: { at, what, text, reason, caus
     text: routes === undefined ? text : `${text} ${routesText(routes, moreRoutes)}`,
     ...(reason === undefined ? {} : { reason: { code: reason.code, message: says(reason), fix: fix(reason) } }),
     ...(causes === undefined || causes.length === 0 ? {} : { causes }),
-    ...(routes === undefined ? {} : { routes }),
-    ...(moreRoutes === undefined ? {} : { moreRoutes }),
+    ...defined({ routes, moreRoutes }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { formatAddress } from '../net/address.ts';
 import { formatPrefix } from '../net/prefix.ts';
 import type { NodeState } from './node-state.ts';
@@ -22,10 +23,10 @@ export function nodeStateManifest(state: NodeState): object {
         aspect,
         reason: reasonManifest(reason),
       })),
-      ...(truncated === undefined ? {} : { truncated }),
+      ...defined({ truncated }),
       ...(problem === undefined ? {} : { problem: reasonManifest(problem) }),
       ...(host === undefined ? {} : { host: host.map(reasonManifest) }),
-      ...(drain === undefined ? {} : { drain }),
+      ...defined({ drain }),
       ...(directReturn === undefined ? {} : { directReturn: { ...directReturn, networks: directReturn.networks.map(formatPrefix) } }),
     },
   };
@@ -40,7 +41,7 @@ function reasonManifest(reason: Reason): object {
 export function ingressManifest(ingress: readonly Ingress[]): object[] {
   return ingress.map(({ address, hostname, ipMode }) => ({
     ...(address === undefined ? {} : { ip: formatAddress(address) }),
-    ...(hostname === undefined ? {} : { hostname }),
+    ...defined({ hostname }),
     // The API allows ipMode only beside an ip.
     ...(address === undefined ? {} : { ipMode }),
   }));

@@ -109,7 +109,7 @@ export interface SessionFamily {
 }
 
 /** Of a session that flaps. */
-export interface SessionDamping {
+interface SessionDamping {
   /** It halves in 15 minutes. */
   readonly penalty: number;
   readonly flapsInLastHour: number;

@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { heraldApiVersion, kinds } from './kinds.ts';
 import { limits } from './limits.ts';
 import { metallbGroup } from './metallb/group.ts';
@@ -53,7 +54,7 @@ export function parseObject(raw: unknown, options: ParseOptions = {}): ParseResu
   const findings: Findings = { problems: [], warnings: [], unusable: false };
   const refuse = (path: FieldPath, message: string, fix: string, identity?: Identity): ParseResult => {
     addProblem(findings.problems, path, message, fix);
-    return { ...findings, ...(identity === undefined ? {} : { identity }), companions: [], ignored: false };
+    return { ...findings, ...defined({ identity }), companions: [], ignored: false };
   };
   if (!isRecord(raw)) return refuse([], 'is not an object', 'an object has apiVersion, kind and metadata');
   const { apiVersion, kind } = raw;
@@ -73,7 +74,7 @@ export function parseObject(raw: unknown, options: ParseOptions = {}): ParseResu
   const { object, companions } = reader.read(fields, options);
   fields.end();
   const found = {
-    ...(identity === undefined ? {} : { identity }),
+    ...defined({ identity }),
     ignored: false,
     problems: findings.problems,
     warnings: findings.warnings,

@@ -6,7 +6,7 @@ export interface LabelSelector {
   readonly matchExpressions: readonly LabelSelectorRequirement[];
 }
 
-export interface LabelSelectorRequirement {
+interface LabelSelectorRequirement {
   readonly key: string;
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
   readonly values: readonly string[];

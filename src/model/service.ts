@@ -68,7 +68,7 @@ export interface Service {
 }
 
 export const loadBalancings = ['consistent', 'random'] as const;
-export type LoadBalancing = (typeof loadBalancings)[number];
+type LoadBalancing = (typeof loadBalancings)[number];
 
 export interface ServicePort {
   /** "" where the only port has no name. */

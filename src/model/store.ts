@@ -1,3 +1,4 @@
+import { defined } from '../lang/defined.ts';
 import { AddressIndex } from './address-index.ts';
 import type { Namespace, Node, Secret, ServiceCIDR } from './cluster.ts';
 import type { BFDProfile, BGPAdvertisement, BGPPeer, Community, ExternalIPPolicy, HeraldConfig, IPAddressPool } from './configuration.ts';
@@ -111,7 +112,7 @@ export class Store implements Snapshot {
     else collection.set(key, after);
     const services = this.#concerned(kind, key, before, after);
     if (sameContent(before, after)) return [];
-    return [{ kind, key, ...(services === undefined ? {} : { services }) }];
+    return [{ kind, key, ...defined({ services }) }];
   }
 
   #concerned(

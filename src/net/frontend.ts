@@ -89,7 +89,7 @@ export interface Frontend {
 }
 
 /** How long a client is remembered, and together with whom. */
-export interface Affinity {
+interface Affinity {
   /** After its last new connection, 1..86400. */
   readonly seconds: number;
   /** Names a port of a service: frontends of one family with the same name remember clients together. */

@@ -15,7 +15,7 @@ export interface HostFilter {
   readonly chains: ReadonlyMap<string, readonly FilterRule[]>;
 }
 
-export type FilterHook = 'forward' | 'input';
+type FilterHook = 'forward' | 'input';
 
 export interface FilterRule {
   /**

@@ -14,7 +14,7 @@ export interface RawEntry {
   readonly where?: string;
 }
 
-export interface ReadObjects {
+interface ReadObjects {
   readonly snapshot: Store;
   readonly problems: readonly SourceProblem[];
 }

@@ -1,6 +1,6 @@
 import { get } from 'node:http';
 
-export interface HttpGetBounds {
+interface HttpGetBounds {
   readonly milliseconds: number;
   /** Of the body; the rest is not read. */
   readonly bytes: number;

@@ -11,13 +11,13 @@ const SO_BINDTODEVICE = 25;
 export const IPPROTO_IP = 0;
 export const IPPROTO_IPV6 = 41;
 const IP_TOS = 1;
-export const IP_TTL = 2;
-export const IPV6_UNICAST_HOPS = 16;
+const IP_TTL = 2;
+const IPV6_UNICAST_HOPS = 16;
 const IPV6_V6ONLY = 26;
 const IPV6_TCLASS = 67;
 
 /** Internetwork control: routers forward it first (RFC 4271 appendix E). */
-export const internetworkControl = 0xc0;
+const internetworkControl = 0xc0;
 
 /** A socket of the internet protocols, by its descriptor; every call throws an error with the system's code. */
 export class InetSocket {

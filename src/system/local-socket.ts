@@ -15,7 +15,7 @@ export interface LocalRequest {
 }
 
 /** An answer that goes on for as long as there is something to say, and whoever asks listens. */
-export interface HttpStream {
+interface HttpStream {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** Taken as fast as they are read on the other side; its `return` is called when that one goes. */

@@ -2,7 +2,7 @@ import { collectDefaultMetrics } from 'prom-client';
 import type { Metrics } from './metrics.ts';
 
 /** What the library tells of the process itself, by names that dashboards for Node.js know. */
-export interface Figure {
+interface Figure {
   readonly name: string;
   readonly type: string;
   readonly help: string;

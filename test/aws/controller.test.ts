@@ -2,6 +2,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { defined } from '../../src/lang/defined.ts';
 import { until } from '../lab/until.ts';
 import { DirectoryBed } from './directory-bed.ts';
 import type { Picture } from './scenarios/picture.ts';
@@ -91,7 +92,7 @@ function expected({ kind, listeners, targetGroups, healthCheck }: Example['becom
     kind,
     listeners: listeners.toSorted(byPort),
     ...(targetGroups === undefined ? {} : { targetGroups: targetGroups.toSorted(byPort) }),
-    ...(healthCheck === undefined ? {} : { healthCheck }),
+    ...defined({ healthCheck }),
   };
 }
 

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { defined } from '../../src/lang/defined.ts';
 import { foreground } from '../conformance/foreground.ts';
 import { freePorts } from '../conformance/free-port.ts';
 import type { LabProcess } from '../lab/lab-process.ts';
@@ -101,7 +102,7 @@ export class Moto implements AsyncDisposable {
   }
 
   async #post(path: string, body?: string): Promise<void> {
-    const answer = await fetch(`${this.endpoint}${path}`, { method: 'POST', ...(body === undefined ? {} : { body }) });
+    const answer = await fetch(`${this.endpoint}${path}`, { method: 'POST', ...defined({ body }) });
     if (!answer.ok) throw new Error(`moto: ${path}: ${answer.status} ${await answer.text()}`);
   }
 }

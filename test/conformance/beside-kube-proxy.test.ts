@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { defined } from '../../src/lang/defined.ts';
 import type { Family } from '../../src/net/address.ts';
 import type { Protocol } from '../../src/net/frontend.ts';
 import { briefly, inside, nodeAddress, podAddress } from '../lab/dataplane/one-node.ts';
@@ -208,7 +209,7 @@ test('UDP clients that keep their port keep their pod, whoever translates new on
 test('source ranges that kube-proxy leaves behind in mode nftables still drop, until they are removed', async () => {
   const blocked = (family: Family, timeout?: number) => {
     const localAddress = family === 4 ? '10.99.0.6' : 'fd99::6';
-    return lab.ask({ to: balancer(family, 1), localAddress, count: 1, ...(timeout === undefined ? {} : { timeout }) }).then(nameOf);
+    return lab.ask({ to: balancer(family, 1), localAddress, count: 1, ...defined({ timeout }) }).then(nameOf);
   };
   lab.put(service('both', { host: 1, sourceRanges: ['10.99.0.2/32', 'fd99::2/128'] }), ...endpoints('both', 1));
   lab.startProxy();

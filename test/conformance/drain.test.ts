@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { defined } from '../../src/lang/defined.ts';
 import { drainCommand } from '../../src/cli/drain-command.ts';
 import { nodeStateManifest } from '../../src/model/manifest.ts';
 import type { NodeDrainReport, NodeState } from '../../src/model/node-state.ts';
@@ -75,7 +76,7 @@ async function report(node: string, sent: number, drain?: NodeDrainReport): Prom
     consumed: { Node: (await node1()).metadata.resourceVersion },
     sessions: [session],
     differing: [],
-    ...(drain === undefined ? {} : { drain }),
+    ...defined({ drain }),
   } satisfies NodeState;
   const path = `/apis/herald.dev/v1alpha1/nodestates/${node}`;
   const { status, ...object } = nodeStateManifest(state) as { status: object };

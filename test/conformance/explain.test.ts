@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { defined } from '../../src/lang/defined.ts';
 import { bundleCommand } from '../../src/cli/bundle-command.ts';
 import { explainCommand } from '../../src/cli/explain-command.ts';
 import { statusCommand } from '../../src/cli/status-command.ts';
@@ -74,7 +75,7 @@ async function callerWith(name: string, roleName: string, namespace?: string): P
   await apply(cluster, {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: namespace === undefined ? 'ClusterRoleBinding' : 'RoleBinding',
-    metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+    metadata: { name, ...defined({ namespace }) },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: roleName },
     subjects: [{ kind: 'ServiceAccount', namespace: 'herald-system', name }],
   });

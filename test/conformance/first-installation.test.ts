@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { defined } from '../../src/lang/defined.ts';
 import { answerError } from '../../src/kube/error.ts';
 import type { Requests } from '../../src/kube/fenced-client.ts';
 import { makeConfig } from '../../src/sources/kubernetes/make-config.ts';
@@ -229,7 +230,7 @@ describe('settings that are there already', () => {
     const write: Requests['write'] = async ({ method, path, query = {}, body, contentType }) => {
       const parameters = Object.entries(query).map(([name, value]) => `${name}=${String(value)}`);
       const whole = `${path}?${parameters.join('&')}`;
-      const answer = await cluster.attempt({ method, path: whole, body, ...(contentType === undefined ? {} : { contentType }) });
+      const answer = await cluster.attempt({ method, path: whole, body, ...defined({ contentType }) });
       if (answer.status >= 300) throw answerError(answer.status, JSON.stringify(answer.body));
       return answer.body;
     };

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { request as httpsRequest } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { defined } from '../../src/lang/defined.ts';
 import type { Credentials } from './cluster.ts';
 
 export interface ApiRequest {
@@ -35,7 +36,7 @@ export async function send({ server, certificateAuthority, token, socket }: Cred
     headers: {
       authorization: `Bearer ${token}`,
       ...(body === undefined ? {} : { 'content-type': contentType }),
-      ...(accept === undefined ? {} : { accept }),
+      ...defined({ accept }),
     },
   });
   outgoing.end(body === undefined ? undefined : raw ? body : JSON.stringify(body));

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { defined } from '../../src/lang/defined.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import type { Connection } from '../../src/kube/connection.ts';
 import { InCluster } from '../../src/kube/in-cluster.ts';
@@ -200,7 +201,7 @@ describe('credentials', () => {
 
 describe('an API server that is not the one', () => {
   const refusal = (server: string, ca: string, servername?: string): Promise<unknown> => {
-    const credentials = async () => ({ ca, authorization: 'Bearer secret', ...(servername === undefined ? {} : { servername }) });
+    const credentials = async () => ({ ca, authorization: 'Bearer secret', ...defined({ servername }) });
     return new KubeClient({ server: new URL(server), credentials, expired: () => undefined }, { clock: systemClock }).get('/version');
   };
 

@@ -1,3 +1,4 @@
+import { defined } from '../../src/lang/defined.ts';
 import { differences } from './differences.ts';
 import type { Flow } from './flows.ts';
 import type { Environment } from './objects.ts';
@@ -28,7 +29,7 @@ export function compare(flow: Flow, environment: Environment, kubeProxy: Outcome
     }),
   );
   const verdict = (problem: string | undefined, open = false): Verdict => ({
-    ...(problem === undefined ? {} : { problem }),
+    ...defined({ problem }),
     open,
     used: [...used],
   });

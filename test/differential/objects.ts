@@ -1,3 +1,4 @@
+import { defined } from '../../src/lang/defined.ts';
 import type { Family } from '../../src/net/address.ts';
 import type { Protocol } from '../../src/net/frontend.ts';
 import type { Random } from '../fuzz/random.ts';
@@ -257,7 +258,7 @@ function randomSlices(random: Random, service: ApiObject, slot: number): ApiObje
         endpoints: places.map(({ address, nodeName: on }) => {
           const conditions = randomConditions(random, conditionsOf.get(address));
           conditionsOf.set(address, conditions);
-          const placed = { addresses: [address], conditions, ...(on === undefined ? {} : { nodeName: on }) };
+          const placed = { addresses: [address], conditions, ...defined({ nodeName: on }) };
           return { ...placed, ...(hinted && !random.chance(12) ? { hints: randomHints(random) } : {}) };
         }),
       };

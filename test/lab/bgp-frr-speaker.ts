@@ -1,4 +1,5 @@
 import process from 'node:process';
+import { defined } from '../../src/lang/defined.ts';
 import {
   PeerOptionsError,
   Speaker,
@@ -52,8 +53,7 @@ const methods: Record<string, (...args: never[]) => unknown> = {
   update: (name: string, announce: (string | RouteInput)[], withdraw: string[]) =>
     peer(name).routes.update({ announce: announce.map(route), withdraw }),
   status: (name: string) => peer(name).status(),
-  stop: (message?: string, mode?: StopOptions['mode']) =>
-    speaker.stop({ ...(message === undefined ? {} : { message }), ...(mode === undefined ? {} : { mode }) }),
+  stop: (message?: string, mode?: StopOptions['mode']) => speaker.stop({ ...defined({ message, mode }) }),
 };
 
 process.on('message', (call: Call) => void answer(call));

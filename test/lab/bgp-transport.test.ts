@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { defined } from '../../src/lang/defined.ts';
 import {
   addCable,
   addresses,
@@ -83,7 +84,7 @@ describe('the transport between two hosts', () => {
       await listening(b);
       if (expected !== undefined) await b.call('setKeys', 'bgp', { [ours]: expected });
       const before = await b.call('kernelDrops');
-      await a.call('dial', 'one', { ...peer, ...(sent === undefined ? {} : { password: sent }) });
+      await a.call('dial', 'one', { ...peer, ...defined({ password: sent }) });
       await until('a second SYN was dropped', async (note) => {
         const after = note(await b.call('kernelDrops'));
         return (after?.[counter] ?? Number.NaN) >= (before?.[counter] ?? Number.NaN) + 2;
@@ -112,7 +113,7 @@ describe('the transport between two hosts', () => {
       const keys: (string | undefined)[] = [undefined, 'first', 'second', undefined];
       for (const [index, password] of keys.entries()) {
         expect(await b.call('setKeys', 'bgp', password === undefined ? {} : { [ours]: password })).toEqual([]);
-        await a.call('dial', `${index}`, { ...peer, ...(password === undefined ? {} : { password }) });
+        await a.call('dial', `${index}`, { ...peer, ...defined({ password }) });
         await connected(a, `${index}`);
         await connected(b, `bgp/${index}`);
       }

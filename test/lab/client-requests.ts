@@ -1,5 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { connect } from 'node:net';
+import { defined } from '../../src/lang/defined.ts';
 import type { Target } from './client-protocol.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -24,7 +25,7 @@ export async function timed(answer: Promise<string>): Promise<Outcome> {
     const { pod, client, clientPort, closing } = JSON.parse(await answer) as Answer;
     const milliseconds = performance.now() - start;
     const at = performance.timeOrigin + start;
-    return { ok: true, at, milliseconds, pod, client, clientPort, ...(closing === undefined ? {} : { closing }) };
+    return { ok: true, at, milliseconds, pod, client, clientPort, ...defined({ closing }) };
   } catch (error) {
     return failure(error as Error, start);
   }
@@ -46,7 +47,7 @@ function requestTcp(target: Target): Promise<string> {
       host: target.address,
       port: target.port,
       noDelay: true,
-      ...(target.localPort === undefined ? {} : { localPort: target.localPort }),
+      ...defined({ localPort: target.localPort }),
     });
     const timer = setTimeout(() => afterSockets(() => fail(new Error('TIMEOUT'))), target.timeoutMs);
     const fail = (error: Error): void => {

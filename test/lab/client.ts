@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { defined } from '../../src/lang/defined.ts';
 import type { ClientCommand, ClientEvent, Target } from './client-protocol.ts';
 import { environment } from './command.ts';
 import { inNamespace } from './namespace.ts';
@@ -74,13 +75,13 @@ export class Client {
   /** One request each interval, whether or not the one before it was answered, until stopped. */
   probe(options: ProbeOptions): Probe {
     const { protocol, address, port, timeoutMs = 200, resendMs, firstPort } = options;
-    const target: Target = { protocol, address, port, timeoutMs, ...(resendMs === undefined ? {} : { resendMs }) };
+    const target: Target = { protocol, address, port, timeoutMs, ...defined({ resendMs }) };
     return this.#series((id) => ({
       do: 'probe',
       id,
       target,
       intervalMs: options.intervalMs ?? 20,
-      ...(firstPort === undefined ? {} : { firstPort }),
+      ...defined({ firstPort }),
     }));
   }
 
@@ -112,7 +113,7 @@ export class Client {
       timeoutMs: options.timeoutMs ?? 10_000,
       // As clients of UDP do: a busy machine loses a datagram now and then.
       ...(protocol === 'udp' ? { resendMs: 1000 } : {}),
-      ...(options.localPort === undefined ? {} : { localPort: options.localPort }),
+      ...defined({ localPort: options.localPort }),
     };
     const id = ++this.#lastId;
     const outcomes: Outcome[] = [];

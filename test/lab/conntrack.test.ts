@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { defined } from '../../src/lang/defined.ts';
 import type { ConntrackCleaner, Flow, StaleFlows } from '../../src/dataplane/conntrack/conntrack-cleaner.ts';
 import { connectionCounter } from '../../src/dataplane/conntrack/connection-count.ts';
 import { conntrackCommand } from '../../src/dataplane/conntrack/conntrack-command.ts';
@@ -140,7 +141,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
       ...(to === undefined ? {} : { destination: address(at(family, to)) }),
       port: 53,
       replySource: address(at(family, from)),
-      ...(replyPort === undefined ? {} : { replyPort }),
+      ...defined({ replyPort }),
     });
     const v = (host: number): string => at(family, host);
     const whoAnswers = ({ to, port, from, replyPort }: Literal): string => `${v(to)}:${port} ${v(from)}:${replyPort}`;

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { defined } from '../../src/lang/defined.ts';
 import type { Family } from '../../src/net/address.ts';
 import type { Change } from '../../src/model/snapshot.ts';
 import type { Store } from '../../src/model/store.ts';
@@ -103,7 +104,7 @@ const anyService: fc.Arbitrary<ServiceLiteral> = fc
       name: `s${number}`,
       type,
       clusterIPs: families.map((family) => clusterIP(family, takesAnothers ? 1 : number)),
-      ...(affinity === undefined ? {} : { affinitySeconds: affinity }),
+      ...defined({ affinitySeconds: affinity }),
       assigned: type === 'LoadBalancer' ? assigned.flatMap((each) => families.map((family) => external(family, each))) : [],
       externalIPs: externalIPs.flatMap((each) => families.map((family) => external(family, each + 2))),
       ...(loadBalancing === undefined ? {} : { loadBalancing, hashSlots: 251 as const, directReturn }),
@@ -132,7 +133,7 @@ const anySlice: fc.Arbitrary<SliceLiteral & { readonly name: string }> = fc
     weight: fc.constantFrom(undefined, undefined, 3),
   })
   .map(({ number, part, family, pods, states, places, target, weight }) => ({
-    ...(weight === undefined ? {} : { weight }),
+    ...defined({ weight }),
     name: `s${number}-${family}${part}`,
     service: `s${number}`,
     family,

@@ -1,3 +1,4 @@
+import { defined } from '../../src/lang/defined.ts';
 import { address, formatAddress, type Address, type Family } from '../../src/net/address.ts';
 import type { Backend, Protocol, ServiceForwarding } from '../../src/net/frontend.ts';
 import { nodeForwarding } from '../../src/decisions/forwarding/node.ts';
@@ -117,7 +118,7 @@ function filled({ services, slices, cluster, config, labels }: Scenario, family:
   const at = (place: Place): string => placeAddress(place, family);
   return {
     nodes: [
-      { name: 'here', internalIPs: [at('node'), at('node2')], ...(labels === undefined ? {} : { labels }) },
+      { name: 'here', internalIPs: [at('node'), at('node2')], ...defined({ labels }) },
       { name: 'there', internalIPs: [at('there')] },
     ],
     ...fill(cluster ?? {}, family, protocol),

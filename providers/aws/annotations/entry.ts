@@ -3,7 +3,7 @@ import type { ValueType } from './value-types.ts';
 export type BalancerKind = 'nlb' | 'classic';
 
 /** How an annotation of upstream is taken: as there, otherwise than there, or not at all. */
-export type Fidelity = 'yes' | 'differs' | 'no';
+type Fidelity = 'yes' | 'differs' | 'no';
 
 export interface AnnotationEntry<T> {
   /** The whole key; a family's goes on with "." and a port or the like. */

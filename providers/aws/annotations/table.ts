@@ -17,7 +17,7 @@ export const familyNames = [
   'certificateOfPort',
   'backendProtocolOfPort',
 ] as const satisfies readonly AnnotationName[];
-export type FamilyName = (typeof familyNames)[number];
+type FamilyName = (typeof familyNames)[number];
 
 /** What is written on a Service, read; of a family by what follows the dot. */
 export type AnnotationValues = {

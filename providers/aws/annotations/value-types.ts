@@ -141,7 +141,7 @@ function asText(characters: readonly Character[]): string {
   return characters.map(({ char }) => char).join('');
 }
 
-export function splitList(text: string): string[] {
+function splitList(text: string): string[] {
   return text
     .split(',')
     .map((item) => item.trim())

@@ -119,7 +119,7 @@ export interface PolicyDescription {
   readonly PolicyAttributeDescriptions: readonly { readonly AttributeName: string; readonly AttributeValue: string }[];
 }
 
-export interface CreateClassicInput extends Named {
+interface CreateClassicInput extends Named {
   readonly Listeners: readonly ClassicListener[];
   readonly Subnets: readonly string[];
   readonly SecurityGroups: readonly string[];

@@ -132,7 +132,7 @@ export interface SubnetMapping {
   readonly SourceNatIpv6Prefix?: string;
 }
 
-export interface CreateLoadBalancerInput {
+interface CreateLoadBalancerInput {
   readonly Name: string;
   readonly Type: 'network';
   readonly Scheme: Scheme;
@@ -170,7 +170,7 @@ export interface TargetGroup extends HealthCheckSettings {
   readonly LoadBalancerArns: readonly string[];
 }
 
-export interface CreateTargetGroupInput extends HealthCheckSettings {
+interface CreateTargetGroupInput extends HealthCheckSettings {
   readonly Name: string;
   readonly Protocol: NlbProtocol;
   readonly Port: number;
@@ -220,7 +220,7 @@ export interface ListenerCertificate {
   readonly IsDefault: boolean;
 }
 
-export interface CreateListenerInput {
+interface CreateListenerInput {
   readonly LoadBalancerArn: string;
   readonly Port: number;
   readonly Protocol: NlbProtocol;
@@ -232,7 +232,7 @@ export interface CreateListenerInput {
   readonly Tags: readonly Tag[];
 }
 
-export interface ModifyListenerInput {
+interface ModifyListenerInput {
   readonly ListenerArn: string;
   readonly Port?: number;
   readonly Protocol?: NlbProtocol;

@@ -34,7 +34,7 @@ export type AwsErrorCode =
   | 'invalid'
   | 'other';
 
-export interface AwsErrorDetails {
+interface AwsErrorDetails {
   readonly code: AwsErrorCode;
   readonly operation: Operation;
   /** As AWS spells it: "ThrottlingException". "" where there was no answer. */

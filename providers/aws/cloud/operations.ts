@@ -6,7 +6,7 @@ import type { Elbv2Operations } from './elbv2.ts';
 type Of<Prefix extends string, Operations> = { [Name in keyof Operations & string as `${Prefix}:${Name}`]: Operations[Name] };
 
 /** Every call to AWS that Herald makes: "elbv2:CreateListener" and the like, with what goes in and what comes out. */
-export type Operations = Of<'elbv2', Elbv2Operations> & Of<'elb', ElbOperations> & Of<'ec2', Ec2Operations> & Of<'acm', AcmOperations>;
+type Operations = Of<'elbv2', Elbv2Operations> & Of<'elb', ElbOperations> & Of<'ec2', Ec2Operations> & Of<'acm', AcmOperations>;
 
 export type Operation = keyof Operations;
 export type Input<O extends Operation> = Operations[O]['input'];

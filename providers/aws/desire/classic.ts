@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import { reason } from '../../../src/model/reasons.ts';
 import type { Service, ServicePort } from '../../../src/model/service.ts';
 import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
@@ -73,7 +74,7 @@ export function desireClassic(
     tags,
     targetPorts: [...targetPorts.values()],
     listeners,
-    ...(values.sslPolicy === undefined ? {} : { sslPolicy: values.sslPolicy }),
+    ...defined({ sslPolicy: values.sslPolicy }),
     proxyProtocolPorts:
       values.proxyProtocol === undefined
         ? []
@@ -180,7 +181,7 @@ function classicAttributes(values: AnnotationValues, issues: Issues): ClassicAtt
         ? {
             Enabled: true,
             EmitInterval: accessLogInterval ?? 60,
-            ...(accessLogBucket === undefined ? {} : { S3BucketName: accessLogBucket }),
+            ...defined({ S3BucketName: accessLogBucket }),
             S3BucketPrefix: accessLogPrefix ?? '',
           }
         : { Enabled: false },

@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import { reason } from '../../../src/model/reasons.ts';
 import type { Service, ServicePort } from '../../../src/model/service.ts';
 import { annotationTable, type AnnotationName, type AnnotationValues } from '../annotations/table.ts';
@@ -36,7 +37,7 @@ export function portEncryption(
     const own = certificates.get(port);
     const backend = backends.get(port) ?? values.backendProtocol;
     const applies = port.protocol !== 'UDP' && (selected.all || selected.named.has(port));
-    return { certificates: own ?? (applies ? general : []), ...(backend === undefined ? {} : { backend }) };
+    return { certificates: own ?? (applies ? general : []), ...defined({ backend }) };
   };
 }
 

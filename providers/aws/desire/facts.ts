@@ -32,7 +32,7 @@ export interface SubnetFact {
   readonly public: boolean;
 }
 
-export interface SecurityGroupFact {
+interface SecurityGroupFact {
   readonly id: string;
   readonly tags: Readonly<Record<string, string>>;
 }

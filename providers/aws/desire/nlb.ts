@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import { reason } from '../../../src/model/reasons.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/metadata.ts';
 import type { Service } from '../../../src/model/service.ts';
@@ -20,7 +21,7 @@ import { checkTagQuota } from './tag-quota.ts';
 import { departingInstances, departingPods, instanceTargets, podTargets } from './targets.ts';
 
 /** What concerns the NLB as a whole; the Service that decides about it writes this. */
-export type NlbShell = Omit<DesiredNlb, 'listeners' | 'targetGroups' | 'targetPorts' | 'securityGroups' | 'untouched'> & {
+type NlbShell = Omit<DesiredNlb, 'listeners' | 'targetGroups' | 'targetPorts' | 'securityGroups' | 'untouched'> & {
   readonly groups:
     | Exclude<DesiredNlb['securityGroups'], { kind: 'managed' }>
     | { readonly kind: 'managed'; readonly name: string; readonly backend: boolean };
@@ -68,8 +69,7 @@ export function nlbShell(
     },
     attributes: loadBalancerAttributes(values, issues),
     ...(adopted === undefined ? {} : { adopted: adopted.arn }),
-    ...(values.privateLinkRules === undefined ? {} : { enforcePrivateLink: values.privateLinkRules }),
-    ...(values.ipv6SourceNat === undefined ? {} : { enablePrefixForIpv6SourceNat: values.ipv6SourceNat }),
+    ...defined({ enforcePrivateLink: values.privateLinkRules, enablePrefixForIpv6SourceNat: values.ipv6SourceNat }),
   };
 }
 

@@ -21,7 +21,7 @@ export function clientSources(service: Service, values: AnnotationValues, dualst
   return [...written.map((prefix: Prefix): RuleSource => ({ kind: 'cidr', cidr: formatPrefix(prefix) })), ...lists];
 }
 
-export interface OpenPort {
+interface OpenPort {
   readonly protocol: 'tcp' | 'udp';
   readonly port: number;
 }
@@ -38,7 +38,7 @@ export function clientRules(ports: readonly OpenPort[], sources: readonly RuleSo
   return sources.flatMap((source) => [...ranges.map((range) => ({ ...range, source })), ...fragmentation(source)]);
 }
 
-export function portRanges(ports: readonly number[]): (readonly [number, number])[] {
+function portRanges(ports: readonly number[]): (readonly [number, number])[] {
   const ranges: [number, number][] = [];
   for (const port of [...new Set(ports)].toSorted((a, b) => a - b)) {
     const last = ranges.at(-1);

@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import { reason } from '../../../src/model/reasons.ts';
 import { formatAddress, type Address } from '../../../src/net/address.ts';
 import { parsePrefixLeniently, prefixContains } from '../../../src/net/prefix.ts';
@@ -9,7 +10,7 @@ import type { Issues } from './issues.ts';
 /** AWS wants that many free addresses in a subnet. */
 const neededAddresses = 8;
 
-export const roleTag = (scheme: Scheme): string =>
+const roleTag = (scheme: Scheme): string =>
   scheme === 'internet-facing' ? 'kubernetes.io/role/elb' : 'kubernetes.io/role/internal-elb';
 
 /**
@@ -34,7 +35,7 @@ export function chooseSubnets(
   return chosen;
 }
 
-export function discoverSubnets(
+function discoverSubnets(
   scheme: Scheme,
   ipAddressType: IpAddressType,
   clusterName: string,
@@ -114,10 +115,7 @@ export function mapSubnets(
     const prefix = prefixes?.[index];
     return {
       SubnetId: subnet.id,
-      ...(eip === undefined ? {} : { AllocationId: eip }),
-      ...(private4 === undefined ? {} : { PrivateIPv4Address: private4 }),
-      ...(six === undefined ? {} : { IPv6Address: six }),
-      ...(prefix === undefined ? {} : { SourceNatIpv6Prefix: prefix }),
+      ...defined({ AllocationId: eip, PrivateIPv4Address: private4, IPv6Address: six, SourceNatIpv6Prefix: prefix }),
     };
   });
 }

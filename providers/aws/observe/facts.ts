@@ -23,7 +23,7 @@ export async function observeFacts(cloud: ReadOnlyCloud, { vpcId }: AwsSettings)
   };
 }
 
-export function subnetFact(subnet: Subnet, routeTables: readonly RouteTable[]): SubnetFact {
+function subnetFact(subnet: Subnet, routeTables: readonly RouteTable[]): SubnetFact {
   const own = routeTables.find(({ Associations }) => Associations.some(({ SubnetId }) => SubnetId === subnet.SubnetId));
   const table = own ?? routeTables.find(({ Associations }) => Associations.some(({ Main }) => Main));
   const [ipv6] = subnet.Ipv6CidrBlockAssociationSet;

@@ -10,7 +10,7 @@ import type { AwsSettings } from '../settings.ts';
 import { foreignOwner, isOurs, tagKeys, tagMap } from '../tags.ts';
 
 /** What became of the load balancers that a Service says are its own. */
-export interface KeptLook {
+interface KeptLook {
   /** ARNs and names whose tags say the same. */
   readonly ours: readonly string[];
   /** Some are of another load balancer that the Service may have had a part in: which that is, is to be found out. */

@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import type { ReadOnlyCloud } from '../cloud.ts';
 import type { SecurityGroup } from '../cloud/ec2.ts';
 import type { LoadBalancer, TargetGroup } from '../cloud/elbv2.ts';
@@ -8,7 +9,7 @@ import type { ObserveInput } from './input.ts';
 import { isLoadBalancerArn, isTargetGroupArn } from './known.ts';
 import { allButMissing, unlessMissing } from './missing.ts';
 
-export interface Observation {
+interface Observation {
   readonly observed: Observed;
   /** AWS does not show everything yet that was made: to plan now would mean to make it twice. */
   readonly unsettled?: string;
@@ -75,9 +76,9 @@ async function observeOnce(cloud: ReadOnlyCloud, input: ObserveInput): Promise<O
       ...(strayListeners.length === 0 ? {} : { strayListeners }),
       classic,
       securityGroups,
-      ...(backend === undefined ? {} : { backendSecurityGroup: backend }),
+      ...defined({ backendSecurityGroup: backend }),
     },
-    ...(fresh === undefined ? {} : { unsettled: fresh }),
+    ...defined({ unsettled: fresh }),
   };
 }
 

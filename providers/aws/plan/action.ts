@@ -23,7 +23,7 @@ export interface ActionOf<O extends WriteOperation> {
   readonly mayBeInUse?: true;
 }
 
-export type Remedy = { readonly [O in WriteOperation]: { readonly operation: O; readonly input: Input<O> } }[WriteOperation];
+type Remedy = { readonly [O in WriteOperation]: { readonly operation: O; readonly input: Input<O> } }[WriteOperation];
 
 /** Something that has to happen by itself before more can be done. */
 export interface Wait {

@@ -6,7 +6,7 @@ import type { Steps } from './steps.ts';
 /** Attributes that are always managed: nothing is to be kept of what they were. */
 export const alwaysOurs: ReadonlySet<string> = new Set(['proxy_protocol_v2.enabled']);
 
-export interface AttributeChange {
+interface AttributeChange {
   /** What is to be written, ours and what goes back. */
   readonly write: Tags;
   /** Tags that must be there before. */

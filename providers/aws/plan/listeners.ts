@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import { reason } from '../../../src/model/reasons.ts';
 import type { ServiceKey } from '../../../src/model/metadata.ts';
 import { isOurs, tagKeys, tagList } from '../tags.ts';
@@ -11,7 +12,7 @@ import { planTags, type Steps } from './steps.ts';
 import type { UsableTargetGroup } from './target-groups.ts';
 import { freePort, isToWarmUp, planWarmUp, warmUpsAmong } from './warm-up.ts';
 
-export interface PlannedListeners {
+interface PlannedListeners {
   /** Ids of the actions after which an old target group is in no listener any more. */
   readonly detached: readonly string[];
   /** ARNs of target groups that go on serving until their successors can. */
@@ -97,7 +98,7 @@ function create(
       Protocol: listener.protocol,
       DefaultActions: [{ Type: 'forward', TargetGroupArn: group.arn }],
       ...(defaultCertificate === undefined ? {} : { Certificates: [{ CertificateArn: defaultCertificate }] }),
-      ...(listener.sslPolicy === undefined ? {} : { SslPolicy: listener.sslPolicy }),
+      ...defined({ SslPolicy: listener.sslPolicy }),
       ...(listener.alpnPolicy === undefined ? {} : { AlpnPolicy: [listener.alpnPolicy] }),
       Tags: tagList({ ...listener.tags, ...remembered }),
     },

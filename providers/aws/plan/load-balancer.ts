@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import { reason } from '../../../src/model/reasons.ts';
 import { limits } from '../limits.ts';
 import { tagList } from '../tags.ts';
@@ -11,7 +12,7 @@ import type { UsableSecurityGroups } from './security-groups.ts';
 import { planTags, type Steps } from './steps.ts';
 import { planSubnets } from './subnets.ts';
 
-export interface UsableLoadBalancer {
+interface UsableLoadBalancer {
   /** Or a placeholder. */
   readonly arn: string;
   readonly needs?: string;
@@ -48,7 +49,7 @@ function create(steps: Steps, desired: DesiredNlb, groups: UsableSecurityGroups)
       IpAddressType: desired.ipAddressType,
       SubnetMappings: desired.subnets,
       ...(groups.ids.length === 0 ? {} : { SecurityGroups: groups.ids }),
-      ...(desired.enablePrefixForIpv6SourceNat === undefined ? {} : { EnablePrefixForIpv6SourceNat: desired.enablePrefixForIpv6SourceNat }),
+      ...defined({ EnablePrefixForIpv6SourceNat: desired.enablePrefixForIpv6SourceNat }),
       Tags: tagList({ ...desired.tags, ...remembered }),
     },
     reason: `there is no ${desired.scheme} NLB for ${desired.stack}`,

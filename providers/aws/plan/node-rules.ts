@@ -13,7 +13,7 @@ export interface Reach {
   readonly groups: readonly string[];
 }
 
-export interface NodeRulesInput {
+interface NodeRulesInput {
   readonly cluster: string;
   /** The security group by which the load balancers of the cluster are recognised; undefined: there is none, and so no rule. */
   readonly backend: string | undefined;
@@ -26,7 +26,7 @@ export interface NodeRulesInput {
 }
 
 /** In the description of our rules: others are never touched. One for each installation, so that several can live side by side. */
-export const ruleDescription = (cluster: string): string => `herald.dev/${cluster}`;
+const ruleDescription = (cluster: string): string => `herald.dev/${cluster}`;
 
 /**
  * The rules of nodes for load balancers. All stacks together make one rule for each security group and protocol, from the lowest port to

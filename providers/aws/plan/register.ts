@@ -8,7 +8,7 @@ export interface Registered<T> {
   readonly state: State;
 }
 
-export interface Registration<T> {
+interface Registration<T> {
   readonly register: readonly T[];
   readonly deregister: readonly T[];
   /** Healthy ones remain: who leaves does so also where AWS refuses new ones, perhaps for want of room. */
@@ -19,7 +19,7 @@ export interface Registration<T> {
   readonly withoutRoom: number;
 }
 
-export interface RegistrationInput<T> {
+interface RegistrationInput<T> {
   readonly desired: readonly T[];
   readonly registered: readonly Registered<T>[];
   /** Those that are draining: they need room as well. */

@@ -6,7 +6,7 @@ import type { PlanInput } from './input.ts';
 import type { ObservedClassic, ObservedLoadBalancer } from './observed.ts';
 import type { Steps } from './steps.ts';
 
-export interface Successor {
+interface Successor {
   readonly nlb?: ObservedLoadBalancer | undefined;
   readonly classic?: ObservedClassic | undefined;
   /** It has taken over. */

@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import type { ServiceKey } from '../../../src/model/metadata.ts';
 import { tagKeys } from '../tags.ts';
 import { classicServes, currentClassic } from './classic.ts';
@@ -33,7 +34,7 @@ export function standingOf(input: PlanInput<Desired>, service: ServiceKey, publi
     usable ? current : active[0],
   ];
   const hostname = known.find((name) => name !== undefined);
-  return { ...(hostname === undefined ? {} : { hostname }), serves };
+  return { ...defined({ hostname }), serves };
 }
 
 interface Wanted {

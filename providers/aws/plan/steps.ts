@@ -36,7 +36,7 @@ export class Steps {
   }
 }
 
-export interface TagDifference {
+interface TagDifference {
   readonly add: ReturnType<typeof tagList>;
   readonly remove: readonly string[];
 }
@@ -45,7 +45,7 @@ export interface TagDifference {
  * Tags that are missing or differ, and those that do not belong there: of ours, and of those that were asked for. What others have set stays.
  * Undefined: none. What attributes were before is not looked at here.
  */
-export function tagDifference(actual: Tags, desired: Tags): TagDifference | undefined {
+function tagDifference(actual: Tags, desired: Tags): TagDifference | undefined {
   const add = tagList(Object.fromEntries(Object.entries(desired).filter(([key, value]) => actual[key] !== value)));
   const ours = Object.keys(actual).filter((key) => isOurKey(key) && !isBeforeKey(key));
   const remove = [...askedKeys(actual), ...ours].filter((key) => desired[key] === undefined);

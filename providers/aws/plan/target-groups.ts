@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import type { HealthCheckSettings } from '../cloud/elbv2.ts';
 import { resources, tagKeys, tagList } from '../tags.ts';
 import { placeholder } from './action.ts';
@@ -36,7 +37,7 @@ export function planTargetGroups(
       .toSorted((a, b) => attached(b, loadBalancerArn) - attached(a, loadBalancerArn) || (arnOf(a) < arnOf(b) ? -1 : 1))[0];
     const needs = match === undefined ? create(steps, group, vpcId) : update(steps, group, match);
     const arn = match?.targetGroup.TargetGroupArn ?? placeholder(`target group ${group.key}`);
-    usable.set(group.key, { arn, ...(needs === undefined ? {} : { needs }), ...(match === undefined ? {} : { observed: match }) });
+    usable.set(group.key, { arn, ...defined({ needs, observed: match }) });
     planTargets(steps, arn, group, match, needs, { zoneOf, served });
     for (const other of candidates) {
       const serves = other !== match && other.targetGroup.LoadBalancerArns.length > 0 && other.targetGroup.TargetType === group.targetType;

@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import type { TargetDescription, TargetHealthDescription } from '../cloud/elbv2.ts';
 import { limits } from '../limits.ts';
 import type { DesiredTarget, DesiredTargetGroup } from './desired.ts';
@@ -6,7 +7,7 @@ import { inBatches, planRegistration, type Registered } from './register.ts';
 import type { Steps } from './steps.ts';
 
 /** Where the targets of a group are, and where the load balancer is, or will be. */
-export interface TargetZones {
+interface TargetZones {
   /** By the id of a target; undefined: not known, or outside of the VPC. */
   readonly zoneOf: (id: string) => string | undefined;
   /** Zones to which the load balancer sends; undefined: it is not said, and a target that is in none of its zones may be in one later. */
@@ -87,5 +88,5 @@ function targetOf({ Id, Port, AvailabilityZone }: TargetDescription): DesiredTar
 }
 
 function description({ id, port, availabilityZone }: DesiredTarget): { Id: string; Port: number; AvailabilityZone?: string } {
-  return { Id: id, Port: port, ...(availabilityZone === undefined ? {} : { AvailabilityZone: availabilityZone }) };
+  return { Id: id, Port: port, ...defined({ AvailabilityZone: availabilityZone }) };
 }

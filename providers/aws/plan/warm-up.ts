@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import { limits } from '../limits.ts';
 import { resources, tagKeys, tagList } from '../tags.ts';
 import type { DesiredListener, DesiredTargetGroup } from './desired.ts';
@@ -42,7 +43,7 @@ export function planWarmUp(steps: Steps, LoadBalancerArn: string, port: number, 
       Protocol: wanted.protocol,
       DefaultActions: [{ Type: 'forward', TargetGroupArn: group.arn }],
       ...(certificate === undefined ? {} : { Certificates: [{ CertificateArn: certificate }] }),
-      ...(wanted.sslPolicy === undefined ? {} : { SslPolicy: wanted.sslPolicy }),
+      ...defined({ SslPolicy: wanted.sslPolicy }),
       Tags: tagList({ ...wanted.tags, [tagKeys.resource]: resources.listener(port) }),
     },
     reason: `for as long as AWS takes to check the new targets of port ${wanted.port}`,

@@ -1,4 +1,5 @@
 import { DescribeCertificateCommand, KeyAlgorithm, ListCertificatesCommand } from '@aws-sdk/client-acm';
+import { defined } from '../../../src/lang/defined.ts';
 import { list, must, present } from './answer.ts';
 import { limits } from './limits.ts';
 import { allPages, type OperationsOf } from './send.ts';
@@ -12,7 +13,7 @@ export const acm: OperationsOf<'acm'> = {
         // ACM lists certificates of RSA keys of 1,024 and 2,048 bits alone unless it is told which others.
         Includes: { keyTypes: Object.values(KeyAlgorithm) },
         MaxItems: limits.pageItems,
-        ...(NextToken === undefined ? {} : { NextToken }),
+        ...defined({ NextToken }),
       };
       const answer = await send(new ListCertificatesCommand(request));
       return { items: answer.CertificateSummaryList, next: answer.NextToken };

@@ -1,7 +1,7 @@
 /** The SDK declares every field of an answer as one that may be absent. These make our own types of what AWS promises. */
 
 /** An answer of AWS lacks what AWS promises. */
-export class IncompleteAnswerError extends Error {
+class IncompleteAnswerError extends Error {
   readonly code = 'incomplete-answer';
 
   constructor(field: string) {
@@ -28,7 +28,7 @@ export function present<T extends object>(fields: T): Present<T> {
 }
 
 /** The SDK wants arrays that it might change, and does not change them. */
-export type Changeable<T> = T extends readonly (infer Item)[]
+type Changeable<T> = T extends readonly (infer Item)[]
   ? Changeable<Item>[]
   : T extends object
     ? { -readonly [K in keyof T]: Changeable<T[K]> }

@@ -13,6 +13,7 @@ import {
   RevokeSecurityGroupIngressCommand,
   type Filter as SdkFilter,
 } from '@aws-sdk/client-ec2';
+import { defined } from '../../../src/lang/defined.ts';
 import type { Filter } from '../cloud/ec2.ts';
 import { changeable, list, must } from './answer.ts';
 import { toInstance, toNetworkInterface, toRouteTable, toSecurityGroup, toSubnet, toVpc } from './ec2-answers.ts';
@@ -101,7 +102,7 @@ function filtered<Item>(
   const longest = filters.reduce((most, { Values }) => Math.max(most, Values.length), 0);
   const long = filters.find(({ Values }) => Values.length === longest && longest > filterValues);
   const pagesOf = (Filters: readonly Filter[]): Promise<Item[]> =>
-    allPages((token) => read({ Filters: changeable(Filters), MaxResults, ...(token === undefined ? {} : { NextToken: token }) }));
+    allPages((token) => read({ Filters: changeable(Filters), MaxResults, ...defined({ NextToken: token }) }));
   if (long === undefined) return pagesOf(filters);
   return inBatches(long.Values, filterValues, (Values) =>
     pagesOf(filters.map((filter) => (filter === long ? { Name: long.Name, Values } : filter))),

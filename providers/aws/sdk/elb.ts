@@ -22,6 +22,7 @@ import {
   SetLoadBalancerPoliciesForBackendServerCommand,
   SetLoadBalancerPoliciesOfListenerCommand,
 } from '@aws-sdk/client-elastic-load-balancing';
+import { defined } from '../../../src/lang/defined.ts';
 import { changeable, list, must } from './answer.ts';
 import { toClassicAttributes, toClassicLoadBalancer, toInstanceState, toPolicy } from './elb-answers.ts';
 import { toTags } from './elbv2-answers.ts';
@@ -35,7 +36,7 @@ export const elb: OperationsOf<'elb'> = {
   DescribeLoadBalancers: async ({ LoadBalancerNames }, send) => {
     const read = (input: { LoadBalancerNames?: string[]; PageSize?: number }) =>
       allPages(async (Marker) => {
-        const answer = await send(new DescribeLoadBalancersCommand({ ...input, ...(Marker === undefined ? {} : { Marker }) }));
+        const answer = await send(new DescribeLoadBalancersCommand({ ...input, ...defined({ Marker }) }));
         return { items: answer.LoadBalancerDescriptions, next: answer.NextMarker };
       });
     const all =

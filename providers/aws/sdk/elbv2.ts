@@ -29,6 +29,7 @@ import {
   SetSecurityGroupsCommand,
   SetSubnetsCommand,
 } from '@aws-sdk/client-elastic-load-balancing-v2';
+import { defined } from '../../../src/lang/defined.ts';
 import { changeable, list } from './answer.ts';
 import {
   toAttributes,
@@ -49,7 +50,7 @@ export const elbv2: OperationsOf<'elbv2'> = {
   DescribeLoadBalancers: async ({ LoadBalancerArns, Names }, send) => {
     const read = (input: { LoadBalancerArns?: string[]; Names?: string[]; PageSize?: number }) =>
       allPages(async (Marker) => {
-        const answer = await send(new DescribeLoadBalancersCommand({ ...input, ...(Marker === undefined ? {} : { Marker }) }));
+        const answer = await send(new DescribeLoadBalancersCommand({ ...input, ...defined({ Marker }) }));
         return { items: answer.LoadBalancers, next: answer.NextMarker };
       });
     const LoadBalancers =
@@ -67,7 +68,7 @@ export const elbv2: OperationsOf<'elbv2'> = {
 
   DescribeListeners: async (input, send) => {
     const all = await allPages(async (Marker) => {
-      const answer = await send(new DescribeListenersCommand({ ...input, PageSize, ...(Marker === undefined ? {} : { Marker }) }));
+      const answer = await send(new DescribeListenersCommand({ ...input, PageSize, ...defined({ Marker }) }));
       return { items: answer.Listeners, next: answer.NextMarker };
     });
     return { Listeners: all.map(toListener) };
@@ -79,7 +80,7 @@ export const elbv2: OperationsOf<'elbv2'> = {
 
   DescribeListenerCertificates: async (input, send) => {
     const all = await allPages(async (Marker) => {
-      const page = { ...input, PageSize: certificatePageItems, ...(Marker === undefined ? {} : { Marker }) };
+      const page = { ...input, PageSize: certificatePageItems, ...defined({ Marker }) };
       const answer = await send(new DescribeListenerCertificatesCommand(page));
       return { items: answer.Certificates, next: answer.NextMarker };
     });
@@ -89,7 +90,7 @@ export const elbv2: OperationsOf<'elbv2'> = {
   DescribeTargetGroups: async ({ LoadBalancerArn, TargetGroupArns, Names }, send) => {
     const read = (input: { LoadBalancerArn?: string; TargetGroupArns?: string[]; Names?: string[]; PageSize?: number }) =>
       allPages(async (Marker) => {
-        const answer = await send(new DescribeTargetGroupsCommand({ ...input, ...(Marker === undefined ? {} : { Marker }) }));
+        const answer = await send(new DescribeTargetGroupsCommand({ ...input, ...defined({ Marker }) }));
         return { items: answer.TargetGroups, next: answer.NextMarker };
       });
     const TargetGroups =
@@ -97,7 +98,7 @@ export const elbv2: OperationsOf<'elbv2'> = {
         ? await inBatches(TargetGroupArns, resourcesPerDescribe, (batch) => read({ TargetGroupArns: [...batch] }))
         : Names !== undefined
           ? await inBatches(Names, resourcesPerDescribe, (batch) => read({ Names: [...batch] }))
-          : await read({ PageSize, ...(LoadBalancerArn === undefined ? {} : { LoadBalancerArn }) });
+          : await read({ PageSize, ...defined({ LoadBalancerArn }) });
     return { TargetGroups: TargetGroups.map(toTargetGroup) };
   },
 

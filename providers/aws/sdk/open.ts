@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import type { ServiceMetadata } from '../service-metadata.ts';
 import { regionOfNodes, unknownPlace, vpcOfNodes } from '../place.ts';
 import { AwsProvider } from '../provider.ts';
@@ -31,7 +32,7 @@ export function openAws({ metadata, term, ...components }: OpenComponents, { ver
   const stopped = term === undefined ? components.stopped : AbortSignal.any([components.stopped, term]);
   return new AwsProvider({
     classless: options.classless ?? defaultSettings.classless,
-    ...(metadata === undefined ? {} : { metadata }),
+    ...defined({ metadata }),
     clock,
     random,
     log,

@@ -10,7 +10,7 @@ import { classOf, rates, type RequestClass } from './rates.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 /** Who counts requests; must be quick and must not throw. */
-export interface RequestObserver {
+interface RequestObserver {
   /** A request waited for its turn. */
   waited(operation: string, milliseconds: number): void;
   /** One attempt has ended; `code` of AwsError, or "ok". */

@@ -2,6 +2,7 @@ import { ACMClient } from '@aws-sdk/client-acm';
 import { EC2Client } from '@aws-sdk/client-ec2';
 import { ElasticLoadBalancingClient } from '@aws-sdk/client-elastic-load-balancing';
 import { ElasticLoadBalancingV2Client } from '@aws-sdk/client-elastic-load-balancing-v2';
+import { defined } from '../../../src/lang/defined.ts';
 import type { Log } from '../../../src/system/log.ts';
 import type { Cloud } from '../cloud.ts';
 import type { Input, Operation, Output } from '../cloud/operations.ts';
@@ -15,7 +16,7 @@ import { limits } from './limits.ts';
 import { Pacer, type PacerComponents } from './pacer.ts';
 import type { Command, Send } from './send.ts';
 
-export interface SdkCloudOptions {
+interface SdkCloudOptions {
   /** "eu-west-1" */
   readonly region: string;
   /** In place of AWS' own addresses. Absent: what AWS_ENDPOINT_URL and its kin say, as the SDK reads them. */
@@ -44,8 +45,7 @@ export class SdkCloud implements Cloud {
     const { region, endpoint, credentials, version } = options;
     const configuration = {
       region,
-      ...(endpoint === undefined ? {} : { endpoint }),
-      ...(credentials === undefined ? {} : { credentials }),
+      ...defined({ endpoint, credentials }),
       // What is sent again, and when, is the pacer's alone.
       maxAttempts: 1,
       customUserAgent: [['herald', version]] as [string, string][],

@@ -15,7 +15,7 @@ export type OperationsOf<Service extends string> = {
 };
 
 /** There are more pages than an answer may have. */
-export class TooManyPagesError extends Error {
+class TooManyPagesError extends Error {
   readonly code = 'too-many-pages';
 
   constructor() {

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { formatCommunity, type AdvertisedRoute, type Community, type Family, type Peer } from '../../bgp/index.ts';
 import type { LiveRoute, Page } from '../../live/contract.ts';
 import { limits } from '../../live/limits.ts';
@@ -55,8 +56,7 @@ function liveRoute(peer: string, family: LiveRoute['family'], route: AdvertisedR
     prefix,
     nextHops: route.nextHops.map(formatAddress),
     asPath: route.asPath,
-    ...(route.localPref === undefined ? {} : { localPref: route.localPref }),
-    ...(route.med === undefined ? {} : { med: route.med }),
+    ...defined({ localPref: route.localPref, med: route.med }),
     communities: route.communities.map(communityText),
     services: services.slice(0, limits.servicesOfRoute),
     ...(services.length > limits.servicesOfRoute ? { moreServices: services.length - limits.servicesOfRoute } : {}),

@@ -8,7 +8,7 @@ import type { RoutesByPeer } from '../route-table.ts';
 import { ChangeTimes, type ServiceChange } from './change-times.ts';
 import { ipFamilies } from './ip-families.ts';
 
-export interface AgentMetricsComponents {
+interface AgentMetricsComponents {
   readonly metrics: Metrics;
   readonly source: Source;
   readonly clock: Clock;

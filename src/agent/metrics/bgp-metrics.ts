@@ -4,7 +4,7 @@ import { sessionStates, type SessionStatus } from '../../model/node-state.ts';
 import type { Put, Metrics } from '../../telemetry/metrics.ts';
 import { limits } from '../limits.ts';
 
-export interface BgpMetricsSources {
+interface BgpMetricsSources {
   readonly speaker: Speaker;
   /** Those of peers that were refused included. */
   readonly sessions: () => readonly SessionStatus[];

@@ -4,7 +4,7 @@ import type { Change, Snapshot } from '../../model/snapshot.ts';
 import type { Family } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 
-export type ChangedKind = 'Service' | 'EndpointSlice';
+type ChangedKind = 'Service' | 'EndpointSlice';
 
 /** What has changed of a Service and is not in the kernel, or not announced: since when, by the clock's `now`. */
 export interface ServiceChange {

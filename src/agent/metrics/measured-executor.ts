@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { NftExecutor } from '../../dataplane/nftables/executor.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
@@ -15,7 +16,7 @@ export function measuredExecutor(inner: NftExecutor, metrics: Metrics): NftExecu
         metrics.add('herald_dataplane_transactions_total', { result });
       }
     },
-    ...(generation === undefined ? {} : { generation }),
+    ...defined({ generation }),
     removeTables: () => inner.removeTables(),
     readTable: (skeleton, likely) => inner.readTable(skeleton, likely),
     monitor: (events) => inner.monitor(events),

@@ -3,7 +3,7 @@ import type { VirtualClock } from '../../system/virtual-clock.ts';
 import type { Channel, Endpoint, Transport, TransportEvents } from './transport.ts';
 
 /** A packet on its way. */
-export interface Flight {
+interface Flight {
   readonly from: string;
   readonly to: string;
   readonly octets: Uint8Array;

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { addressFromBytes, formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import { formatCommunity } from '../community-text.ts';
@@ -102,7 +103,7 @@ function factsOf(message: Message): MessageFacts {
       const isWrapped = code !== message.code || subcode !== message.subcode;
       const name = `${isWrapped ? `${errorName(message.code, message.subcode)} of ` : ''}${errorName(code, subcode)}`;
       const text = shutdownMessageOf({ code, subcode, data });
-      return { kind: 'NOTIFICATION', code, subcode, name, ...(text === undefined ? {} : { text }) };
+      return { kind: 'NOTIFICATION', code, subcode, name, ...defined({ text }) };
     }
     case 'keepalive':
       return { kind: 'KEEPALIVE' };
@@ -125,7 +126,7 @@ function pathsOf(nlri: Nlri): PathFacts[] {
   const nextHops = nlri.nextHop === undefined ? {} : { nextHops: nextHopsOf(nlri.nextHop) };
   return [...readPaths(nlri)].map(({ prefix, pathId }) => ({
     prefix: formatPrefix(prefix),
-    ...(pathId === undefined ? {} : { pathId }),
+    ...defined({ pathId }),
     ...nextHops,
   }));
 }
@@ -144,14 +145,13 @@ function attributeFacts(attributes: PathAttributes): AttributeFacts {
   return {
     ...(origin === undefined ? {} : { origin: origins[origin] ?? origin }),
     ...(asPath === undefined ? {} : { asPath: asPathText(asPath) }),
-    ...(med === undefined ? {} : { med }),
-    ...(localPref === undefined ? {} : { localPref }),
+    ...defined({ med, localPref }),
     ...(communities === undefined ? {} : { communities: communities.map(formatCommunity) }),
-    ...(atomicAggregate === undefined ? {} : { atomicAggregate }),
+    ...defined({ atomicAggregate }),
     ...(aggregator === undefined ? {} : { aggregator: `${aggregator.asn} ${identifier(aggregator.routerId)}` }),
     ...(originatorId === undefined ? {} : { originatorId: identifier(originatorId) }),
     ...(clusterList === undefined ? {} : { clusterList: clusterList.map(identifier) }),
-    ...(onlyToCustomer === undefined ? {} : { onlyToCustomer }),
+    ...defined({ onlyToCustomer }),
     ...(other === undefined ? {} : { other: other.map(({ type }) => type) }),
   };
 }

@@ -22,7 +22,7 @@ export function captureHead(application: string, interfaceName: string): Uint8Ar
   return octets(block(blockType.section, section), block(blockType.interface, description));
 }
 
-export interface PacketNotes {
+interface PacketNotes {
   /** Shown beside the packet. */
   readonly comment?: string;
   /** Packets that were lost before it. */

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Direction } from '../collision.ts';
 import { EventStream } from '../event-stream.ts';
@@ -67,7 +68,7 @@ export class Tap {
 
   closed(connection: TappedConnection, by: 'us' | 'peer', problem: string | undefined): void {
     this.#present.delete(connection);
-    this.tell(connection, { type: 'closed', by, ...(problem === undefined ? {} : { problem }) });
+    this.tell(connection, { type: 'closed', by, ...defined({ problem }) });
   }
 
   tell({ facts }: TappedConnection, what: Happening): void {

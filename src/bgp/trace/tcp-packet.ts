@@ -5,7 +5,7 @@ import { octets, u16, u32 } from '../wire/writer.ts';
 /** TCP flags, RFC 9293 3.1. */
 export const tcpFlag = { fin: 0x01, syn: 0x02, rst: 0x04, psh: 0x08, ack: 0x10 } as const;
 
-export interface Segment {
+interface Segment {
   readonly from: Endpoint;
   readonly to: Endpoint;
   /** Modulo 2^32. */

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { formatAddress, parseAddress } from '../../net/address.ts';
 import type { Streamed } from '../event-stream.ts';
 import type { Endpoint, Endpoints } from '../transport/transport.ts';
@@ -37,7 +38,7 @@ export function decodeTraceLine(line: string): Streamed<TraceEvent> | undefined 
   const { ends, ...connection } = written.connection;
   const read = ends === undefined ? undefined : endsOf(ends.local, ends.remote);
   const octets = written.octets === undefined ? {} : { octets: Uint8Array.from(Buffer.from(written.octets, 'base64')) };
-  const facts: TracedConnection = { ...connection, ...(read === undefined ? {} : { ends: read }) };
+  const facts: TracedConnection = { ...connection, ...defined({ ends: read }) };
   // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
   return { ...written, at: new Date(written.at), connection: facts, ...octets } as TraceEvent;
 }

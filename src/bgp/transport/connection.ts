@@ -1,4 +1,5 @@
 import type { Socket, TcpSocketConnectOpts } from 'node:net';
+import { defined } from '../../lang/defined.ts';
 import { parseAddress, type Address } from '../../net/address.ts';
 import { drainMilliseconds } from '../limits.ts';
 import type { TransportFailure } from '../problem.ts';
@@ -38,7 +39,7 @@ export function offerSocket(socket: Socket, accept: Accept, offer: (incoming: In
   let answered = false;
   const incoming: Incoming = {
     remoteAddress: remote.address,
-    ...(remote.zone === undefined ? {} : { interface: remote.zone }),
+    ...defined({ interface: remote.zone }),
     accept: (options, events) => {
       answered = true;
       return accept(socket, options, events);
@@ -163,9 +164,9 @@ function localAddressOf(socket: Socket): Address | undefined {
 }
 
 /** An address as Node writes it: perhaps with a zone, perhaps an IPv4 address inside an IPv6 one. */
-export function readSocketAddress(text: string): { readonly address: Address; readonly zone?: string } | undefined {
+function readSocketAddress(text: string): { readonly address: Address; readonly zone?: string } | undefined {
   const [literal = '', zone] = text.split('%', 2);
   const address = parseAddress(literal.replace(/^::ffff:(?=[0-9.]+$)/, ''));
   if (!address.ok) return undefined;
-  return { address: address.value, ...(zone === undefined ? {} : { zone }) };
+  return { address: address.value, ...defined({ zone }) };
 }

@@ -6,7 +6,7 @@ import type { Connection, ConnectionEvents, SocketOptions } from './transport.ts
 /** Octets on their way after which a writer is asked to wait. */
 const window = 65_536;
 
-export interface EndParts {
+interface EndParts {
   readonly local: Address | undefined;
   readonly remote: Address;
   options: SocketOptions;

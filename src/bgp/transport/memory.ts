@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { formatAddress, type Address } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { TransportFailure } from '../problem.ts';
@@ -104,7 +105,7 @@ export class MemoryTransport implements Transport {
     const [events] = this.#listeners;
     events?.connection({
       remoteAddress,
-      ...(networkInterface === undefined ? {} : { interface: networkInterface }),
+      ...defined({ interface: networkInterface }),
       accept: (options, connectionEvents) => {
         const link = new Link(this.#clock, { address: remoteAddress, port: 0, ...options }, connectionEvents);
         accepted = link;

@@ -15,7 +15,7 @@ export interface AttributeSession {
   readonly internal: boolean;
 }
 
-export interface AttributeRule {
+interface AttributeRule {
   readonly name: string;
   readonly flags: 'wellKnown' | 'optionalTransitive' | 'optionalNonTransitive';
   /** Whether a value may have this many octets. */

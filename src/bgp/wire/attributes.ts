@@ -59,7 +59,7 @@ export interface PathAttributes {
   readonly other?: readonly RawAttribute[];
 }
 
-export interface DecodedAttributes {
+interface DecodedAttributes {
   readonly attributes: PathAttributes;
   readonly mpReach?: RawAttribute;
   readonly mpUnreach?: RawAttribute;

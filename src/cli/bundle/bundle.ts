@@ -6,13 +6,13 @@ import type { Redaction } from './redaction.ts';
 import { tar } from './tar.ts';
 
 /** What became of a part of a bundle. */
-export interface PartReport {
+interface PartReport {
   readonly part: string;
   /** Why it is not there, or not all of it. */
   readonly problem?: string;
 }
 
-export interface BundleComponents {
+interface BundleComponents {
   readonly clock: Clock;
   readonly redaction: Redaction;
   /** A line about how far it is. */

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { overviewOf } from '../../explain/overview.ts';
 import { poolTable } from '../../explain/pool-table.ts';
 import { renderOverview } from '../../explain/render-overview.ts';
@@ -25,7 +26,7 @@ export async function addTables(bundle: Bundle, reading: Reading): Promise<void>
   const conditions = await presentConditions(reading);
   const controller = await reading.leadership(defaultNamespace);
   const objects = troubledObjects(reading);
-  const overview = overviewOf({ snapshot, now, conditions, objects, ...(controller === undefined ? {} : { controller }) });
+  const overview = overviewOf({ snapshot, now, conditions, objects, ...defined({ controller }) });
   const status = renderOverview(overview, true);
   const beside = [...problemLines(reading.problems), ...unreadLines(reading.unread)];
   bundle.text('tables/status.txt', [...status, ...(beside.length === 0 ? [] : ['', ...beside])].join('\n'));

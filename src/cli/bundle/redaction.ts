@@ -1,7 +1,7 @@
 import { isRecord } from '../../kube/raw-object.ts';
 
 /** Stands where a secret stood. */
-export const removed = 'REMOVED';
+const removed = 'REMOVED';
 
 /** Fields whose values are secrets, spelled wrongly too; and those of similar names that only say where one is. */
 const secretKey = /pas+w|pwd|psk|md5|passphrase|secret|token|credential|api-?key|access-?key|private-?key|authorization/i;

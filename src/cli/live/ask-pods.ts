@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { Deadline } from '../../kube/deadline.ts';
 import { KubeError } from '../../kube/error.ts';
@@ -99,7 +100,7 @@ function podOf(raw: RawObject): Pod | undefined {
   const why = deletionTimestamp !== undefined ? 'its pod is being deleted' : phase === 'Running' ? undefined : `its pod is ${phase}`;
   const port = metricsPortOf(raw) ?? (component === 'agent' ? agentPorts : controllerPorts).metrics;
   const node = spec?.['nodeName'];
-  return { name, component, node: typeof node === 'string' ? node : undefined, port, ...(why === undefined ? {} : { why }) };
+  return { name, component, node: typeof node === 'string' ? node : undefined, port, ...defined({ why }) };
 }
 
 async function askPod(

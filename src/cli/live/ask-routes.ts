@@ -16,7 +16,7 @@ export interface AskOptions extends ReadingOptions, FindLiveOptions {
 
 export const noAskOption = (): Option => new Option('--no-ask', 'asks no running agent: what is decided, and reported by nodes, alone');
 
-export interface AskedRoutes {
+interface AskedRoutes {
   readonly live: LiveRoutes;
   /** Why the others are told by their reports. */
   readonly unasked: readonly Unasked[];

@@ -33,7 +33,7 @@ export function addFindLiveOptions(command: Command): Command {
     );
 }
 
-export interface Wanted {
+interface Wanted {
   /** The agent of this node alone. */
   readonly node?: string | undefined;
   /** Default: both. */

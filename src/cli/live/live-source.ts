@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { LiveProcess, Page } from '../../live/contract.ts';
 
 /** A running process that can be asked. */
@@ -47,9 +48,7 @@ export async function askAll<T>(
   const items: T[] = [];
   let after: string | undefined;
   for (;;) {
-    const page = pageIn<T>(
-      await source.ask(path, { ...query, limit: String(Math.min(5000, most)), ...(after === undefined ? {} : { after }) }),
-    );
+    const page = pageIn<T>(await source.ask(path, { ...query, limit: String(Math.min(5000, most)), ...defined({ after }) }));
     items.push(...page.items);
     // One that answers the same for ever, or nothing, has no more.
     if (page.next === undefined || page.next === after || page.items.length === 0) return { items, process: page.process, more: false };

@@ -30,7 +30,7 @@ import { Pace } from './pace.ts';
 import { PeerSessions } from './peer-sessions.ts';
 import { unreadableObjects, type Unreadable } from './unreadable.ts';
 
-export interface ConfigurationStatusesComponents {
+interface ConfigurationStatusesComponents {
   readonly source: Source;
   readonly writer: StatusWriter;
   readonly events: EventSink;

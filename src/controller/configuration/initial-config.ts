@@ -5,7 +5,7 @@ import { sleep, type Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
 
-export interface InitialConfigComponents {
+interface InitialConfigComponents {
   readonly snapshot: Pick<Snapshot, 'config'>;
   /** Makes the object where there is none of its name, and changes none. Rejects with KubeError: `conflict` where there is one. */
   readonly make: (manifest: object, signal: AbortSignal) => Promise<void>;

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { peersOnNode, type PeerOnNode, type PeerSummary } from '../../decisions/configuration/peer-status.ts';
 import { currentReport } from '../../model/node-state.ts';
 import type { Reason } from '../../model/reasons.ts';
@@ -58,8 +59,7 @@ export class PeerSessions {
       nodes,
       expected,
       established,
-      ...(because === undefined ? {} : { refused: because }),
-      ...(sharedID === undefined ? {} : { sharedID }),
+      ...defined({ refused: because, sharedID }),
     };
   }
 

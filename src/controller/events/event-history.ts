@@ -7,7 +7,7 @@ import type { Source } from '../../sources/source.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { EventSink } from './event-sink.ts';
 
-export interface EventHistoryComponents {
+interface EventHistoryComponents {
   readonly history: History;
   readonly source: Pick<Source, 'snapshot' | 'onChange'>;
   readonly clock: Clock;

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import type { StatusWriter } from '../status-writer.ts';
@@ -23,7 +24,7 @@ export function countedWriter(writer: StatusWriter, metrics: Metrics): StatusWri
   return {
     recorded: () => writer.recorded(),
     writeService: (...write) => counted('Service', () => writer.writeService(...write)),
-    ...(overwritten === undefined ? {} : { overwritten }),
+    ...defined({ overwritten }),
     ...(leaveService === undefined ? {} : { leaveService: (...leave) => counted('Service', () => leaveService(...leave)) }),
     removeService: (...remove) => counted('Service', () => writer.removeService(...remove)),
     writeObject: (of, status) => counted(of.kind, () => writer.writeObject(of, status)),

@@ -7,7 +7,7 @@ import type { Claim, Reconciliation } from '../provider-module.ts';
 import type { Bed } from './bed.ts';
 import type { ProviderSubject } from './subject.ts';
 
-export interface Check {
+interface Check {
   /** What is so of a provider that keeps to the contract. */
   readonly name: string;
   /** Where the world has no such thing, there is nothing to check. */

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { ObjectReference } from '../../model/object-event.ts';
 import { conditionTypes } from '../../model/condition-types.ts';
 import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
@@ -28,7 +29,7 @@ interface Known {
   readonly service?: Service;
 }
 
-export interface ServiceStatusesComponents {
+interface ServiceStatusesComponents {
   readonly writer: StatusWriter;
   readonly events: EventSink;
   readonly observer: ControllerObserver;
@@ -79,7 +80,7 @@ export class ServiceStatuses {
     const known = {
       addresses: textsOf(assigned.ingress),
       standings: new Map(settled.map(({ standing }) => [standing.on.type, standing])),
-      ...(refusal === undefined ? {} : { unmet: refusal }),
+      ...defined({ unmet: refusal }),
       service: assigned,
     };
     this.#known.set(key, known);

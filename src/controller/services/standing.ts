@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { limits } from '../limits.ts';
 import type { Condition } from '../status-writer.ts';
 
@@ -12,7 +13,7 @@ export interface Standing {
   readonly said?: string;
 }
 
-export interface Settled {
+interface Settled {
   readonly standing: Standing;
   /** What is on record is worth an Event, which was not given yet. */
   readonly tell: boolean;
@@ -35,7 +36,7 @@ export function settle(before: Standing | undefined, wanted: Condition, now: num
     standing: {
       on,
       since,
-      ...(otherSince === undefined ? {} : { otherSince }),
+      ...defined({ otherSince }),
       ...(tell ? { said: on.reason } : said === undefined ? {} : { said }),
     },
     tell,

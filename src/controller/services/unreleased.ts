@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
 import { fix, lasting, says, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/service.ts';
@@ -42,6 +43,6 @@ export class Unreleased {
   conditionOf(key: ServiceKey, { metadata: { generation } }: Service): Condition | undefined {
     const because = this.#reasons.get(key);
     if (because === undefined) return undefined;
-    return { ...notReleased(because), ...(generation === undefined ? {} : { observedGeneration: generation }) };
+    return { ...notReleased(because), ...defined({ observedGeneration: generation }) };
   }
 }

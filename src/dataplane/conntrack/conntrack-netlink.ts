@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { Family } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import { NetlinkConversation } from '../../system/netlink/conversation.ts';
@@ -15,7 +16,7 @@ import { StaleIndex } from './stale-index.ts';
 export function conntrackNetlink(clock: Clock, networkNamespace?: string): ConntrackCleaner | undefined {
   let socket;
   try {
-    socket = openNetlink({ protocol: netfilterProtocol, ...(networkNamespace === undefined ? {} : { networkNamespace }) });
+    socket = openNetlink({ protocol: netfilterProtocol, ...defined({ networkNamespace }) });
   } catch (error) {
     if (error instanceof NetlinkError) return undefined;
     throw error;

@@ -4,12 +4,12 @@ import type { Log } from '../../system/log.ts';
 import { maximumConntrackQueue } from '../nftables/limits.ts';
 import { kindText, staleFlows, strayFinder, type ConntrackCleaner, type StaleFlows } from './conntrack-cleaner.ts';
 
-export interface FlowCleaningComponents {
+interface FlowCleaningComponents {
   readonly conntrack: ConntrackCleaner;
   readonly log: Log;
 }
 
-export interface FlowCleaningOptions {
+interface FlowCleaningOptions {
   /** All that the node is to have. */
   readonly frontends: () => Iterable<Frontend>;
   readonly nodePortAddresses: () => readonly Prefix[];

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { addressBytes, addressFromBytes, type Address, type Family } from '../../net/address.ts';
 import type { Protocol } from '../../net/frontend.ts';
 import { listAttributes } from '../../system/netlink/attributes.ts';
@@ -67,13 +68,13 @@ export function listRequest(selection: Selection): Request {
         family,
         protocol,
         ...(destination === undefined || family === 6 ? {} : { destination: addressBytes(destination) }),
-        ...(port === undefined ? {} : { destinationPort: port }),
+        ...defined({ destinationPort: port }),
       });
       const reply = writeTuple(writer, flowAttributes.reply, {
         family,
         protocol,
         ...(replySource === undefined || family === 6 ? {} : { source: addressBytes(replySource) }),
-        ...(replyPort === undefined ? {} : { sourcePort: replyPort }),
+        ...defined({ sourcePort: replyPort }),
       });
       const filter = writer.beginNested(flowAttributes.filter);
       writer.hostNumberAttribute(filterAttributes.original, original);

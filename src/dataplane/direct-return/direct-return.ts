@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { Address } from '../../net/address.ts';
 import type { DirectReturnNode } from '../../net/direct-return.ts';
 import type { Backend, Frontend } from '../../net/frontend.ts';
@@ -47,7 +48,7 @@ export class DirectReturn {
     const l2 = interfaces.length === 0 ? undefined : await this.#ingress.probe(interfaces);
     const vxlan = tunnels.length === 0 ? undefined : await this.#paths.probe(tunnels);
     const route = await this.#paths.probe([]);
-    return { ...(l2 === undefined ? {} : { l2 }), ...(route === undefined ? {} : { route }), ...(vxlan === undefined ? {} : { vxlan }) };
+    return { ...defined({ l2, route, vxlan }) };
   }
 
   async close(): Promise<void> {

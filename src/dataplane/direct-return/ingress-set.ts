@@ -158,7 +158,7 @@ export class IngressSet {
 }
 
 /** None where no packet of the frontend is passed on at ingress. */
-export function ingressElements({ match, slots, backends, directReturn }: Frontend): IngressElement[] {
+function ingressElements({ match, slots, backends, directReturn }: Frontend): IngressElement[] {
   if (directReturn === undefined || slots === undefined || match.kind !== 'address') return [];
   const family = frontendFamily(match);
   const key = `${formatAddress(match.address)} . ${match.protocol.toLowerCase()} . ${match.port}`;

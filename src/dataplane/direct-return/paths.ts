@@ -90,7 +90,7 @@ export function tunnelText(family: Family, linkAddress: string, local: string): 
   return `${tunnelName(family)} address ${linkAddress} type vxlan id ${tunnelIdentity} dstport ${tunnelPort} local ${local} nolearning`;
 }
 
-export function tunnelItems(node: Address): PathItem[] {
+function tunnelItems(node: Address): PathItem[] {
   const { family } = node;
   const [device, linkAddress] = [tunnelName(family), tunnelLinkAddress(node)];
   return [

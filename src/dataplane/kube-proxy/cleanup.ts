@@ -8,7 +8,7 @@ import { kubeProxyTable } from './nftables-maps.ts';
 /** Runs a command to its end; undefined where it is not installed. Rejects with DataplaneError where it did not end well otherwise. */
 export type Run = (command: CommandLine, input?: string) => Promise<CommandOutcome | undefined>;
 
-export interface CleanupOptions {
+interface CleanupOptions {
   readonly run: Run;
   /** Names of the tables of legacy iptables that are in use. */
   readonly legacyTables: (family: 'ip' | 'ip6') => Promise<readonly string[]>;

@@ -1,5 +1,5 @@
 /** What removes kube-proxy's part of one table, in the language of iptables-restore (to be run with --noflush), and what that is. */
-export interface TableRemoval {
+interface TableRemoval {
   readonly table: string;
   readonly script: string;
   readonly chains: readonly string[];

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { Clock } from '../../system/clock.ts';
 import { DataplaneError } from '../dataplane.ts';
 import type { ForeignForwarding, ForeignView } from '../foreign-forwarding.ts';
@@ -6,7 +7,7 @@ import { IptablesReader, type ListChain } from './iptables-reader.ts';
 import { limits } from './limits.ts';
 import { NftablesReader } from './nftables-reader.ts';
 
-export interface KubeProxyOptions {
+interface KubeProxyOptions {
   /** A file such as /run/netns/node1; otherwise the network namespace of this process. */
   readonly networkNamespace?: string;
   /** Goes before each command: ['ip', 'netns', 'exec', 'node1']. */
@@ -36,7 +37,7 @@ export class KubeProxyForwarding implements ForeignForwarding {
     const modes = [this.#nftables.present ? ['nftables'] : [], this.#iptables.present ? ['iptables'] : []].flat();
     if (modes.length === 0) {
       const why = this.#iptables.ipvs ? 'kube-proxy is in its ipvs mode, which Herald does not read' : this.#nftables.why;
-      return { seen: false, ...(why === undefined ? {} : { why }) };
+      return { seen: false, ...defined({ why }) };
     }
     const bits = new Set([...this.#nftables.masqueradeBits, ...this.#iptables.masqueradeBits]);
     return { seen: true, program: `kube-proxy (${modes.join(' and ')})`, masqueradeBits: [...bits] };

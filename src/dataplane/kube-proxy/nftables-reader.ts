@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { Family } from '../../net/address.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import { readAttributes, readText } from '../../system/netlink/attributes.ts';
@@ -41,7 +42,7 @@ export class NftablesReader {
   #reading: Promise<void> = Promise.resolve();
 
   constructor(clock: Clock, networkNamespace: string | undefined, onChange: (frontends: ReadonlySet<string> | undefined) => void) {
-    this.#options = { protocol: netfilterProtocol, ...(networkNamespace === undefined ? {} : { networkNamespace }) };
+    this.#options = { protocol: netfilterProtocol, ...defined({ networkNamespace }) };
     this.#clock = clock;
     this.#onChange = onChange;
   }

@@ -22,7 +22,7 @@ export async function wantedBy(targets: ReadonlyMap<string, Target>, turn: Turn)
 }
 
 /** What the kernel has, as far as it is not exactly what an owner wants. */
-export interface Division {
+interface Division {
   /** Elements by owner: of those who have others than they want. */
   readonly owned: ReadonlyMap<string, readonly Element[]>;
   /** Nobody's. */

@@ -90,7 +90,7 @@ export class DesiredFrontends {
 }
 
 /** A frontend and the service that has it. */
-export interface Owned {
+interface Owned {
   readonly service: string;
   readonly frontend: Frontend;
 }

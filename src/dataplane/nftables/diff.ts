@@ -3,13 +3,13 @@ import { elementIdentity, type Element } from './elements.ts';
 import { isOfOneFrontend } from './layout.ts';
 
 /** The elements that one owner has and is to have. */
-export interface ElementChange {
+interface ElementChange {
   readonly before: Iterable<Element>;
   readonly after: Iterable<Element>;
 }
 
 /** Elements by identity, with the number of owners that use each. */
-export type Users = ReadonlyMap<string, { readonly element: Element; readonly users: number }>;
+type Users = ReadonlyMap<string, { readonly element: Element; readonly users: number }>;
 
 /**
  * The elements in the kernel that owners may share, such as the address of a Service with two ports, each counted by its

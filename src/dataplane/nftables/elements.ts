@@ -30,7 +30,7 @@ export function elementIdentity(element: Element): string {
   return `${element.family} ${element.set} ${element.key}`;
 }
 
-export type FrontendElements =
+type FrontendElements =
   | { readonly ok: true; readonly elements: readonly Element[] }
   /** What this backend cannot express. */
   | { readonly ok: false; readonly problem: string };

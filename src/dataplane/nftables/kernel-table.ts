@@ -18,7 +18,7 @@ import { Turn } from '../../system/turn.ts';
 export const nodeOwner = 'node';
 
 /** A frontend whose form in the kernel changed; undefined: it was or is not there. */
-export interface CommittedChange {
+interface CommittedChange {
   readonly before: Frontend | undefined;
   readonly after: Frontend | undefined;
 }

@@ -7,7 +7,7 @@ export const families: readonly Family[] = [4, 6];
 export const tableFamily = (family: Family): 'ip' | 'ip6' => (family === 4 ? 'ip' : 'ip6');
 
 /** Raised with every change of the skeleton: a table of another version is replaced, one of this version adopted. */
-export const layoutVersion = 7;
+const layoutVersion = 7;
 
 /** Interfaces of pods; they are in rules, as a set cannot hold the beginning of a name. */
 export interface PodInterfaces {
@@ -62,7 +62,7 @@ export const affinityLadder = [
 ] as const;
 
 /** The sets and maps that change with services; all else in the table is constant. */
-export const setShapes = {
+const setShapes = {
   /** Service address to class (classid.ts): any backend. */
   frontends: { key: frontend, value: ['class'] },
   /** The same for policy Local: absent means no local backend. */
@@ -108,10 +108,10 @@ export const setShapes = {
  * the first of these that is not above what fits. 1410 and 1370 are those of Ethernet; 536 and 1220 fit everywhere (RFC 9293 3.7.1).
  */
 export const segmentLadder = [8_910, 8_870, 1_410, 1_370, 1_360, 1_320, 1_310, 1_270, 1_220, 536] as const;
-export type SegmentSize = (typeof segmentLadder)[number];
+type SegmentSize = (typeof segmentLadder)[number];
 
 /** Direct server return: the addresses whose clients are told to send segments of this size at most. */
-export type SegmentSet = `segment_${SegmentSize}`;
+type SegmentSet = `segment_${SegmentSize}`;
 export type SetName = keyof typeof setShapes | SegmentSet;
 
 /** Every churning set of one table with its shape. */

@@ -23,7 +23,7 @@ export function namespaceNamed(name: string): Namespace {
   return { file: `/run/netns/${name}`, commandPrefix: ['ip', 'netns', 'exec', name] };
 }
 
-export interface MachineOptions {
+interface MachineOptions {
   /** Nobody else can change the tables: see NetlinkExecutorOptions. By the nft command they never belong to anybody. */
   readonly own: boolean;
   readonly namespace?: Namespace;

@@ -3,7 +3,7 @@ import type { Log } from '../../system/log.ts';
 import type { Monitor, NftExecutor } from './executor.ts';
 import { monitorRestart, monitorSettle } from './limits.ts';
 
-export interface WatchHandlers {
+interface WatchHandlers {
   /** True if a transaction that wrote this revision is ours. */
   readonly isOurs: (revision: number) => boolean;
   /** Another program touched our tables, or may have done so unseen. `what` says how the watch knows. */

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { Family } from '../../net/address.ts';
 import { formatPrefix, type Prefix } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
@@ -15,7 +16,7 @@ const alreadySo = new Set(['EEXIST', 'ESRCH', 'ENOENT']);
 
 /** Routes by netlink. Undefined where this machine has no FFI, or refuses the socket. `networkNamespace`: a file such as /run/netns/node1. */
 export function routeNetlink(clock: Clock, networkNamespace?: string): RouteTable | undefined {
-  const where = { protocol: rtnetlink, ...(networkNamespace === undefined ? {} : { networkNamespace }) };
+  const where = { protocol: rtnetlink, ...defined({ networkNamespace }) };
   let socket;
   try {
     socket = openNetlink({ ...where, strict: true });

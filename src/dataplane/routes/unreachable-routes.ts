@@ -15,7 +15,7 @@ export interface RouteTable {
   close(): void;
 }
 
-export interface RoutesFound {
+interface RoutesFound {
   /** Our unreachable routes, of both families: those with `routeProtocol` in `routingTable`. */
   readonly prefixes: readonly Prefix[];
   /** The families without our rule: nothing consults their routes. Absent: none. */

@@ -6,7 +6,7 @@ import { maximumUnreachable, repairDelay, repairInterval, routeCheckInterval } f
 import { planRoutes, type RouteTable } from './unreachable-routes.ts';
 import { Serial } from '../../system/serial.ts';
 
-export interface UnreachablePorts {
+interface UnreachablePorts {
   readonly routes: RouteTable;
   readonly clock: Clock;
   readonly log: Log;

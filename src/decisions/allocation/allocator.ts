@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { formatAddress, sameAddress, type Address, type Family } from '../../net/address.ts';
 import type { IPAddressPool } from '../../model/configuration.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
@@ -41,7 +42,7 @@ export interface KeptInPool extends ReleasedAddress {
   readonly pool: string;
 }
 
-export interface Assignment {
+interface Assignment {
   readonly service: ServiceKey;
   readonly addresses: readonly Address[];
 }
@@ -117,7 +118,7 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     freed: readonly Address[],
   ): Allocation => {
     const pool = commonPool(space, addresses);
-    return { addresses, ...(pool === undefined ? {} : { pool }), ...(reason === undefined ? {} : { reason }), pools, freed };
+    return { addresses, ...defined({ pool, reason }), pools, freed };
   };
   const freed = new Map<ServiceKey, readonly Address[]>();
   const record = (service: ServiceKey, holding: Holding | undefined): void => {

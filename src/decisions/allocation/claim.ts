@@ -2,7 +2,7 @@ import type { HeraldConfig } from '../../model/configuration.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/service.ts';
 
-export type AllocationClaim = { readonly mine: true } | { readonly mine: false; readonly reason: Reason };
+type AllocationClaim = { readonly mine: true } | { readonly mine: false; readonly reason: Reason };
 
 /**
  * Whether a Service that held an address as `before` keeps it although it is not ours any more: its owner changed nothing

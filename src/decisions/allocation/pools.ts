@@ -4,7 +4,7 @@ import type { AddressSpace } from './address-space.ts';
 import type { IPAddressPool } from '../../model/configuration.ts';
 import { reason, says, type Reason } from '../../model/reasons.ts';
 
-export interface EffectivePools {
+interface EffectivePools {
   /** The pools that give addresses, the oldest first. They are disjoint. */
   readonly pools: readonly IPAddressPool[];
   /** The pools that give none, by name. What was given from them stays theirs: it is kept and announced as before. */

@@ -12,7 +12,7 @@ import { whyInvalid } from './requested.ts';
 import { findAddresses, pick } from './search.ts';
 
 /** What a Service should hold: what it has, more, less, or something else, and why not what it asks for. */
-export interface Reconsidered {
+interface Reconsidered {
   readonly holding: Holding;
   readonly reason?: Reason;
   readonly pools: readonly PoolRefusal[];

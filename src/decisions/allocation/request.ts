@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { Address, Family } from '../../net/address.ts';
 import type { Protocol } from '../../net/frontend.ts';
 import type { Labels, ServiceKey } from '../../model/metadata.ts';
@@ -6,7 +7,7 @@ import type { Snapshot } from '../../model/snapshot.ts';
 import { serviceKey } from '../../model/metadata.ts';
 import { namespaceLabels } from '../namespace-labels.ts';
 
-export interface PortUse {
+interface PortUse {
   readonly protocol: Protocol;
   readonly port: number;
 }
@@ -49,11 +50,10 @@ export function allocationRequest(service: Service, snapshot: Snapshot): Allocat
     families: service.ipFamilies,
     policy: service.ipFamilyPolicy,
     requestedAddresses: service.requestedAddresses,
-    ...(service.requestedPool === undefined ? {} : { requestedPool: service.requestedPool }),
-    ...(service.sharingKey === undefined ? {} : { sharingKey: service.sharingKey }),
+    ...defined({ requestedPool: service.requestedPool, sharingKey: service.sharingKey }),
     sharingNamespaces: service.sharingNamespaces,
     keepsAddresses: service.keepsAddresses,
-    ...(service.invalidRequest === undefined ? {} : { invalidRequest: service.invalidRequest }),
+    ...defined({ invalidRequest: service.invalidRequest }),
     ports: service.ports.map(({ protocol, port }) => ({ protocol, port })),
     externalTrafficPolicy: service.externalTrafficPolicy,
     selectorText: service.selectorText,

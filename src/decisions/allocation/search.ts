@@ -9,7 +9,7 @@ import { whyOverQuota } from './quota.ts';
 import type { AllocationRequest } from './request.ts';
 import { whyInvalid, whyNotRequested } from './requested.ts';
 
-export type Found = { readonly addresses: readonly Address[] } | { readonly reason: Reason; readonly pools: readonly PoolRefusal[] };
+type Found = { readonly addresses: readonly Address[] } | { readonly reason: Reason; readonly pools: readonly PoolRefusal[] };
 
 /** Finds addresses for a request: those it names, else all from one pool, the one it names or any. */
 export function findAddresses(ledger: Ledger, request: AllocationRequest): Found {

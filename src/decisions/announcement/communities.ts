@@ -36,7 +36,7 @@ export function resolveCommunity(text: string, objects: Iterable<Community>): Pa
 }
 
 /** Total order: standard before large, then by value. */
-export function compareCommunities(a: RouteCommunity, b: RouteCommunity): number {
+function compareCommunities(a: RouteCommunity, b: RouteCommunity): number {
   if (a.kind === 'standard') return b.kind === 'standard' ? a.value - b.value : -1;
   if (b.kind === 'standard') return 1;
   return a.globalAdministrator - b.globalAdministrator || a.localData1 - b.localData1 || a.localData2 - b.localData2;

@@ -39,7 +39,7 @@ export interface AddressAnnouncement {
 }
 
 /** With `announce: true` at least one peer has routes. With `announce: false`, `peers` is there where the peers were the cause. */
-export type AddressResult =
+type AddressResult =
   | { readonly announce: false; readonly reason: Reason; readonly peers?: readonly PeerAnnouncement[] }
   | {
       readonly announce: true;

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { comparePrefixes, formatPrefix } from '../../net/prefix.ts';
 import { uniteCommunities } from './communities.ts';
 import type { ServiceAnnouncement } from './decision.ts';
@@ -41,8 +42,7 @@ function mergeTwo(a: RouteIntent, b: RouteIntent): RouteIntent {
   return {
     prefix: a.prefix,
     communities: uniteCommunities([...a.communities, ...b.communities]),
-    ...(localPref === undefined ? {} : { localPref }),
-    ...(med === undefined ? {} : { med }),
+    ...defined({ localPref, med }),
     asPathPrepend: Math.max(a.asPathPrepend, b.asPathPrepend),
     aggregate: a.aggregate,
     ...(a.lastResort === true && b.lastResort === true ? { lastResort: true as const } : {}),

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { Address } from '../../net/address.ts';
 import { comparePrefixes, formatPrefix, isHostPrefix } from '../../net/prefix.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
@@ -36,7 +37,7 @@ export function routesToPeer(
   }
   routes.sort((a, b) => comparePrefixes(a.prefix, b.prefix));
   const warning = sessionWarning(peer, result);
-  return { peer, result: { routes, ...(warning === undefined ? {} : { warning }) } };
+  return { peer, result: { routes, ...defined({ warning }) } };
 }
 
 /**

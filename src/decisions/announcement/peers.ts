@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { formatAddress, isLinkLocal, sameAddress, type Address, type Family } from '../../net/address.ts';
 import type { Node } from '../../model/cluster.ts';
 import type { BGPPeer } from '../../model/configuration.ts';
@@ -20,7 +21,7 @@ export interface PeerSession {
   readonly missingProfile?: string;
 }
 
-export interface MissingPassword {
+interface MissingPassword {
   readonly peer: string;
   readonly secret: string;
   readonly why: string;
@@ -154,31 +155,30 @@ function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, isRunning: boole
     return { reason: reason('StrictBFDProfileMissing', { peer: peer.metadata.name, profile: peer.bfdProfile }) };
   }
   return {
-    ...(missing === undefined ? {} : { passwordGone: missing }),
+    ...defined({ passwordGone: missing }),
     ...(bfd === 'missing' && peer.bfdProfile !== undefined ? { missingProfile: peer.bfdProfile } : {}),
     session: {
       peer: peer.metadata.name,
       localASN: peer.localASN ?? peer.myASN,
       // The model has exactly one of the two.
       peerASN: peer.peerASN ?? peer.dynamicASN ?? 'external',
-      ...(peer.peerAddress === undefined ? {} : { peerAddress: peer.peerAddress }),
-      ...(peer.interface === undefined ? {} : { interface: peer.interface }),
+      ...defined({ peerAddress: peer.peerAddress, interface: peer.interface }),
       peerPort: peer.peerPort,
-      ...(peer.sourceAddress === undefined ? {} : { sourceAddress: peer.sourceAddress }),
+      ...defined({ sourceAddress: peer.sourceAddress }),
       holdTimeSeconds: peer.holdTimeSeconds,
       keepaliveTimeSeconds: peer.keepaliveTimeSeconds,
-      ...(peer.connectTimeSeconds === undefined ? {} : { connectTimeSeconds: peer.connectTimeSeconds }),
+      ...defined({ connectTimeSeconds: peer.connectTimeSeconds }),
       routerID: routerIDOf(peer, node),
-      ...(password === undefined ? {} : { password }),
+      ...defined({ password }),
       families: families.filter((family) => carriesFamily(peer, family)),
       ...otherNextHop(peer, node),
       ebgpMultiHop: peer.ebgpMultiHop,
-      ...(peer.ttlSecurityHops === undefined ? {} : { ttlSecurityHops: peer.ttlSecurityHops }),
+      ...defined({ ttlSecurityHops: peer.ttlSecurityHops }),
       gracefulRestart: peer.enableGracefulRestart,
       passive: peer.passive,
       flapDamping: peer.flapDamping,
       adminDown: peer.adminDown,
-      ...(peer.shutdownMessage === undefined ? {} : { shutdownMessage: peer.shutdownMessage }),
+      ...defined({ shutdownMessage: peer.shutdownMessage }),
       ...(bfd === undefined || bfd === 'missing' ? {} : { bfd }),
       bfdStrict,
     },

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { BGPAdvertisement } from '../../model/configuration.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { anySelects, selects } from '../../model/selector.ts';
@@ -12,7 +13,7 @@ export function advertisementStatus(advertisement: BGPAdvertisement, snapshot: S
   const { name } = advertisement.metadata;
   // What is refused for a name that nobody has may work for the others that it names.
   const unready = lacking === undefined ? communityOf(refused) : reason('AdvertisesNothing', { advertisement: name, lacking });
-  return { ...(refused === undefined ? {} : { refused }), ...(unready === undefined ? {} : { unready }), fields: {} };
+  return { ...defined({ refused, unready }), fields: {} };
 }
 
 /** Without its community a route does not go out at all. */

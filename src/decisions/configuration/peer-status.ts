@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { BGPPeer } from '../../model/configuration.ts';
 import { currentReport } from '../../model/node-state.ts';
 import { reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
@@ -47,7 +48,7 @@ export function peersOnNode(snapshot: Snapshot, node: string, now: number): Read
       const refused = sessionWarning(peer, result);
       const established = !session.adminDown && up.has(peer);
       const routerID = session.adminDown ? {} : { routerID: formatAddress(session.routerID) };
-      return [peer, { expected: !session.adminDown, established, ...routerID, ...(refused === undefined ? {} : { refused }) }];
+      return [peer, { expected: !session.adminDown, established, ...routerID, ...defined({ refused }) }];
     }),
   );
 }
@@ -57,8 +58,7 @@ export function peerStatus({ metadata: { name }, adminDown }: BGPPeer, summary: 
   const refused = summary.refused ?? duplicateRouterID();
   const unready = refused !== undefined && !runsAllTheSame.has(refused.code) ? refused : whyNotReady();
   return {
-    ...(refused === undefined ? {} : { refused }),
-    ...(unready === undefined ? {} : { unready }),
+    ...defined({ refused, unready }),
     fields: { sessions: `${established}/${expected}`, sessionsEstablished: established, sessionsExpected: expected },
   };
 

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { Family } from '../../net/address.ts';
 import type { IPAddressPool } from '../../model/configuration.ts';
 import { releasedManifest, type ReleasedAddress } from '../../model/released-address.ts';
@@ -10,7 +11,7 @@ import type { ObjectStatus } from './object-status.ts';
 export const uncountable = 2n ** 63n - 1n;
 const uncountableBits = 62n;
 
-export interface PoolContext {
+interface PoolContext {
   /** Why the pool gives nothing at all. */
   readonly refused: Reason | undefined;
   /** Of this pool. A family that it has not is absent. */
@@ -25,8 +26,7 @@ export function poolStatus(pool: IPAddressPool, { refused, usage, conflicts, nod
   const of = (family: Family): PoolUsage | undefined => usage.find((one) => one.family === family);
   const unready = refused ?? whyPoolGivesNoMore(pool) ?? nodeAddress ?? whyFull(pool, usage);
   return {
-    ...(refused === undefined ? {} : { refused }),
-    ...(unready === undefined ? {} : { unready }),
+    ...defined({ refused, unready }),
     fields: {
       assignedIPv4: of(4)?.assigned ?? 0,
       assignedIPv6: of(6)?.assigned ?? 0,

@@ -8,7 +8,7 @@ import type { Passing } from '../../net/direct-return.ts';
 import { frontendFamily, type Frontend } from '../../net/frontend.ts';
 import { addressesOf, passingTo, segmentThroughTunnels } from './passing.ts';
 
-export interface DirectReturnPlan {
+interface DirectReturnPlan {
   readonly frontends: readonly Frontend[];
   /** Why packets for some backends are translated all the same. */
   readonly reasons: readonly Reason[];

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { formatAddress, type Family } from '../../net/address.ts';
 import type { Endpoint } from '../../model/endpoint-slice.ts';
 import { serviceKey } from '../../model/metadata.ts';
@@ -18,7 +19,7 @@ export interface Target extends Endpoint {
 }
 
 /** The endpoints that may get new connections. */
-export interface EndpointChoice<E extends Endpoint> {
+interface EndpointChoice<E extends Endpoint> {
   /** Under policy Cluster: narrowed by topology hints. Empty only where nothing at all can take traffic. */
   readonly cluster: readonly E[];
   /** The same, whatever the hints say: on every node the same. */
@@ -65,7 +66,7 @@ export function targetsOf(snapshot: Snapshot, service: Service, port: ServicePor
         const key = `${formatAddress(endpoint.address)} ${slicePort.port}`;
         const known = targets.get(key);
         if (known === undefined || rank(endpoint) < rank(known)) {
-          targets.set(key, { ...endpoint, port: slicePort.port, ...(slice.weight === undefined ? {} : { weight: slice.weight }) });
+          targets.set(key, { ...endpoint, port: slicePort.port, ...defined({ weight: slice.weight }) });
         }
       }
     }

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { Family } from '../../net/address.ts';
 import type { FrontendScope, NodeForwarding } from '../../net/frontend.ts';
 import { comparePrefixes, formatPrefix, hostPrefix, type Prefix } from '../../net/prefix.ts';
@@ -23,7 +24,7 @@ export function nodeForwarding(snapshot: Snapshot, nodeName: string): NodeForwar
     servicePrefixes: services === 'all' ? serviceRanges(snapshot) : [],
     masqueradeBit,
     ...(elsewhere.length === 0 ? {} : { elsewhere }),
-    ...(direct === undefined ? {} : { directReturn: direct }),
+    ...defined({ directReturn: direct }),
   };
 }
 

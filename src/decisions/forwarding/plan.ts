@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { Address, Family } from '../../net/address.ts';
 import {
   frontendFamily,
@@ -23,7 +24,7 @@ import { whyExternalIPDenied } from './external-ips.ts';
 import { isInScope } from './scope.ts';
 import { whyNotServed } from './served.ts';
 
-export interface ForwardingDecision {
+interface ForwardingDecision {
   /** What Herald forwards. Absent: this node does nothing for the Service, and `reasons` says why. */
   readonly forwarding?: ServiceForwarding;
   /** What HeraldConfig leaves to another program: as Herald would forward it, sorted in the same way. */
@@ -216,7 +217,7 @@ function frontend(
     ...(hashed === undefined ? affinityOf(service, port) : {}),
     ...(retained.length === 0 ? {} : { retained }),
     ...(service.resetOnRemoval === true && port.protocol === 'TCP' ? { resetRemoved: true as const } : {}),
-    ...(sourceRanges === undefined ? {} : { sourceRanges }),
+    ...defined({ sourceRanges }),
   };
 }
 

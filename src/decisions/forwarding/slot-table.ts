@@ -7,7 +7,7 @@ export interface SlotCandidate {
 }
 
 /** A candidate gets at most this much more than its share: the price of fewer slots that move (docs/adr/0009). */
-export const slack = 0.05;
+const slack = 0.05;
 
 /** How many of `size` slots each candidate gets at most. Together they can take all. */
 export function slotCapacities(candidates: readonly SlotCandidate[], size: number): number[] {

@@ -6,7 +6,7 @@ interface Bucket {
   readonly at: number;
 }
 
-export interface EventBudgetOptions {
+interface EventBudgetOptions {
   /** Tokens that a bucket holds. */
   readonly burst: number;
   /** Until there is one more. */

@@ -10,7 +10,7 @@ import { EventBudget } from './event-budget.ts';
 import { eventManifest, eventName, eventNamespace, seriesManifest, type EventReporter, type EventSeries } from './event-object.ts';
 import { OldestFirst } from './oldest-first.ts';
 
-export interface EventRecorderComponents {
+interface EventRecorderComponents {
   /** One that writes only while we lead. */
   readonly client: Pick<KubeClient, 'write'>;
   readonly clock: Clock;
@@ -19,7 +19,7 @@ export interface EventRecorderComponents {
 }
 
 /** Why an Event was never written. `queue`: too many waited. `budget`: its object had its share. `leading`: another process leads. */
-export type EventLoss = 'queue' | 'budget' | 'leading' | 'refused' | 'unreachable';
+type EventLoss = 'queue' | 'budget' | 'leading' | 'refused' | 'unreachable';
 
 interface Recorded {
   readonly event: ObjectEvent;

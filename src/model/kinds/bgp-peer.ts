@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { integer, object, text } from '../schema/fields.ts';
 import { defineKind, type ObjectOfKind } from '../schema/kind.ts';
 import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
@@ -37,7 +38,7 @@ export const bgpPeer = defineKind({
   object: ({ holdTime, keepaliveTime, connectTime, passwordSecret, bfdProfile, vrf: _vrf, disableMP: _mp, ...rest }) => ({
     ...rest,
     ...timers(holdTime, keepaliveTime),
-    ...(connectTime === undefined ? {} : { connectTimeSeconds: connectTime }),
+    ...defined({ connectTimeSeconds: connectTime }),
     ...secret(passwordSecret),
     ...(bfdProfile === undefined || bfdProfile === '' ? {} : { bfdProfile }),
   }),

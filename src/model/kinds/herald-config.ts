@@ -22,7 +22,7 @@ const compats = ['none', 'metallb'] as const;
 export type Compat = (typeof compats)[number];
 
 /** Not kube-proxy's, which has 14 unless it is told otherwise, and had 15. Cilium uses 8 to 11 and 16 to 31, as Calico does. */
-export const besideKubeProxyBit = 13;
+const besideKubeProxyBit = 13;
 const aloneBit = 14;
 
 /** The kernel's numbers are 32 bits, and times of a table are kept in hundredths of a second and less. */

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { passingWays } from '../../net/direct-return.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { limits } from '../limits.ts';
@@ -207,8 +208,7 @@ function readDrain(item: Value<typeof drain> | undefined): Pick<NodeState, 'drai
       phase,
       since,
       kept,
-      ...(withdrawn === undefined ? {} : { withdrawn }),
-      ...(connections === undefined ? {} : { connections }),
+      ...defined({ withdrawn, connections }),
     },
   };
 }
@@ -219,14 +219,14 @@ function readSession(item: Value<typeof session>): SessionStatus | undefined {
   return {
     peer: item.peer ?? '',
     address: item.address ?? '',
-    ...(item.interface === undefined ? {} : { interface: item.interface }),
+    ...defined({ interface: item.interface }),
     state,
     since: item.since ?? '',
     localASN: item.localASN ?? 0,
     peerASN: item.peerASN ?? 0,
     prefixesSent: item.prefixesSent ?? 0,
     ...readFamilies(item.families),
-    ...(item.lastError === undefined ? {} : { lastError: item.lastError }),
+    ...defined({ lastError: item.lastError }),
     ...readDamping(item.damping),
     ...readBfd(item.bfd),
   };
@@ -242,7 +242,7 @@ function readFamilies(items: readonly Value<typeof family>[]): Pick<SessionStatu
 function readDamping(item: Value<typeof damping> | undefined): Pick<SessionStatus, 'damping'> {
   if (item === undefined) return {};
   const { penalty = 0, flapsInLastHour = 0, until } = item;
-  return { damping: { penalty, flapsInLastHour, ...(until === undefined ? {} : { until }) } };
+  return { damping: { penalty, flapsInLastHour, ...defined({ until }) } };
 }
 
 function readBfd(item: Value<typeof bfd> | undefined): Pick<SessionStatus, 'bfd'> {
@@ -253,9 +253,7 @@ function readBfd(item: Value<typeof bfd> | undefined): Pick<SessionStatus, 'bfd'
     bfd: {
       state,
       since,
-      ...(why === undefined ? {} : { reason: why }),
-      ...(awaited === undefined ? {} : { awaited }),
-      ...(warning === undefined ? {} : { warning }),
+      ...defined({ reason: why, awaited, warning }),
     },
   };
 }

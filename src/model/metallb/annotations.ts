@@ -2,7 +2,7 @@ import { annotations } from '../annotations.ts';
 import type { Labels } from '../metadata.ts';
 
 /** One annotation of a Service that MetalLB knows: what is read in its place, and what the reference page says of it. */
-export interface AnnotationRow {
+interface AnnotationRow {
   /** Without its prefix. */
   readonly name: string;
   /** Absent: MetalLB writes it, and nobody reads it here. */
@@ -47,7 +47,7 @@ export function meaningOf(name: string): { readonly row: AnnotationRow | undefin
   return { row: annotationRows.find((row) => row.name === name.slice(prefix.length)), deprecated: prefix === deprecatedPrefix };
 }
 
-export interface AnnotationFinding {
+interface AnnotationFinding {
   readonly name: string;
   readonly message: string;
   readonly fix: string;

@@ -40,7 +40,7 @@ export const communityRows: readonly FieldRow[] = [
 ];
 
 /** Numbers may have leading zeros in MetalLB (Go's strconv.ParseUint). */
-export function plainCommunity(value: unknown): unknown {
+function plainCommunity(value: unknown): unknown {
   if (typeof value !== 'string' || !/^(large:)?\d+(:\d+)+$/.test(value)) return value;
   return value.replaceAll(/(^|:)0+(?=\d)/g, '$1');
 }

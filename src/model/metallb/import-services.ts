@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { serviceKey, type ServiceKey } from '../metadata.ts';
 import { isRecord } from '../parse/fields.ts';
 import { meaningOf, translateAnnotations } from './annotations.ts';
@@ -42,7 +43,7 @@ export function importServices(inputs: readonly RawInput[]): ServiceImport {
     const { name, namespace = 'default' } = metadata;
     services.push({
       service: serviceKey({ namespace: String(namespace), name: String(name) }),
-      ...(where === undefined ? {} : { where }),
+      ...defined({ where }),
       annotations: Object.fromEntries(added),
       remarks: [
         ...problems.filter(about).map(({ field, message, fix }) => ({ level: 'refused' as const, field, message, fix })),

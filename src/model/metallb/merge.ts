@@ -7,7 +7,7 @@ import { metallbKinds } from './kinds.ts';
 const shared: ReadonlySet<string> = new Set(metallbKinds.filter(({ refused }) => refused === undefined).map(({ kind }) => kind));
 
 /** An object that another one of its name keeps out. */
-export interface Shadowed {
+interface Shadowed {
   readonly origin: Origin;
   /** What is used in its place, for people. */
   readonly by: string;

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { Compat, HeraldConfig } from '../configuration.ts';
 import { defaultConfig } from '../default-config.ts';
 import type { Origin } from '../metadata.ts';
@@ -51,7 +52,7 @@ export function readObject(raw: unknown, mode: ReadingMode, options: ParseOption
       for (const { level, path, message, fix } of findings) if (level === 'differs') addProblem(warnings, path, message, fix);
       const { identity: _, ...found } = result;
       const identity = result.identity === undefined ? undefined : originIdentity(origin);
-      return { ...found, warnings, ...(identity === undefined ? {} : { identity }) };
+      return { ...found, warnings, ...defined({ identity }) };
     }
   }
 }
@@ -94,5 +95,5 @@ function identityOf(raw: Readonly<Record<string, unknown>>, mode: ReadingMode): 
 
 function refuse(path: FieldPath, message: string, fix: string, identity: Identity | undefined): ParseResult {
   const problem = { path, field: fieldText(path), message, fix };
-  return { companions: [], ignored: false, problems: [problem], warnings: [], ...(identity === undefined ? {} : { identity }) };
+  return { companions: [], ignored: false, problems: [problem], warnings: [], ...defined({ identity }) };
 }

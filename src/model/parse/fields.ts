@@ -3,7 +3,7 @@ import { limits } from '../limits.ts';
 import { nearest } from './nearest.ts';
 import { addProblem, type FieldPath, type Findings } from './problem.ts';
 
-export interface FieldsOptions {
+interface FieldsOptions {
   /** What becomes of fields that are not known. Kubernetes' kinds have more fields than we read: these are ignored. */
   readonly unknown: 'refused' | 'warned of' | 'ignored';
   /** Values never appear in messages. */

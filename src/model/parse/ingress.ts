@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { parseAddressLeniently } from '../../net/address.ts';
 import { limits } from '../limits.ts';
 import type { Ingress } from '../service.ts';
@@ -11,6 +12,6 @@ export function readIngress(loadBalancer: Fields): Ingress[] {
     const ipMode = item.oneOf('ipMode', ['VIP', 'Proxy']) ?? 'VIP';
     item.raw('ports');
     if (address === undefined && (hostname === undefined || hostname === '')) return [];
-    return [{ ...(address === undefined ? {} : { address }), ...(hostname === undefined || hostname === '' ? {} : { hostname }), ipMode }];
+    return [{ ...defined({ address }), ...(hostname === undefined || hostname === '' ? {} : { hostname }), ipMode }];
   });
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { limits } from '../limits.ts';
 import type { Metadata } from '../metadata.ts';
 import { meaningOf } from '../metallb/annotations.ts';
@@ -14,7 +15,7 @@ export const isLabelName = (text: string): boolean => label.test(text);
 /** RFC 1123 subdomain, at most 253 characters. No path separator can be in it, so it is safe as a file name. */
 export const isSubdomainName = (text: string): boolean => text.length <= 253 && text.split('.').every(isLabelName);
 
-export type Scope = 'namespaced' | 'cluster';
+type Scope = 'namespaced' | 'cluster';
 
 /** Undefined when the object has no usable name. `fields` is the object, not its metadata. */
 export function readMetadata(fields: Fields, kind: string, scope: Scope, options: ParseOptions): Metadata | undefined {
@@ -50,7 +51,7 @@ export function readMetadata(fields: Fields, kind: string, scope: Scope, options
     annotations: written,
     creationTimestamp,
     deleting,
-    ...(options.origin === undefined ? {} : { origin: options.origin }),
+    ...defined({ origin: options.origin }),
     ...(finalizers.length === 0 ? {} : { finalizers }),
     ...(typeof generation !== 'number' || standalone ? {} : { generation }),
   };

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { parseAddressLeniently, type Address } from '../../net/address.ts';
 import { parsePrefixLeniently, type Prefix } from '../../net/prefix.ts';
 import type { Node } from '../cluster.ts';
@@ -45,7 +46,7 @@ export function readNode(fields: Fields, options: ParseOptions): Read<Node> {
       ready: (conditions.get('Ready') ?? 'True') === 'True',
       toBeDeleted: taints.some((taint) => taint.startsWith(`${toBeDeletedTaint}:`)),
       ...(taints.includes(disruptedTaint) ? { disrupted: true } : {}),
-      ...(drain === undefined ? {} : { drain }),
+      ...defined({ drain }),
       ...(keys.length === 0 ? {} : { taints: keys }),
       ...(providerID === '' ? {} : { providerID }),
     },

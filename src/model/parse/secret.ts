@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { Secret } from '../cluster.ts';
 import { limits } from '../limits.ts';
 import { readMetadata } from './metadata.ts';
@@ -12,7 +13,7 @@ export function readSecret(fields: Fields, options: ParseOptions): Read<Secret> 
   const password = plain ?? readBase64(fields.object('data'));
   if (metadata === undefined) return {};
   const kept = { ...metadata, annotations: {} };
-  return { object: { kind: 'Secret', metadata: kept, type, ...(password === undefined ? {} : { password }) } };
+  return { object: { kind: 'Secret', metadata: kept, type, ...defined({ password }) } };
 }
 
 function readBase64(data: Fields): string | undefined {

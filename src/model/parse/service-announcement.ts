@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { parseAddress } from '../../net/address.ts';
 import { annotations } from '../annotations.ts';
 import { limits } from '../limits.ts';
@@ -17,10 +18,7 @@ export function readAnnouncement(
   const advertiseClusterIP = readSwitch(fields, values, annotations.advertiseClusterIP);
   const advertiseExternalIPs = readSwitch(fields, values, annotations.advertiseExternalIPs);
   return {
-    ...(hostname === undefined ? {} : { hostname }),
-    ...(drain === undefined ? {} : { drain }),
-    ...(advertiseClusterIP === undefined ? {} : { advertiseClusterIP }),
-    ...(advertiseExternalIPs === undefined ? {} : { advertiseExternalIPs }),
+    ...defined({ hostname, drain, advertiseClusterIP, advertiseExternalIPs }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { slotTableSizes } from '../../net/frontend.ts';
 import { annotations } from '../annotations.ts';
 import type { Labels } from '../metadata.ts';
@@ -30,5 +31,5 @@ export function readBalancing(
       'set spec.externalTrafficPolicy: Cluster, or remove the annotation',
     );
   }
-  return { ...(loadBalancing === undefined ? {} : { loadBalancing }), ...(hashSlots === undefined ? {} : { hashSlots }) };
+  return { ...defined({ loadBalancing, hashSlots }) };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { Ingress } from '../service.ts';
 import type { Condition } from '../condition.ts';
 import { conditionTypes } from '../condition-types.ts';
@@ -31,7 +32,7 @@ export function readServiceRecord(raw: Readonly<Record<string, unknown>>): Servi
     problems: findings.problems,
     conditions: conditions.flatMap((condition) => readCondition(condition) ?? []),
     ...(findings.unusable ? {} : { ingress }),
-    ...(since === undefined ? {} : { waitingSince: since }),
+    ...defined({ waitingSince: since }),
     ...(isTaken(unmet) ? { addressTaken: true } : {}),
   };
 }

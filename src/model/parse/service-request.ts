@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { formatAddress, parseAddressLeniently, sameAddress, type Address } from '../../net/address.ts';
 import { annotationPrefix, annotations, annotationTable, awsAnnotationPrefix } from '../annotations.ts';
 import { limits } from '../limits.ts';
@@ -75,7 +76,7 @@ export function readRequest(fields: Fields, spec: Fields, values: Labels): Reque
     ...(sharingKey === '' ? {} : { sharingKey }),
     sharingNamespaces,
     keepsAddresses: keeps === 'true',
-    ...(invalid === undefined ? {} : { invalidRequest: invalid }),
+    ...defined({ invalidRequest: invalid }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { formatAddress, parseAddressLeniently, type Address, type Family } from '../../net/address.ts';
 import { parsePrefixLeniently, type Prefix } from '../../net/prefix.ts';
 import { annotations, labels } from '../annotations.ts';
@@ -66,16 +67,14 @@ export function readService(fields: Fields, options: ParseOptions): Read<Service
       externalIPs,
       externalTrafficPolicy: externalTrafficPolicy ?? 'Cluster',
       internalTrafficPolicy,
-      ...(affinitySeconds === undefined ? {} : { affinitySeconds }),
+      ...defined({ affinitySeconds }),
       ...request,
       ...balancing,
       ...announcement,
-      ...(directReturn === undefined ? {} : { directReturn }),
-      ...(icmpEcho === undefined ? {} : { icmpEcho }),
-      ...(resetOnRemoval === undefined ? {} : { resetOnRemoval }),
+      ...defined({ directReturn, icmpEcho, resetOnRemoval }),
       ...loadBalancer,
       healthCheckNodePort,
-      ...(proxy === undefined ? {} : { serviceProxyName: proxy }),
+      ...defined({ serviceProxyName: proxy }),
       ingress,
       ...(readAddressTaken(status.raw('conditions')) ? { addressTaken: true } : {}),
     },
@@ -115,7 +114,7 @@ function readLoadBalancerFields(spec: Fields, type: Service['type']): LoadBalanc
     }
   }
   return {
-    ...(loadBalancerClass === undefined ? {} : { loadBalancerClass }),
+    ...defined({ loadBalancerClass }),
     loadBalancerSourceRanges: unlessEverything(ranges),
     allocateLoadBalancerNodePorts: allocate ?? true,
   };

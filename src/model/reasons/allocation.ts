@@ -1,6 +1,6 @@
 import { entry } from './entry.ts';
 
-export interface OfPool {
+interface OfPool {
   readonly pool: string;
 }
 

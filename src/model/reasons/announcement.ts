@@ -1,6 +1,6 @@
 import { entry } from './entry.ts';
 
-export interface OnNode {
+interface OnNode {
   readonly node: string;
 }
 

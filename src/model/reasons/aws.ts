@@ -1,10 +1,10 @@
 import { entry, mistake } from './entry.ts';
 
-export interface OfKey {
+interface OfKey {
   readonly key: string;
 }
 
-export interface FailedCall {
+interface FailedCall {
   readonly operation: string;
   readonly awsCode: string;
   readonly message: string;

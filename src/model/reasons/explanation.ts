@@ -1,6 +1,6 @@
 import { entry } from './entry.ts';
 
-export interface OfPod {
+interface OfPod {
   readonly pod: string;
 }
 

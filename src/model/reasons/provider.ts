@@ -1,6 +1,6 @@
 import { entry } from './entry.ts';
 
-export interface OfProvider {
+interface OfProvider {
   readonly provider: string;
   /** In the provider's own words. */
   readonly problem: string;

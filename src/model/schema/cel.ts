@@ -15,6 +15,6 @@ export const hasNumber = (name: string): string => `(has(${field(name)}) && ${fi
 export const isTrue = (name: string): string => `(has(${field(name)}) && ${field(name)})`;
 
 /** A text in CEL's quotes. */
-export const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
 export const matches = (value: string, pattern: string): string => `${value}.matches(${quoted(pattern)})`;

@@ -17,7 +17,7 @@ import { readBounded, type FileContent } from './read-file.ts';
 import { RecordSet } from './record-set.ts';
 import { FolderWatch } from './watch.ts';
 
-export interface DirectorySourceComponents {
+interface DirectorySourceComponents {
   readonly clock: Clock;
   readonly log: Log;
 }

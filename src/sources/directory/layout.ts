@@ -3,13 +3,13 @@ import type { NamespacedName } from '../../model/metadata.ts';
 import { SourceError } from '../source.ts';
 
 /** The folder that Herald writes, inside the directory of manifests. It is never read as manifests. */
-export const ownFolder = '.herald';
+const ownFolder = '.herald';
 export const statusFolder = `${ownFolder}/status/services`;
 export const objectStatusFolder = `${ownFolder}/status/objects`;
 export const nodesFolder = `${ownFolder}/nodes`;
 
 /** What a file is, by its path relative to the directory. */
-export type FileRole = { readonly kind: 'manifest' } | { readonly kind: 'nodeState' } | ({ readonly kind: 'record' } & NamespacedName);
+type FileRole = { readonly kind: 'manifest' } | { readonly kind: 'nodeState' } | ({ readonly kind: 'record' } & NamespacedName);
 
 export function roleOf(path: string): FileRole | undefined {
   if (!/\.(yaml|yml|json)$/.test(path)) return undefined;

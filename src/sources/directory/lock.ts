@@ -23,7 +23,7 @@ export class LockedError extends Error {
   }
 }
 
-export interface DirectoryLock {
+interface DirectoryLock {
   release(): Promise<void>;
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { readObject, type ReadingMode } from '../../model/metallb/read.ts';
 import { expandList, type FieldProblem } from '../../model/parse.ts';
 import { identityText, type Identity } from '../../model/parse/result.ts';
@@ -6,7 +7,7 @@ import type { SourceProblem } from '../source.ts';
 import { decodeDocuments, type DecodedDocument, type Position } from './documents.ts';
 
 /** One object of a file: what it is, and what it yields. */
-export interface Entry {
+interface Entry {
   readonly identity: Identity;
   /** False: broken, and whoever has an earlier version goes on using it. */
   readonly usable: boolean;
@@ -80,5 +81,5 @@ function locate(
   base: readonly (string | number)[],
 ): SourceProblem {
   const { line, column } = document.locate([...base, ...path]);
-  return { severity, file, line, column, ...(object === undefined ? {} : { object }), field, message, fix };
+  return { severity, file, line, column, ...defined({ object }), field, message, fix };
 }

@@ -6,7 +6,7 @@ import { threeWayMerge, type KeyOf } from './three-way-merge.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export interface Applied {
+interface Applied {
   /** Those of the cluster, and after them what manifests make of them: where that is broken, the former stay. */
   readonly entries: readonly RawEntry[];
   /** What the API server would refuse. */

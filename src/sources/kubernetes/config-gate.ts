@@ -3,7 +3,7 @@ import { modeOf, sameMode, type ReadingMode } from '../../model/metallb/read.ts'
 import type { Change, HeraldObject, Kind } from '../../model/snapshot.ts';
 import type { Destination } from './collection.ts';
 
-export interface ConfigGateEvents {
+interface ConfigGateEvents {
   /** Reads again what is read in another way in this mode. Resolves when it is all there. */
   readonly read: (mode: ReadingMode) => Promise<void>;
   readonly changed: (changes: readonly Change[]) => void;

@@ -2,7 +2,7 @@ import type { Change, HeraldObject, Kind } from '../../model/snapshot.ts';
 import type { SourceProblem } from '../source.ts';
 import type { Destination } from './collection.ts';
 
-export interface ConfigPresenceOptions {
+interface ConfigPresenceOptions {
   /** Without a HeraldConfig nobody knows what is wanted: its defaults do not count. */
   readonly required: boolean;
   /** What is wrong has changed. */

@@ -8,13 +8,13 @@ import type { Kind } from '../../model/snapshot.ts';
 import type { Unread } from '../../model/unread.ts';
 import { configKind, kindsOfController, kindsOfMetalLB, serviceKind, type WatchedKind } from './kinds.ts';
 
-export interface ListedObjects {
+interface ListedObjects {
   /** With apiVersion and kind, which elements of a list do not have. */
   readonly objects: readonly RawObject[];
   readonly unread: readonly Unread[];
 }
 
-export interface ListOptions {
+interface ListOptions {
   /** Where a caller may not list all namespaces, he is asked for this one alone. */
   readonly namespace?: string;
   readonly signal: AbortSignal;

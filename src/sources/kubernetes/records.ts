@@ -25,7 +25,7 @@ import { objectPatch, recordedConditions } from './object-status.ts';
 import { OwnWrites, type Version } from './own-writes.ts';
 import { datedConditions, isRecorded, ourConditions, sameConditions, statusPatch, type DatedCondition } from './service-status.ts';
 
-export interface KubernetesRecordsComponents {
+interface KubernetesRecordsComponents {
   readonly client: Requests;
   readonly snapshot: Snapshot;
   readonly clock: Clock;

@@ -40,7 +40,7 @@ export function datedConditions(wanted: readonly Condition[], before: readonly D
   return wanted.map((condition) => dated(condition, before, now));
 }
 
-export interface StatusChange {
+interface StatusChange {
   /** Absent: the addresses stay as they are. */
   readonly ingress?: readonly Ingress[];
   readonly conditions: readonly DatedCondition[];

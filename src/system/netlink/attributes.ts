@@ -10,7 +10,7 @@ import { MalformedNetlink } from './error.ts';
  *
  * The length counts the header and not the padding. Both numbers are in the byte order of the machine.
  */
-export interface Attribute {
+interface Attribute {
   readonly type: number;
   /** Of the attribute's header, from the beginning of the octets that were read. */
   readonly offset: number;

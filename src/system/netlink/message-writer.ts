@@ -5,7 +5,7 @@ import { messageHeaderBytes } from './message.ts';
 const nestedFlag = 0x8000;
 const longestAttribute = 0xffff;
 
-export interface MessageHeader {
+interface MessageHeader {
   readonly type: number;
   readonly flags: number;
   readonly sequence: number;

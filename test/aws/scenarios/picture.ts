@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import type { Cloud } from '../../../providers/aws/cloud.ts';
 import type { IpPermission } from '../../../providers/aws/cloud/ec2.ts';
 import type { TargetGroup } from '../../../providers/aws/cloud/elbv2.ts';
@@ -113,7 +114,7 @@ async function classicPictures(cloud: Cloud): Promise<ClassicPicture[]> {
         protocol: Protocol,
         instancePort: InstancePort,
         instanceProtocol: InstanceProtocol,
-        ...(SSLCertificateId === undefined ? {} : { certificate: SSLCertificateId }),
+        ...defined({ certificate: SSLCertificateId }),
       })),
     healthCheck: one.HealthCheck.Target,
     instances: one.Instances.map(({ InstanceId }) => InstanceId).toSorted(),

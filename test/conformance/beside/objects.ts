@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import type { Family } from '../../../src/net/address.ts';
 import type { Protocol } from '../../../src/net/frontend.ts';
 import { podPort } from '../../lab/dataplane/one-node.ts';
@@ -56,7 +57,7 @@ export function service(name: string, { host, externalTrafficPolicy = 'Cluster',
       internalTrafficPolicy: 'Cluster',
       externalTrafficPolicy,
       ...(externalTrafficPolicy === 'Local' ? { healthCheckNodePort: 31_000 + host } : {}),
-      ...(sourceRanges === undefined ? {} : { loadBalancerSourceRanges: sourceRanges }),
+      ...defined({ loadBalancerSourceRanges: sourceRanges }),
       allocateLoadBalancerNodePorts: true,
     },
     status: { loadBalancer: { ingress: families.map((family) => ({ ip: balancer(family, host), ipMode: 'VIP' })) } },

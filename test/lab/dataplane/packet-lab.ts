@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import { NftablesDataplane } from '../../../src/dataplane/nftables/nftables.ts';
 import { machinePorts, namespaceNamed } from '../../../src/dataplane/nftables/ports.ts';
 import { address, type Family } from '../../../src/net/address.ts';
@@ -82,7 +83,7 @@ export class PacketLab {
       servicePrefixes: played.flatMap(({ forwarding }) => forwarding.servicePrefixes),
       masqueradeBit: 14,
       masqueradeAll,
-      ...(podInterfaces === undefined ? {} : { podInterfaces }),
+      ...defined({ podInterfaces }),
     });
     // A port that a client uses again would go where the last scenario sent it.
     inside('node', 'conntrack -F');

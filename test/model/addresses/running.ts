@@ -1,4 +1,5 @@
 import assert from 'node:assert';
+import { defined } from '../../../src/lang/defined.ts';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../src/controller/controller.ts';
 import type { DecidedFrom, ObjectRecord, Recorded, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
@@ -172,7 +173,7 @@ export class Running implements StatusWriter {
     const lost = both && doubles.length > 0 ? [] : gone.filter((address) => !doubles.includes(address));
     this.#must(lost.length === 0 || this.#mayMove.has(key), `${key} loses ${lost.join()} without having asked for it`);
     const since = met ? undefined : (record?.since ?? this.#truth.writes++);
-    this.#truth.records.set(key, { ingress, ...(since === undefined ? {} : { since }) });
+    this.#truth.records.set(key, { ingress, ...defined({ since }) });
     this.#unheard.add(key);
     if (this.fate === 'lost') throw new Error('the answer is lost');
   }

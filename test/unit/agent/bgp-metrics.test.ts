@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { defined } from '../../../src/lang/defined.ts';
 import { exposeBgp } from '../../../src/agent/metrics/bgp-metrics.ts';
 import type { Speaker } from '../../../src/bgp/index.ts';
 import type { SessionStatus } from '../../../src/model/node-state.ts';
@@ -37,7 +38,7 @@ test('a session that is held back says so, and one that has flapped and may begi
     localASN: 64512,
     peerASN: 65001,
     prefixesSent: 0,
-    ...(damping === undefined ? {} : { damping }),
+    ...defined({ damping }),
   });
   const flapped = { penalty: 3900, flapsInLastHour: 4 };
   const text = await scraped(left.speaker, [

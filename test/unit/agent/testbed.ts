@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { defined } from '../../../src/lang/defined.ts';
 import { Agent } from '../../../src/agent/agent.ts';
 import type { AgentMetrics } from '../../../src/agent/metrics/agent-metrics.ts';
 import type { Speaker } from '../../../src/bgp/index.ts';
@@ -119,7 +120,7 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
   const observer = options.observer?.({ source, clock });
   const history = options.history?.(clock);
   const agent = new Agent(
-    { ...components, ...(observer === undefined ? {} : { observer }), ...(history === undefined ? {} : { history }) },
+    { ...components, ...defined({ observer, history }) },
     { node: 'n1', healthz: options.healthz ?? [{ address: '0.0.0.0', port: 10_256 }] },
   );
   const settle = async (): Promise<void> => {

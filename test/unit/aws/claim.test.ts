@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { defined } from '../../../src/lang/defined.ts';
 import { decideAwsClaim } from '../../../providers/aws/desire/claim.ts';
 import { classlessModes } from '../../../providers/aws/settings.ts';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
@@ -17,7 +18,7 @@ const classes = [
 const types = [undefined, 'nlb', 'nlb-ip', 'external', 'classic', ''] as const;
 
 function withType(loadBalancerClass: string | undefined, type: string | undefined): ReturnType<typeof service> {
-  const plain = service({ name: 'web', ...(loadBalancerClass === undefined ? {} : { loadBalancerClass }) });
+  const plain = service({ name: 'web', ...defined({ loadBalancerClass }) });
   return type === undefined ? plain : { ...plain, metadata: { ...plain.metadata, annotations: { [typeKey]: type } } };
 }
 

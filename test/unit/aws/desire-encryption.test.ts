@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { defined } from '../../../src/lang/defined.ts';
 import { acmCertificate, awsMember, otherCertificate, settings } from './harness.ts';
 import { codesOf, desire } from './desire.ts';
 
@@ -19,7 +20,7 @@ describe('a Classic ELB', () => {
   ])('with a certificate: %s, and backend-protocol %s listens by %s and speaks %s', async (certificate, backend, listener, instance) => {
     const annotations = {
       ...(certificate ? { 'ssl-cert': acmCertificate } : {}),
-      ...(backend === undefined ? {} : { 'backend-protocol': backend }),
+      ...defined({ 'backend-protocol': backend }),
     };
     const { classic } = await desire(awsMember('classic', { name: 'web', ports: https, annotations }));
     const expected = { LoadBalancerPort: 443, InstancePort: 30_443, Protocol: listener, InstanceProtocol: instance };
@@ -89,7 +90,7 @@ describe('an NLB', () => {
   ])('with a certificate: %s, and backend-protocol %s listens by %s with targets of %s', async (certificate, backend, listener, target) => {
     const annotations = {
       ...(certificate ? { 'ssl-cert': acmCertificate } : {}),
-      ...(backend === undefined ? {} : { 'backend-protocol': backend }),
+      ...defined({ 'backend-protocol': backend }),
     };
     const { nlb, warnings } = await desire(awsMember('nlb', { name: 'web', ports: https, annotations }));
     expect(nlb.listeners).toMatchObject([{ port: 443, protocol: listener, certificates: certificate ? [acmCertificate] : [] }]);

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { defined } from '../../../src/lang/defined.ts';
 import { decideAwsClaim } from '../../../providers/aws/desire/claim.ts';
 import { memberOf, stackOf } from '../../../providers/aws/desire/stack.ts';
 import { clusterConfig } from '../../../src/model/default-config.ts';
@@ -68,7 +69,7 @@ function nlb({ world }: Account): { listeners: Record<string, unknown>[]; target
       healthCheck: {
         protocol: value.HealthCheckProtocol,
         port: value.HealthCheckPort === 'traffic-port' ? 'traffic-port' : Number(value.HealthCheckPort),
-        ...(value.HealthCheckPath === undefined ? {} : { path: value.HealthCheckPath }),
+        ...defined({ path: value.HealthCheckPath }),
       },
     })),
   };

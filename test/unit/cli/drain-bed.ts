@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { defined } from '../../../src/lang/defined.ts';
 import { drainCommand } from '../../../src/cli/drain-command.ts';
 import type { NodeDrainReport } from '../../../src/model/node-state.ts';
 import type { Environment } from '../../../src/cli/environment.ts';
@@ -57,7 +58,7 @@ export class DrainBed {
       prefixesSent: sent,
     }));
     const updated = new Date(this.clock.date().getTime() - ageSeconds * 1000).toISOString();
-    const status = { updated, consumed: { Node: consumed }, sessions, differing: [], ...(drain === undefined ? {} : { drain }) };
+    const status = { updated, consumed: { Node: consumed }, sessions, differing: [], ...defined({ drain }) };
     this.cluster.put({ apiVersion: 'herald.dev/v1alpha1', kind: 'NodeState', metadata: { name: node }, status });
   }
 

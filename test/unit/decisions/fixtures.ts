@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import { defaultConfig } from '../../../src/model/default-config.ts';
 import { address, type Family } from '../../../src/net/address.ts';
 import type { Protocol } from '../../../src/net/frontend.ts';
@@ -105,7 +106,7 @@ export function endpoint(text: string): Endpoint {
     ready,
     serving: ready || words.includes('draining'),
     terminating,
-    ...(nodeName === undefined ? {} : { nodeName }),
+    ...defined({ nodeName }),
     hintZones: list('zone'),
     hintNodes: list('nodes'),
   };
@@ -136,7 +137,7 @@ export function slice(literal: SliceLiteral): EndpointSlice {
       return { name, protocol, port };
     }),
     endpoints,
-    ...(literal.weight === undefined ? {} : { weight: literal.weight }),
+    ...defined({ weight: literal.weight }),
   };
 }
 
@@ -255,8 +256,7 @@ export function node({ name, labels, internalIPs, podCIDRs, networkUnavailable, 
     networkUnavailable: networkUnavailable ?? false,
     ready: true,
     toBeDeleted: toBeDeleted ?? false,
-    ...(drain === undefined ? {} : { drain }),
-    ...(taints === undefined ? {} : { taints }),
+    ...defined({ drain, taints }),
   };
 }
 
@@ -285,7 +285,7 @@ function nodeState(name: string, sessions: Readonly<Record<string, string>>): No
   const established = { state: 'Established', since: '2026-01-01T00:00:00Z', localASN: 64512, peerASN: 64513, prefixesSent: 0 } as const;
   const list = Object.entries(sessions).map(([peer, place]) => {
     const [address = '', networkInterface] = place.split('%');
-    return { peer, address, ...(networkInterface === undefined ? {} : { interface: networkInterface }), ...established };
+    return { peer, address, ...defined({ interface: networkInterface }), ...established };
   });
   return { kind: 'NodeState', metadata: metadata(name), updated: '2026-01-01T00:00:00Z', consumed: {}, sessions: list, differing: [] };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { defined } from '../../../src/lang/defined.ts';
 import { kinds } from '../../../src/model/kinds.ts';
 import { parseObject } from '../../../src/model/parse.ts';
 import { brokenRules, exampleOf, outOfBounds } from '../../kinds/bent-objects.ts';
@@ -18,7 +19,7 @@ describe('the reader', () => {
   test.each(brokenRules())('refuses a $kind whose $field $what', ({ object, field, said }) => {
     const result = parseObject(object);
     expect(result.object).toBeUndefined();
-    expect(result.problems).toContainEqual(expect.objectContaining({ field, ...(said === undefined ? {} : { message: said }) }));
+    expect(result.problems).toContainEqual(expect.objectContaining({ field, ...defined({ message: said }) }));
   });
 
   test.each(outOfBounds())('refuses a $kind whose $field $what', ({ object, field }) => {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
+import { defined } from '../../../src/lang/defined.ts';
 
 export interface FakeObject {
   readonly metadata: { readonly name: string; readonly namespace?: string; readonly uid: string; readonly resourceVersion: string };
@@ -101,7 +102,7 @@ export class FakeApiServer {
     const uid = `uid-${name}`;
     const object: FakeObject = {
       ...rest,
-      metadata: { uid, ...metadata, name, ...(namespace === undefined ? {} : { namespace }), resourceVersion: this.#next() },
+      metadata: { uid, ...metadata, name, ...defined({ namespace }), resourceVersion: this.#next() },
     };
     objects.set(key, object);
     this.#tellAll(path, type, object);
@@ -125,7 +126,7 @@ export class FakeApiServer {
   }
 
   bookmark(path: string, annotations?: object): void {
-    this.tell(path, 'BOOKMARK', { metadata: { resourceVersion: this.version, ...(annotations === undefined ? {} : { annotations }) } });
+    this.tell(path, 'BOOKMARK', { metadata: { resourceVersion: this.version, ...defined({ annotations }) } });
   }
 
   /** Any event, or any line, to those who watch the path. */

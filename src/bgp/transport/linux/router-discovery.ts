@@ -33,7 +33,7 @@ export interface InterfaceFacts {
   readonly addresses: readonly Address[];
 }
 
-export interface DiscoveryComponents {
+interface DiscoveryComponents {
   readonly clock: Clock;
   readonly random: Random;
   readonly open: (networkInterface: string) => RouterSocket;

@@ -19,7 +19,7 @@ export interface Refusal {
 }
 
 /** A request that lists. */
-export interface Question {
+interface Question {
   readonly type: number;
   readonly family: Family;
   readonly attributes: Attributes;

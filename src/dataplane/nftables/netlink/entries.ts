@@ -1,3 +1,4 @@
+import { defined } from '../../../lang/defined.ts';
 import type { Family } from '../../../net/address.ts';
 import { aligned, attributeHeaderBytes, readAttributes } from '../../../system/netlink/attributes.ts';
 import { MalformedNetlink } from '../../../system/netlink/error.ts';
@@ -55,7 +56,7 @@ function readEntry(bytes: Buffer, start: number, end: number): Entry | undefined
     }
   }
   if (key === undefined) return undefined;
-  return { key, flags, ...(keyEnd === undefined ? {} : { keyEnd }), ...(value === undefined ? {} : { value }) };
+  return { key, flags, ...defined({ keyEnd, value }) };
 }
 
 /** The octets in a nested attribute; undefined where there are others in it, such as a verdict. */

@@ -1,3 +1,4 @@
+import { defined } from '../../../lang/defined.ts';
 import { sleep, type Clock } from '../../../system/clock.ts';
 import { AnswerLost, MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
 import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../../system/netlink/socket.ts';
@@ -22,7 +23,7 @@ import { unheard, type Listener } from './unheard.ts';
 /** Reasons that pass: memory, another program's transaction, a change between two looks. */
 const passing = new Set(['EAGAIN', 'EBUSY', 'EINTR', 'ENOBUFS', 'ENOMEM', 'ERESTART']);
 
-export interface NetlinkExecutorOptions {
+interface NetlinkExecutorOptions {
   /** A file such as /run/netns/node1; otherwise the network namespace of this process. */
   readonly networkNamespace?: string;
   /**
@@ -39,7 +40,7 @@ export function netlinkExecutor(
   { networkNamespace, own }: NetlinkExecutorOptions,
   open = openNetlink,
 ): NftExecutor | undefined {
-  const options = { protocol: netfilterProtocol, ...(networkNamespace === undefined ? {} : { networkNamespace }) };
+  const options = { protocol: netfilterProtocol, ...defined({ networkNamespace }) };
   try {
     const socket = open(options);
     return socket === undefined ? undefined : new NetlinkExecutor(socket, options, clock, own);

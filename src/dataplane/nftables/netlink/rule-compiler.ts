@@ -23,7 +23,7 @@ export interface AnonymousSet {
   readonly keys: readonly Uint8Array[];
 }
 
-export interface CompiledRule {
+interface CompiledRule {
   readonly expressions: readonly Expression[];
   readonly sets: readonly AnonymousSet[];
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../../../src/lang/defined.ts';
 import { address, addressFromBytes, formatAddress } from '../../../../src/net/address.ts';
 import { internetChecksum } from '../../../../src/bgp/trace/tcp-packet.ts';
 import type { Endpoints, TracedConnection, TraceEvent } from '../../../../src/bgp/index.ts';
@@ -42,7 +43,7 @@ function readPacket(body: Buffer): ReadSegment {
   const [comment, lost] = [options.get(1)?.toString(), options.get(4)?.readBigUInt64BE()];
   return {
     at,
-    ...(comment === undefined ? {} : { comment }),
+    ...defined({ comment }),
     ...(lost === undefined ? {} : { lostBefore: Number(lost) }),
     ...readIp(body.subarray(20, 20 + length)),
   };

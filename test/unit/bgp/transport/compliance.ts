@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { defined } from '../../../../src/lang/defined.ts';
 import { formatAddress, type Address } from '../../../../src/net/address.ts';
 import type { Connection, Listener, Transport } from '../../../../src/bgp/transport/transport.ts';
 import { ConnectionRecorder, ListenerRecorder, type Accepted } from './recorder.ts';
@@ -25,7 +26,7 @@ export function describeTransport(surround: () => Surroundings): void {
 
     const dial = (port: number, sourceAddress?: Address): ConnectionRecorder & { readonly connection: Connection } => {
       const recorder = new ConnectionRecorder();
-      const options = { address: around.listenerAddress, port, ttl: 255, ...(sourceAddress === undefined ? {} : { sourceAddress }) };
+      const options = { address: around.listenerAddress, port, ttl: 255, ...defined({ sourceAddress }) };
       const connection = around.dialer.dial(options, recorder);
       dialed.push(connection);
       return Object.assign(recorder, { connection });

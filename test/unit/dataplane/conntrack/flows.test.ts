@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { defined } from '../../../../src/lang/defined.ts';
 import { kindText, staleFlows, strayFinder, type Flow, type StaleFlows } from '../../../../src/dataplane/conntrack/conntrack-cleaner.ts';
 import { readFlow } from '../../../../src/dataplane/conntrack/conntrack-command.ts';
 import { address, formatAddress } from '../../../../src/net/address.ts';
@@ -31,7 +32,7 @@ function frontend({ at, port = 80, protocol = 'UDP', backends = [], local = [], 
     backends: backends.map(backend),
     localBackends: local.map(backend),
     ...(retained.length === 0 ? {} : { retained: retained.map(backend) }),
-    ...(reset === undefined ? {} : { resetRemoved: reset }),
+    ...defined({ resetRemoved: reset }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { defined } from '../../../../src/lang/defined.ts';
 import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
 import { DirectReturn } from '../../../../src/dataplane/direct-return/direct-return.ts';
 import { markOf, preferences, tunnelNextHop } from '../../../../src/dataplane/direct-return/identity.ts';
@@ -14,7 +15,7 @@ import { FakeIngress, FakePaths } from './fake-paths.ts';
 const target = (node: string, routed?: 'link' | 'vxlan', ingress = false): PassingTarget => ({
   node: address(node),
   ingress,
-  ...(routed === undefined ? {} : { routed }),
+  ...defined({ routed }),
 });
 
 const node = (...targets: PassingTarget[]): DirectReturnNode => ({
@@ -30,7 +31,7 @@ const backend = (last: number, at: string, passing?: Frontend['backends'][number
   port: 8080,
   local: at === '10.0.0.1',
   node: address(at),
-  ...(passing === undefined ? {} : { passing }),
+  ...defined({ passing }),
 });
 
 const frontend = (...backends: Frontend['backends'][number][]): Frontend => ({

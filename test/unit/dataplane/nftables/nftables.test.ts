@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { defined } from '../../../../src/lang/defined.ts';
 import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
 import type { Flow, StaleFlows } from '../../../../src/dataplane/conntrack/conntrack-cleaner.ts';
 import { OutcomeUnknown } from '../../../../src/dataplane/nftables/executor.ts';
@@ -201,7 +202,7 @@ describe('whatever the sequence of services', () => {
         scope: nodePort || where.startsWith('192') ? 'external' : 'internal',
         policy: local ? 'Local' : 'Cluster',
         localBackends: local ? plain.backends.filter((backend) => backend.local) : [],
-        ...(affinity === undefined ? {} : { affinity }),
+        ...defined({ affinity }),
         ...(hashed === undefined || !mayHash ? {} : { slots: { hashed, backendOf } }),
         ...(ranges === undefined || nodePort ? {} : { sourceRanges: ranges }),
       });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { defined } from '../../../../src/lang/defined.ts';
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import { createAllocator, type Allocation, type Allocator } from '../../../../src/decisions/allocation/allocator.ts';
 import { limits } from '../../../../src/decisions/allocation/limits.ts';
@@ -61,7 +62,7 @@ describe('the order in which pools are tried', () => {
     ['both must match', { namespaces: ['default'], serviceSelectors: [matching({ app: 'db' })] }, '(PoolServiceNotSelected)'],
     ['nothing: everything matches', {}, '192.0.2.1'],
   ])('a pool selects %s', (_, serviceAllocation, expected) => {
-    const allocator = withPools({ ...small, ...(serviceAllocation === undefined ? {} : { serviceAllocation }) });
+    const allocator = withPools({ ...small, ...defined({ serviceAllocation }) });
     expect(show(allocator.allocate(request({ name: 'web', labels: { app: 'web' } }, { default: { team: 'a' } })))).toBe(expected);
   });
 

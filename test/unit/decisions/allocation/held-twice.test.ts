@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { defined } from '../../../../src/lang/defined.ts';
 import { inOrderOfPrecedence, whyHeldTwice } from '../../../../src/decisions/allocation/held-twice.ts';
 import { decideAnnouncement } from '../../../../src/decisions/announcement/decision.ts';
 import { decideForwarding } from '../../../../src/decisions/forwarding/plan.ts';
@@ -20,7 +21,7 @@ interface Literal extends ServiceLiteral {
 function made({ created, taken, ...literal }: Literal): Service {
   const one = service({ assigned: ['192.0.2.1'], ...literal });
   const creationTimestamp = created === undefined ? '' : `2026-01-0${created}T00:00:00Z`;
-  return { ...one, metadata: { ...one.metadata, creationTimestamp }, ...(taken === undefined ? {} : { addressTaken: taken }) };
+  return { ...one, metadata: { ...one.metadata, creationTimestamp }, ...defined({ addressTaken: taken }) };
 }
 
 function snapshotOf(...literals: readonly Literal[]): Snapshot {

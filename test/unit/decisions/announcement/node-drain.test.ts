@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { defined } from '../../../../src/lang/defined.ts';
 import { formatCommunity } from '../../../../src/decisions/announcement/communities.ts';
 import { decideAnnouncement } from '../../../../src/decisions/announcement/decision.ts';
 import { asSent } from '../../../../src/decisions/announcement/last-resort.ts';
@@ -158,7 +159,7 @@ describe('whatever is drained', () => {
       nodes: of.map(({ name, wish, excluded }) => ({
         name,
         labels: excluded ? { 'node.kubernetes.io/exclude-from-external-load-balancers': '' } : {},
-        ...(wish === undefined ? {} : { drain: wish }),
+        ...defined({ drain: wish }),
       })),
       running: Object.fromEntries(of.map(({ name, session }) => [name, session ? peer : {}])),
       drains: Object.fromEntries(

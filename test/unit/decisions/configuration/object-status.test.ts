@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { defined } from '../../../../src/lang/defined.ts';
 import { createAllocator } from '../../../../src/decisions/allocation/allocator.ts';
 import { effectivePools } from '../../../../src/decisions/allocation/pools.ts';
 import { advertisementStatus } from '../../../../src/decisions/configuration/advertisement-status.ts';
@@ -130,7 +131,7 @@ describe('a peer', () => {
       nodes: on.length,
       expected: on.filter(({ expected }) => expected).length,
       established: on.filter(({ established }) => established).length,
-      ...(refused === undefined ? {} : { refused }),
+      ...defined({ refused }),
     });
   }
 
@@ -180,8 +181,7 @@ describe('a peer', () => {
 
   test('whose nodes have one router ID no longer, says so no more', () => {
     const sessions = new PeerSessions();
-    const literal = (routerID?: string) =>
-      cluster({ nodes: twoNodes, peers: [{ ...tor, ...(routerID === undefined ? {} : { routerID }) }] });
+    const literal = (routerID?: string) => cluster({ nodes: twoNodes, peers: [{ ...tor, ...defined({ routerID }) }] });
     sessions.lookAtAll(literal('10.0.0.1'), now);
     expect(sessions.of('tor').sharedID).toBeDefined();
     expect([...sessions.lookAtAll(literal(), now)]).toEqual(['tor']);

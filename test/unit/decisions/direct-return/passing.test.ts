@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { defined } from '../../../../src/lang/defined.ts';
 import { directReturnNode, passingTo, segmentThroughTunnels } from '../../../../src/decisions/direct-return/passing.ts';
 import { planDirectReturn } from '../../../../src/decisions/direct-return/plan.ts';
 import type { DirectReturnMode } from '../../../../src/model/configuration.ts';
@@ -122,7 +123,7 @@ describe('the frontends of a Service', () => {
   const nodePort: Frontend = { ...random, match: { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_080 } };
   const slices = [{ service: 'web', ports: ['8080'], endpoints: ['10.244.0.1@a', '10.244.0.2@b'] }];
   const plan = (snapshot: Snapshot, frontends: readonly Frontend[], directReturn?: boolean): ReturnType<typeof planDirectReturn> =>
-    planDirectReturn(snapshot, service({ name: 'web', ...(directReturn === undefined ? {} : { directReturn }) }), 'a', frontends);
+    planDirectReturn(snapshot, service({ name: 'web', ...defined({ directReturn }) }), 'a', frontends);
 
   test('pass packets for backends of other nodes on, and nothing else changes', () => {
     const { frontends, reasons } = plan(nodes({}, 'auto', { slices }), [hashed, nodePort]);

@@ -1,3 +1,5 @@
+import { defined } from '../../../../src/lang/defined.ts';
+
 /** An object of MetalLB as its documentation writes it. */
 export const metallb = (
   kind: string,
@@ -7,6 +9,6 @@ export const metallb = (
 ) => ({
   apiVersion: `metallb.io/${further.version ?? (kind === 'BGPPeer' ? 'v1beta2' : 'v1beta1')}`,
   kind,
-  metadata: { name, namespace: further.namespace ?? 'metallb-system', ...(further.labels === undefined ? {} : { labels: further.labels }) },
+  metadata: { name, namespace: further.namespace ?? 'metallb-system', ...defined({ labels: further.labels }) },
   spec,
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { defined } from '../../../../src/lang/defined.ts';
 import { rawObject, type RawObject } from '../../../../src/kube/raw-object.ts';
 import { address } from '../../../../src/net/address.ts';
 import {
@@ -11,7 +12,7 @@ import {
 
 const now = new Date('2026-11-21T12:00:00.123Z');
 const metadata = { name: 'web', namespace: 'shop', uid: 'u1', resourceVersion: '7' };
-const service = (status?: object): RawObject => rawObject({ metadata, ...(status === undefined ? {} : { status }) });
+const service = (status?: object): RawObject => rawObject({ metadata, ...defined({ status }) });
 const assigned = { type: 'herald.dev/AddressAssigned', status: 'True', reason: 'Assigned', message: 'It has what it asks for' } as const;
 const recorded = { ...assigned, lastTransitionTime: '2026-01-01T00:00:00Z' };
 const ingress = [{ address: address('192.0.2.7'), ipMode: 'VIP' as const }];
