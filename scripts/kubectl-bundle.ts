@@ -38,7 +38,7 @@ if (Number(process.versions.node.split('.')[0]) < 24) {
 function leftOut(root: string): Plugin {
   const places = new Map([
     ['@kubernetes/client-node', join(root, 'node_modules/@kubernetes/client-node/dist/config.js')],
-    ['./processes.ts', join(root, 'src/cli/no-processes.ts')],
+    ['./processes.ts', join(root, 'src/cli/kubectl-processes.ts')],
   ]);
   return { name: 'what a terminal has no use for', resolveId: (id) => places.get(id) ?? null };
 }

@@ -4,7 +4,7 @@ import { reason, type Reason } from '../../src/model/reasons.ts';
 import type { Service } from '../../src/model/service.ts';
 import type { Snapshot } from '../../src/model/snapshot.ts';
 import { classes, decideAwsClaim } from './desire/claim.ts';
-import { finalizer, isHeld } from './service-metadata.ts';
+import { finalizer, isHeld } from './model/service-metadata.ts';
 
 /**
  * Stands in for AwsProvider in a controller of a cluster that serves nothing by AWS. It does nothing, and says so to those who wait for it: a Service that

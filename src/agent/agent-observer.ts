@@ -2,7 +2,7 @@ import type { QuarantinedFrontend } from '../dataplane/dataplane.ts';
 import type { ServiceKey } from '../model/metadata.ts';
 import type { ServiceDifference, SessionStatus } from '../model/node-state.ts';
 import type { Reason } from '../model/reasons.ts';
-import type { RoutesByPeer } from './route-table.ts';
+import type { RoutesByPeer } from './reconcile/announced-routes.ts';
 
 /** Who measures what an agent does. It is called in the middle of the work: it must be quick, and must not throw. */
 export interface AgentObserver {

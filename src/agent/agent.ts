@@ -14,23 +14,23 @@ import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import { Turn } from '../system/turn.ts';
 import { noPassObserver, type AgentFigures, type AgentObserver, type PassObserver } from './agent-observer.ts';
-import { Announcer } from './announcer.ts';
-import { Commits } from './commits.ts';
-import { differences } from './differences.ts';
-import { DirectReturnCheck } from './direct-return-check.ts';
-import { Elsewhere, type ElsewhereComponents } from './elsewhere.ts';
-import { HostCheck, hostFacts, type HostCheckComponents } from './host-check.ts';
+import { Announcer } from './reconcile/announcer.ts';
+import { Commits } from './reconcile/commits.ts';
+import { differences } from './report/service-differences.ts';
+import { DirectReturnCheck } from './host/direct-return-check.ts';
+import { Elsewhere, type ElsewhereComponents } from './reconcile/foreign-frontends.ts';
+import { HostCheck, hostFacts, type HostCheckComponents } from './host/host-check.ts';
 import { limits } from './limits.ts';
 import { AgentHistory } from './live/agent-history.ts';
-import type { AgentLists } from './live/agent-lists.ts';
+import type { AgentLists } from './live/live-queries.ts';
 import { liveRoutes } from './live/live-routes.ts';
-import { NodeDraining, type NodeDrainingComponents } from './node-draining.ts';
-import { NodeHealth } from './node-health.ts';
-import { NodeReport, type ReportContent } from './node-report.ts';
-import { Passes, type PassEffects } from './passes.ts';
-import { Plans, type PlansComponents } from './plans.ts';
-import { RouteTable } from './route-table.ts';
-import { Sessions, type SessionsComponents, type SessionsOptions } from './sessions.ts';
+import { NodeDraining, type NodeDrainingComponents } from './reconcile/node-draining.ts';
+import { NodeHealth } from './host/node-health.ts';
+import { NodeReport, type ReportContent } from './report/node-report.ts';
+import { Passes, type PassEffects } from './reconcile/reconcile-loop.ts';
+import { Plans, type PlansComponents } from './reconcile/plans.ts';
+import { RouteTable } from './reconcile/announced-routes.ts';
+import { Sessions, type SessionsComponents, type SessionsOptions } from './sessions/bgp-sessions.ts';
 
 interface AgentComponents
   extends

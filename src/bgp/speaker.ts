@@ -1,12 +1,12 @@
 import type { Prefix } from '../net/prefix.ts';
-import type { Components } from './connection-fsm.ts';
-import { throwLater } from './events.ts';
+import type { Components } from './session/connection-fsm.ts';
+import { throwLater } from './diagnosis/events.ts';
 import { maximumPeers } from './limits.ts';
-import { Listening, type ListeningStatus } from './listening.ts';
-import { PeerOptionsError, resolveOptions, type PeerDefaults, type PeerOptions, type ResolvedOptions } from './peer-options.ts';
+import { Listening, type ListeningStatus } from './session/listeners.ts';
+import { PeerOptionsError, resolveOptions, type PeerDefaults, type PeerOptions, type ResolvedOptions } from './options/peer-options.ts';
 import { Peer, type PeerHost } from './peer.ts';
-import { toPrefix, toRoute, type RouteInput } from './route-input.ts';
-import { SharedRoutes } from './shared-routes.ts';
+import { toPrefix, toRoute, type RouteInput } from './options/route-input.ts';
+import { SharedRoutes } from './rib/shared-routes.ts';
 import {
   componentsOf,
   listenAddressesOf,
@@ -15,7 +15,7 @@ import {
   type ListenInput,
   type PeerListener,
   type SpeakerOptions,
-} from './speaker-options.ts';
+} from './options/speaker-options.ts';
 import type { Incoming, PeerKey } from './transport/transport.ts';
 import { cease } from './wire/codes.ts';
 

@@ -5,6 +5,6 @@
 export { VirtualClock } from '../system/virtual-clock.ts';
 export { seededRandom } from '../system/random.ts';
 export { MemoryHost, MemoryNetwork } from './transport/memory-network.ts';
-export { MemoryTransport, type Answer, type RemoteEnd } from './transport/memory.ts';
+export { MemoryTransport, type Answer, type RemoteEnd } from './transport/memory-transport.ts';
 export { address } from '../net/address.ts';
 export { prefix } from '../net/prefix.ts';

@@ -8,11 +8,11 @@ import { SourceError } from '../sources/source.ts';
 import { systemClock } from '../system/clock.ts';
 import { silentLog } from '../system/log.ts';
 import { systemRandom } from '../system/random.ts';
-import { awsOptionsOf } from './aws-options.ts';
-import { commandsFor } from './commands.ts';
-import { hint, UsageError, type Environment, type ProviderClaim, type ProviderNeeds } from './environment.ts';
+import { awsOptionsOf } from './options/aws-options.ts';
+import { commandsFor } from './command-list.ts';
+import { hint, UsageError, type Environment, type ProviderClaim, type ProviderNeeds } from './environment/environment.ts';
 import { example, processLog } from './processes.ts';
-import { stopSignals } from './stop-signals.ts';
+import { stopSignals } from './environment/stop-signals.ts';
 import { version } from './version.ts';
 
 /** Of a command that only tells: a module may have a connection or a timer open, for which Node.js would not end. */
@@ -50,7 +50,7 @@ async function main(argv: readonly string[]): Promise<number> {
     claims: async ({ awsClassless: classless, modules = [] }) => {
       const { BareMetalProvider } = await import('../../providers/bare-metal/provider.ts');
       const { decideAwsClaim } = await import('../../providers/aws/desire/claim.ts');
-      const { isHeld } = await import('../../providers/aws/service-metadata.ts');
+      const { isHeld } = await import('../../providers/aws/model/service-metadata.ts');
       const own: readonly ProviderClaim[] = [
         new BareMetalProvider(),
         {
@@ -91,8 +91,8 @@ async function awsProviders(
   { log, post, aws, metrics }: ProviderNeeds,
 ): Promise<Provider[]> {
   if (aws?.awsClusterName === undefined) return post.serviceMetadata === undefined ? [] : [await switchedOffAws()];
-  const { openAws } = await import('../../providers/aws/sdk/open.ts');
-  const { finalizer } = await import('../../providers/aws/service-metadata.ts');
+  const { openAws } = await import('../../providers/aws/open.ts');
+  const { finalizer } = await import('../../providers/aws/model/service-metadata.ts');
   const { AwsMetrics } = await import('../telemetry/aws.ts');
   const metadata = post.serviceMetadata?.(finalizer);
   const { mayWrite, term } = post;
@@ -115,7 +115,7 @@ async function otherProviders(
   own: readonly Pick<Provider, 'name'>[],
 ): Promise<readonly Provider[]> {
   if (modules.length === 0) return [];
-  const { loadProviders } = await import('./provider-modules.ts');
+  const { loadProviders } = await import('./environment/provider-modules.ts');
   const { serviceMetadata, mayWrite = () => true } = post;
   const components = { clock, random, log, stopped, variables, mayWrite, ...defined({ serviceMetadata }) };
   const taken = own.map(({ name }) => name);

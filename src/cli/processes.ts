@@ -1,13 +1,13 @@
 import { systemClock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
-import type { MakeCommand } from './commands.ts';
-import { textLog } from './text-log.ts';
+import type { MakeCommand } from './command-list.ts';
+import { textLog } from './process/text-log.ts';
 
-/** What runs on, as against what a person asks. In the file of `npm run build:kubectl` no-processes.ts takes the place of this one. */
+/** What runs on, as against what a person asks. In the file of `npm run build:kubectl` kubectl-processes.ts takes the place of this one. */
 export const processCommands: Readonly<Record<string, () => Promise<MakeCommand>>> = {
-  controller: async () => (await import('./controller-command.ts')).controllerCommand,
-  agent: async () => (await import('./agent-command.ts')).agentCommand,
-  run: async () => (await import('./run-command.ts')).runCommand,
+  controller: async () => (await import('./process/controller-command.ts')).controllerCommand,
+  agent: async () => (await import('./process/agent-command.ts')).agentCommand,
+  run: async () => (await import('./process/run-command.ts')).runCommand,
 };
 
 export const example: string = 'herald run examples/one-host     controller and agent of this host, over a directory of manifests';

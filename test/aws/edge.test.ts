@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Cloud } from '../../providers/aws/cloud.ts';
+import type { Cloud } from '../../providers/aws/cloud/cloud.ts';
 import { AwsError } from '../../providers/aws/cloud/error.ts';
 import type { Input, Operation, Output } from '../../providers/aws/cloud/operations.ts';
 import { acm } from '../../providers/aws/sdk/acm.ts';
 import { ec2 } from '../../providers/aws/sdk/ec2.ts';
 import { elb } from '../../providers/aws/sdk/elb.ts';
 import { elbv2 } from '../../providers/aws/sdk/elbv2.ts';
-import { passNodeRules } from '../../providers/aws/node-rules-pass.ts';
-import { ruleKey, rulesOf } from '../../providers/aws/plan/rules.ts';
-import { defaultSettings } from '../../providers/aws/settings.ts';
+import { passNodeRules } from '../../providers/aws/node-rules/reconcile-node-rules.ts';
+import { ruleKey, rulesOf } from '../../providers/aws/plan/steps/ingress-rules.ts';
+import { defaultSettings } from '../../providers/aws/model/settings.ts';
 import { clusterName, region, type Account } from './account.ts';
 import { makeAccount } from './moto-account.ts';
 import { Moto } from './moto.ts';

@@ -1,4 +1,4 @@
-import type { Cloud } from '../../providers/aws/cloud.ts';
+import type { Cloud } from '../../providers/aws/cloud/cloud.ts';
 import { SdkCloud } from '../../providers/aws/sdk/sdk-cloud.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { silentLog, type Log } from '../../src/system/log.ts';

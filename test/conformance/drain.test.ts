@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { defined } from '../../src/lang/defined.ts';
-import { drainCommand } from '../../src/cli/drain-command.ts';
+import { drainCommand } from '../../src/cli/drain/drain-command.ts';
 import { nodeStateManifest } from '../../src/model/manifest.ts';
 import type { NodeDrainReport, NodeState } from '../../src/model/node-state.ts';
 import { until } from '../lab/until.ts';

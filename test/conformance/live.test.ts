@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { MergedHistory } from '../../src/explain/merged-history.ts';
+import type { MergedHistory } from '../../src/explain/history/merged-history.ts';
 import { run } from '../lab/command.ts';
 import type { LabProcess } from '../lab/lab-process.ts';
 import { inNamespace, ip, prepareNamespace } from '../lab/namespace.ts';

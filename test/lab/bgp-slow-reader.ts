@@ -5,8 +5,8 @@
  */
 import { createServer } from 'node:net';
 import process from 'node:process';
-import { openOf } from '../../src/bgp/identity.ts';
-import { keepaliveMessage } from '../../src/bgp/wire/message.ts';
+import { openOf } from '../../src/bgp/negotiation/local-open.ts';
+import { keepaliveMessage } from '../../src/bgp/wire/header.ts';
 import { encodeOpen } from '../../src/bgp/wire/open.ts';
 
 const [holdTime = 0, seconds = 0] = process.argv.slice(2).map(Number);

@@ -1,4 +1,4 @@
-import { WorkToDo } from '../../src/agent/work-to-do.ts';
+import { WorkToDo } from '../../src/agent/reconcile/pending-work.ts';
 import { DataplaneError, type ApplyResult, type Dataplane } from '../../src/dataplane/dataplane.ts';
 import { nodeForwarding } from '../../src/decisions/forwarding/node.ts';
 import { decideForwarding } from '../../src/decisions/forwarding/plan.ts';

@@ -1,7 +1,7 @@
 import { both, classic, legacyPrefix, nlb, unsupported, type AnnotationEntry } from './entry.ts';
 import { addresses, boolean, cidrs, integer, labels, list, map, text, texts, word, type ValueType } from './value-types.ts';
 import { parsed, refused } from '../../../src/net/parsed.ts';
-import { isTaggable } from '../tags.ts';
+import { isTaggable } from '../model/tags.ts';
 
 /** CPA: "" and "false" are internet-facing, whatever else is internal; LBC: a boolean. */
 const internalText: ValueType<boolean> = {

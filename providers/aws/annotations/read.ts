@@ -1,6 +1,6 @@
 import { nearest } from '../../../src/model/parse/nearest.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
-import { ownAnnotations } from '../service-metadata.ts';
+import { ownAnnotations } from '../model/service-metadata.ts';
 import { balancerPrefix, heraldPrefix, type AnnotationEntry, type BalancerKind } from './entry.ts';
 import { annotationTable, familyNames, type AnnotationName, type AnnotationValues } from './table.ts';
 

@@ -3,8 +3,8 @@ import { reason, type Reason } from '../../../src/model/reasons.ts';
 import type { Service } from '../../../src/model/service.ts';
 import { annotationTable } from '../annotations/table.ts';
 import type { BalancerKind } from '../annotations/entry.ts';
-import { finalizer } from '../service-metadata.ts';
-import type { AwsSettings } from '../settings.ts';
+import { finalizer } from '../model/service-metadata.ts';
+import type { AwsSettings } from '../model/settings.ts';
 
 export const classes = {
   nlb: 'herald.dev/aws',

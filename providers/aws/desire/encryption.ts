@@ -2,10 +2,10 @@ import { defined } from '../../../src/lang/defined.ts';
 import { reason } from '../../../src/model/reasons.ts';
 import type { Service, ServicePort } from '../../../src/model/service.ts';
 import { annotationTable, type AnnotationName, type AnnotationValues } from '../annotations/table.ts';
-import type { AwsSettings } from '../settings.ts';
+import type { AwsSettings } from '../model/settings.ts';
 import { findCertificates } from './certificates.ts';
-import type { Facts } from './facts.ts';
-import type { Issues } from './issues.ts';
+import type { Facts } from '../model/facts.ts';
+import type { Issues } from '../model/issues.ts';
 
 export type BackendProtocol = 'tcp' | 'ssl' | 'http' | 'https';
 

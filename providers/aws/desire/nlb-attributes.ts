@@ -2,8 +2,8 @@ import { reason } from '../../../src/model/reasons.ts';
 import type { Service } from '../../../src/model/service.ts';
 import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
 import type { TargetType } from '../cloud/elbv2.ts';
-import type { Tags } from '../plan/observed.ts';
-import type { Issues } from './issues.ts';
+import type { Tags } from '../model/observed.ts';
+import type { Issues } from '../model/issues.ts';
 import type { NlbPort } from './nlb-listeners.ts';
 
 const routingPolicies = ['any_availability_zone', 'partial_availability_zone_affinity', 'availability_zone_affinity'];

@@ -2,9 +2,9 @@ import { reason } from '../../../src/model/reasons.ts';
 import type { Service } from '../../../src/model/service.ts';
 import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
 import type { TargetType } from '../cloud/elbv2.ts';
-import type { DesiredHealthCheck } from '../plan/desired.ts';
+import type { DesiredHealthCheck } from '../model/desired.ts';
 import { portsNamed } from './encryption.ts';
-import type { Issues } from './issues.ts';
+import type { Issues } from '../model/issues.ts';
 import type { NlbPort } from './nlb-listeners.ts';
 
 /**

@@ -3,11 +3,11 @@ import { serviceKey } from '../../../src/model/metadata.ts';
 import type { Service, ServicePort } from '../../../src/model/service.ts';
 import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
 import type { NlbProtocol, TargetType } from '../cloud/elbv2.ts';
-import type { AwsSettings } from '../settings.ts';
+import type { AwsSettings } from '../model/settings.ts';
 import { checkKeys } from './certificates.ts';
 import { portEncryption, type PortEncryption } from './encryption.ts';
-import type { Facts } from './facts.ts';
-import type { Issues } from './issues.ts';
+import type { Facts } from '../model/facts.ts';
+import type { Issues } from '../model/issues.ts';
 
 /** One listener of an NLB and the protocol of its targets, before names and tags. */
 export interface NlbPort {

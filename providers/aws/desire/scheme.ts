@@ -1,7 +1,7 @@
 import type { AnnotationValues } from '../annotations/table.ts';
 import type { Scheme } from '../cloud/elbv2.ts';
-import type { AwsSettings } from '../settings.ts';
-import type { Existing } from './facts.ts';
+import type { AwsSettings } from '../model/settings.ts';
+import type { Existing } from '../model/facts.ts';
 
 /** What is written, in the newer form before the older; else what the load balancer is; else the default. */
 export function effectiveScheme(

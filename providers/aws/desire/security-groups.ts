@@ -2,10 +2,10 @@ import { reason } from '../../../src/model/reasons.ts';
 import type { Service } from '../../../src/model/service.ts';
 import { formatPrefix, type Prefix } from '../../../src/net/prefix.ts';
 import type { AnnotationValues } from '../annotations/table.ts';
-import { limits } from '../limits.ts';
-import type { IngressRule, RuleSource } from '../plan/desired.ts';
-import type { Facts } from './facts.ts';
-import { checkQuota, type Issues } from './issues.ts';
+import { limits } from '../model/limits.ts';
+import type { IngressRule, RuleSource } from '../model/desired.ts';
+import type { Facts } from '../model/facts.ts';
+import { checkQuota, type Issues } from '../model/issues.ts';
 
 /** Who may connect to a Service: its own field, the annotation, everybody. */
 export function clientSources(service: Service, values: AnnotationValues, dualstack: boolean, issues: Issues): RuleSource[] {

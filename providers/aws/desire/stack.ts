@@ -5,12 +5,12 @@ import type { Service } from '../../../src/model/service.ts';
 import type { Snapshot } from '../../../src/model/snapshot.ts';
 import type { BalancerKind } from '../annotations/entry.ts';
 import { readAnnotations, type ReadAnnotations } from '../annotations/read.ts';
-import type { Desired } from '../plan/desired.ts';
-import type { AwsSettings } from '../settings.ts';
-import type { Circumstances, StackIdentity } from './circumstances.ts';
+import type { Desired } from '../model/desired.ts';
+import type { AwsSettings } from '../model/settings.ts';
+import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
 import { decideAwsClaim } from './claim.ts';
 import { desireClassic } from './classic.ts';
-import { Issues } from './issues.ts';
+import { Issues } from '../model/issues.ts';
 import { assembleNlb, nlbPart, nlbShell, type NlbPart } from './nlb.ts';
 
 /** A Service that is ours, with its annotations read. */

@@ -4,8 +4,8 @@ import { formatAddress, type Address } from '../../../src/net/address.ts';
 import { parsePrefixLeniently, prefixContains } from '../../../src/net/prefix.ts';
 import { annotationTable, type AnnotationName, type AnnotationValues } from '../annotations/table.ts';
 import type { IpAddressType, Scheme, SubnetMapping } from '../cloud/elbv2.ts';
-import type { Existing, Facts, SubnetFact } from './facts.ts';
-import type { Issues } from './issues.ts';
+import type { Existing, Facts, SubnetFact } from '../model/facts.ts';
+import type { Issues } from '../model/issues.ts';
 
 /** AWS wants that many free addresses in a subnet. */
 const neededAddresses = 8;

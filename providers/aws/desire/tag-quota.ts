@@ -1,9 +1,9 @@
 import { reason } from '../../../src/model/reasons.ts';
-import { limits } from '../limits.ts';
-import { alwaysOurs } from '../plan/attributes.ts';
-import type { Tags } from '../plan/observed.ts';
-import { tagKeys } from '../tags.ts';
-import type { Issues } from './issues.ts';
+import { limits } from '../model/limits.ts';
+import { alwaysOurs } from '../plan/steps/attributes.ts';
+import type { Tags } from '../model/observed.ts';
+import { tagKeys } from '../model/tags.ts';
+import type { Issues } from '../model/issues.ts';
 
 /** What comes and goes: since when it has a successor, or has no Service. */
 const later = [tagKeys.retired, tagKeys.orphaned];

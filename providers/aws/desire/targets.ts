@@ -4,7 +4,7 @@ import type { ServicePort } from '../../../src/model/service.ts';
 import { formatAddress, type Address, type Family } from '../../../src/net/address.ts';
 import { parsePrefixLeniently, prefixContains } from '../../../src/net/prefix.ts';
 import type { AnnotationValues } from '../annotations/table.ts';
-import type { DesiredTarget } from '../plan/desired.ts';
+import type { DesiredTarget } from '../model/desired.ts';
 
 /** Any value excludes, but one that says false: as in the service controller of Kubernetes (KEP-1143). */
 const excluding = ['node.kubernetes.io/exclude-from-external-load-balancers', 'alpha.service-controller.kubernetes.io/exclude-balancer'];

@@ -1,7 +1,7 @@
-import type { ReadOnlyCloud } from '../cloud.ts';
-import type { ObservedClassic } from '../plan/observed.ts';
-import { isOurs, tagKeys, tagMap } from '../tags.ts';
-import { isClassicName } from './known.ts';
+import type { ReadOnlyCloud } from '../cloud/cloud.ts';
+import type { ObservedClassic } from '../model/observed.ts';
+import { isOurs, tagKeys, tagMap } from '../model/tags.ts';
+import { isClassicName } from './known-resources.ts';
 import type { ObserveInput } from './input.ts';
 import { allButMissing, unlessMissing } from './missing.ts';
 

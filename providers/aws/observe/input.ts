@@ -1,4 +1,4 @@
-import type { Known } from './known.ts';
+import type { Known } from './known-resources.ts';
 
 export interface ObserveInput {
   readonly stack: string;

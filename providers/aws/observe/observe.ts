@@ -1,12 +1,12 @@
 import { defined } from '../../../src/lang/defined.ts';
-import type { ReadOnlyCloud } from '../cloud.ts';
+import type { ReadOnlyCloud } from '../cloud/cloud.ts';
 import type { SecurityGroup } from '../cloud/ec2.ts';
 import type { LoadBalancer, TargetGroup } from '../cloud/elbv2.ts';
-import { isOurs, resources, tagKeys, tagMap } from '../tags.ts';
-import type { Observed, ObservedListener, ObservedLoadBalancer, ObservedTargetGroup, Tags } from '../plan/observed.ts';
+import { isOurs, resources, tagKeys, tagMap } from '../model/tags.ts';
+import type { Observed, ObservedListener, ObservedLoadBalancer, ObservedTargetGroup, Tags } from '../model/observed.ts';
 import { observeClassic } from './classic.ts';
 import type { ObserveInput } from './input.ts';
-import { isLoadBalancerArn, isTargetGroupArn } from './known.ts';
+import { isLoadBalancerArn, isTargetGroupArn } from './known-resources.ts';
 import { allButMissing, unlessMissing } from './missing.ts';
 
 interface Observation {

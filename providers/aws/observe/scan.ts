@@ -1,8 +1,8 @@
-import type { ReadOnlyCloud } from '../cloud.ts';
-import { limits } from '../limits.ts';
-import { isOurs, resources, tagKeys, tagMap } from '../tags.ts';
-import type { AwsSettings } from '../settings.ts';
-import type { Tags } from '../plan/observed.ts';
+import type { ReadOnlyCloud } from '../cloud/cloud.ts';
+import { limits } from '../model/limits.ts';
+import { isOurs, resources, tagKeys, tagMap } from '../model/tags.ts';
+import type { AwsSettings } from '../model/settings.ts';
+import type { Tags } from '../model/observed.ts';
 import { allButMissing } from './missing.ts';
 
 /** Something of ours, wherever it belongs. */

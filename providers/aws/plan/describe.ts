@@ -1,6 +1,6 @@
 import type { ClassicListener } from '../cloud/elb.ts';
-import type { Desired, DesiredClassic, DesiredNlb, DesiredSecurityGroups } from './desired.ts';
-import type { Observed, ObservedClassic, ObservedLoadBalancer, ObservedTargetGroup } from './observed.ts';
+import type { Desired, DesiredClassic, DesiredNlb, DesiredSecurityGroups } from '../model/desired.ts';
+import type { Observed, ObservedClassic, ObservedLoadBalancer, ObservedTargetGroup } from '../model/observed.ts';
 
 /** What there is of a stack in AWS, as lines for people. */
 export function describeObserved({ loadBalancers, targetGroups, classic, securityGroups }: Observed): string[] {

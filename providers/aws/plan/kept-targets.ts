@@ -1,13 +1,13 @@
-import type { DesiredTarget } from './desired.ts';
-import { resources, tagKeys } from '../tags.ts';
-import type { Action } from './action.ts';
-import { currentClassic } from './classic.ts';
-import type { PlanInput } from './input.ts';
-import type { Observed, ObservedTargetGroup } from './observed.ts';
+import type { DesiredTarget } from '../model/desired.ts';
+import { resources, tagKeys } from '../model/tags.ts';
+import type { Action } from './steps/action.ts';
+import { currentClassic } from './classic/classic.ts';
+import type { PlanInput } from './steps/input.ts';
+import type { Observed, ObservedTargetGroup } from '../model/observed.ts';
 import type { StackPlan } from './plan.ts';
-import { planClassicInstances } from './classic-instances.ts';
-import { planTargets } from './targets.ts';
-import { Steps } from './steps.ts';
+import { planClassicInstances } from './classic/instances.ts';
+import { planTargets } from './nlb/targets.ts';
+import { Steps } from './steps/steps.ts';
 
 /** What load balancers whose shape must not change, or which are being replaced, send to: groups and Classic ELBs that are there. */
 export interface KeptTargets {

@@ -1,12 +1,12 @@
 import type { Reason } from '../../../src/model/reasons.ts';
-import { isOurKey } from '../tags.ts';
-import type { Plan } from './action.ts';
-import { planClassic } from './classic.ts';
-import type { PlanInput } from './input.ts';
-import { planNlb } from './nlb.ts';
-import { planRemovalOfClassic, planRemovalOfNlb } from './retirement.ts';
-import { Steps } from './steps.ts';
-import { ownObserved } from './own.ts';
+import { isOurKey } from '../model/tags.ts';
+import type { Plan } from './steps/action.ts';
+import { planClassic } from './classic/classic.ts';
+import type { PlanInput } from './steps/input.ts';
+import { planNlb } from './nlb/nlb.ts';
+import { planRemovalOfClassic, planRemovalOfNlb } from './steps/retirement.ts';
+import { Steps } from './steps/steps.ts';
+import { ownObserved } from '../model/own-resources.ts';
 
 export interface StackPlan extends Plan {
   /** What is not as it should be, and will not become so by these actions alone. */

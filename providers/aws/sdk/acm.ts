@@ -1,6 +1,6 @@
 import { DescribeCertificateCommand, KeyAlgorithm, ListCertificatesCommand } from '@aws-sdk/client-acm';
 import { defined } from '../../../src/lang/defined.ts';
-import { list, must, present } from './answer.ts';
+import { list, must, present } from './answers/answer.ts';
 import { limits } from './limits.ts';
 import { allPages, type OperationsOf } from './send.ts';
 

@@ -15,8 +15,8 @@ import {
 } from '@aws-sdk/client-ec2';
 import { defined } from '../../../src/lang/defined.ts';
 import type { Filter } from '../cloud/ec2.ts';
-import { changeable, list, must } from './answer.ts';
-import { toInstance, toNetworkInterface, toRouteTable, toSecurityGroup, toSubnet, toVpc } from './ec2-answers.ts';
+import { changeable, list, must } from './answers/answer.ts';
+import { toInstance, toNetworkInterface, toRouteTable, toSecurityGroup, toSubnet, toVpc } from './answers/ec2.ts';
 import { limits } from './limits.ts';
 import { allPages, inBatches, type OperationsOf } from './send.ts';
 

@@ -23,9 +23,9 @@ import {
   SetLoadBalancerPoliciesOfListenerCommand,
 } from '@aws-sdk/client-elastic-load-balancing';
 import { defined } from '../../../src/lang/defined.ts';
-import { changeable, list, must } from './answer.ts';
-import { toClassicAttributes, toClassicLoadBalancer, toInstanceState, toPolicy } from './elb-answers.ts';
-import { toTags } from './elbv2-answers.ts';
+import { changeable, list, must } from './answers/answer.ts';
+import { toClassicAttributes, toClassicLoadBalancer, toInstanceState, toPolicy } from './answers/elb.ts';
+import { toTags } from './answers/elbv2.ts';
 import { limits } from './limits.ts';
 import { allPages, inBatches, type OperationsOf } from './send.ts';
 

@@ -30,7 +30,7 @@ import {
   SetSubnetsCommand,
 } from '@aws-sdk/client-elastic-load-balancing-v2';
 import { defined } from '../../../src/lang/defined.ts';
-import { changeable, list } from './answer.ts';
+import { changeable, list } from './answers/answer.ts';
 import {
   toAttributes,
   toListener,
@@ -39,7 +39,7 @@ import {
   toTagDescription,
   toTargetGroup,
   toTargetHealth,
-} from './elbv2-answers.ts';
+} from './answers/elbv2.ts';
 import { limits } from './limits.ts';
 import { allPages, inBatches, type OperationsOf } from './send.ts';
 

@@ -4,7 +4,7 @@ import { ElasticLoadBalancingClient } from '@aws-sdk/client-elastic-load-balanci
 import { ElasticLoadBalancingV2Client } from '@aws-sdk/client-elastic-load-balancing-v2';
 import { defined } from '../../../src/lang/defined.ts';
 import type { Log } from '../../../src/system/log.ts';
-import type { Cloud } from '../cloud.ts';
+import type { Cloud } from '../cloud/cloud.ts';
 import type { Input, Operation, Output } from '../cloud/operations.ts';
 import { acm } from './acm.ts';
 import { classify } from './classify.ts';

@@ -10,9 +10,9 @@ import { says, type Reason } from '../../model/reasons.ts';
 import type { Change, Snapshot } from '../../model/snapshot.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { Clock } from '../../system/clock.ts';
-import type { RoutesByPeer, WhyWithdrawn } from '../route-table.ts';
-import { programmedText, sameForwarding, type ForwardingChange } from './forwarding-change.ts';
-import { RoutePile } from './route-pile.ts';
+import type { RoutesByPeer, WhyWithdrawn } from '../reconcile/announced-routes.ts';
+import { programmedText, sameForwarding, type ForwardingChange } from '../reconcile/forwarding-change.ts';
+import { RoutePile } from './route-group.ts';
 
 /** Tells the history of an agent's process what becomes of Services and sessions. Of a Service that stays as it is, nothing. */
 export class AgentHistory {

@@ -6,7 +6,7 @@ import { LiveQueryError, type LiveQuery } from '../../live/query.ts';
 import type { ServiceKey } from '../../model/metadata.ts';
 import { formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
-import type { RouteTable } from '../route-table.ts';
+import type { RouteTable } from '../reconcile/announced-routes.ts';
 
 const families = { IPv4: 4, IPv6: 6 } as const;
 const familyNames = ['IPv4', 'IPv6'] as const;

@@ -4,7 +4,7 @@ import type { Source } from '../../sources/source.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { AgentFigures, AgentObserver, PassObserver } from '../agent-observer.ts';
-import type { RoutesByPeer } from '../route-table.ts';
+import type { RoutesByPeer } from '../reconcile/announced-routes.ts';
 import { ChangeTimes, type ServiceChange } from './change-times.ts';
 import { ipFamilies } from './ip-families.ts';
 

@@ -4,7 +4,7 @@ import type { NodeForwarding, ServiceForwarding } from '../../net/frontend.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { ipFamilies } from './ip-families.ts';
-import { WithoutLocalEndpoints } from './without-local.ts';
+import { WithoutLocalEndpoints } from './no-local-endpoints.ts';
 
 type Call = 'replace' | 'node' | 'apply';
 

@@ -1,4 +1,4 @@
-import type { Streamed } from '../event-stream.ts';
+import type { Streamed } from '../diagnosis/event-stream.ts';
 import { maximumTracedConnections } from '../limits.ts';
 import type { Endpoint, Endpoints } from '../transport/transport.ts';
 import { octets as joined } from '../wire/writer.ts';

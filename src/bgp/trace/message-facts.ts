@@ -1,11 +1,11 @@
 import { defined } from '../../lang/defined.ts';
 import { addressFromBytes, formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
-import { formatCommunity } from '../community-text.ts';
-import { describeCapability } from '../open-status.ts';
-import { decodeMessage, type Message, type WireSession } from '../wire/any-message.ts';
-import type { AsPathSegment } from '../wire/as-path.ts';
-import type { PathAttributes } from '../wire/attributes.ts';
+import { formatCommunity } from '../options/community-text.ts';
+import { describeCapability } from '../negotiation/open-status.ts';
+import { decodeMessage, type Message, type WireSession } from '../wire/message.ts';
+import type { AsPathSegment } from '../wire/attributes/as-path.ts';
+import type { PathAttributes } from '../wire/attributes/decode-attributes.ts';
 import { errorName, familyName, refreshSubtype, afi } from '../wire/codes.ts';
 import { innermost, shutdownMessageOf } from '../wire/notification.ts';
 import { readPaths, type Nlri } from '../wire/nlri.ts';

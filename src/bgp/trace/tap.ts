@@ -1,14 +1,14 @@
 import { defined } from '../../lang/defined.ts';
 import type { Clock } from '../../system/clock.ts';
-import type { Direction } from '../collision.ts';
-import { EventStream } from '../event-stream.ts';
+import type { Direction } from '../negotiation/collision.ts';
+import { EventStream } from '../diagnosis/event-stream.ts';
 import { maximumExtendedMessageLength, maximumTracedMessages, maximumTracedOctets } from '../limits.ts';
-import type { Negotiated } from '../negotiate.ts';
-import type { TransportFailure } from '../problem.ts';
+import type { Negotiated } from '../negotiation/negotiate.ts';
+import type { TransportFailure } from '../diagnosis/problem.ts';
 import type { Connection } from '../transport/transport.ts';
-import type { WireSession } from '../wire/any-message.ts';
+import type { WireSession } from '../wire/message.ts';
 import type { Framing } from '../wire/framer.ts';
-import { withHeader } from '../wire/message.ts';
+import { withHeader } from '../wire/header.ts';
 import type { TracedConnection, TraceEvent, TracedMessage } from './trace-event.ts';
 
 export type TraceStream = EventStream<TraceEvent>;

@@ -1,5 +1,5 @@
 import type { Endpoints } from '../transport/transport.ts';
-import type { WireSession } from '../wire/any-message.ts';
+import type { WireSession } from '../wire/message.ts';
 
 /** A connection of a peer, of which there may be two at a time (RFC 4271 6.8). */
 export interface TracedConnection {

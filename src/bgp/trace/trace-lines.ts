@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { formatAddress, parseAddress } from '../../net/address.ts';
-import type { Streamed } from '../event-stream.ts';
+import type { Streamed } from '../diagnosis/event-stream.ts';
 import type { Endpoint, Endpoints } from '../transport/transport.ts';
 import type { TracedConnection, TraceEvent } from './trace-event.ts';
 

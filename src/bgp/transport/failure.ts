@@ -1,4 +1,4 @@
-import type { TransportFailure } from '../problem.ts';
+import type { TransportFailure } from '../diagnosis/problem.ts';
 
 const kinds: Readonly<Record<string, TransportFailure['kind']>> = {
   ECONNREFUSED: 'refused',

@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import { hostPrefix } from '../../net/prefix.ts';
 import { systemClock, type Clock } from '../../system/clock.ts';
 import { systemRandom, type Random } from '../../system/random.ts';
-import { connectSocket, failedConnection } from './connection.ts';
+import { connectSocket, failedConnection } from './socket-connection.ts';
 import { failureOf } from './failure.ts';
 import { connectHost, linkLocalProblem } from './link-local.ts';
 import { loadLibc, type Libc } from '../../system/libc.ts';

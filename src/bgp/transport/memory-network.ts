@@ -1,7 +1,7 @@
 import { formatAddress, isLinkLocal, sameAddress, type Address } from '../../net/address.ts';
 import { prefixContains } from '../../net/prefix.ts';
 import type { Clock } from '../../system/clock.ts';
-import { MemoryEnd } from './memory-end.ts';
+import { MemoryEnd } from './memory-connection.ts';
 import type {
   Connection,
   ConnectionEvents,

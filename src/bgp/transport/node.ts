@@ -1,6 +1,6 @@
 import { createServer, Socket, type TcpSocketConnectOpts } from 'node:net';
 import { formatAddress, isLinkLocal } from '../../net/address.ts';
-import { acceptSocket, connectSocket, failedConnection, offerSocket } from './connection.ts';
+import { acceptSocket, connectSocket, failedConnection, offerSocket } from './socket-connection.ts';
 import { listenFailureOf } from './failure.ts';
 import { connectHost, linkLocalProblem } from './link-local.ts';
 import type {

@@ -1,6 +1,6 @@
 import type { Address } from '../../net/address.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import type { TransportFailure } from '../problem.ts';
+import type { TransportFailure } from '../diagnosis/problem.ts';
 
 /** How a connection to a peer is to behave, whoever opened it. */
 export interface SocketOptions {

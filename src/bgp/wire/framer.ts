@@ -1,7 +1,7 @@
 import { maximumMessageLength } from '../limits.ts';
 import { errorCode, headerError, messageType, refreshSubtype, routeRefreshError } from './codes.ts';
 import { fault, type Fault } from './fault.ts';
-import { headerLength } from './message.ts';
+import { headerLength } from './header.ts';
 
 export type Framing =
   | { readonly kind: 'needMore' }

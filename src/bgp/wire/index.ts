@@ -11,10 +11,10 @@
  * Units are those of the wire: seconds for times, unsigned numbers for AS numbers and BGP identifiers, network byte order
  * for next hops.
  */
-export { decodeBody, decodeMessage, encodeMessage, type Message, type MessageContent, type WireSession } from './any-message.ts';
+export { decodeBody, decodeMessage, encodeMessage, type Message, type MessageContent, type WireSession } from './message.ts';
 export { Framer, type Framing, type FramingSession } from './framer.ts';
-export { asPathLength, mergeAs4Path, type AsPathSegment } from './as-path.ts';
-export type { Aggregator, PathAttributes, RawAttribute } from './attributes.ts';
+export { asPathLength, mergeAs4Path, type AsPathSegment } from './attributes/as-path.ts';
+export type { Aggregator, PathAttributes, RawAttribute } from './attributes/decode-attributes.ts';
 export type { AddPathFamily, Capability, GracefulRestart, GracefulRestartFamily, LongLivedFamily, NextHopTuple } from './capability.ts';
 export {
   afi,
@@ -34,11 +34,11 @@ export {
   safi,
   updateError,
 } from './codes.ts';
-export { linkBandwidthCommunity, linkBandwidthOf, type ExtendedCommunity, type LinkBandwidth } from './communities.ts';
+export { linkBandwidthCommunity, linkBandwidthOf, type ExtendedCommunity, type LinkBandwidth } from './attributes/communities.ts';
 export type { Community } from '../route.ts';
 export type { Decoded, Disposition, Fault } from './fault.ts';
 export { nlriOf, readPaths, type Nlri, type Path } from './nlri.ts';
-export { keepaliveMessage } from './message.ts';
+export { keepaliveMessage } from './header.ts';
 export {
   ceaseNotification,
   decodeNotification,
@@ -51,7 +51,7 @@ export {
   type Notification,
 } from './notification.ts';
 export { decodeOpen, encodeOpen, type OpenMessage } from './open.ts';
-export { decodeRouteRefresh, encodeRouteRefresh, type RouteRefresh } from './refresh.ts';
+export { decodeRouteRefresh, encodeRouteRefresh, type RouteRefresh } from './route-refresh.ts';
 export { decodeUpdate, encodeEndOfRib, encodeUpdate, type UpdateContent, type UpdateMessage, type UpdateSession } from './update.ts';
 export { address, addressBytes, addressFromBytes, formatAddress, parseAddress, type Address, type Family } from '../../net/address.ts';
 export { formatPrefix, parsePrefix, prefix, type Prefix } from '../../net/prefix.ts';

@@ -2,7 +2,7 @@ import type { Family } from '../../net/address.ts';
 import { maximumMessageLength, maximumShutdownMessage } from '../limits.ts';
 import { afi, cease, errorCode, errorName, familyName, messageType, safi } from './codes.ts';
 import { noData } from './fault.ts';
-import { withHeader, headerLength } from './message.ts';
+import { withHeader, headerLength } from './header.ts';
 import { Reader } from './reader.ts';
 import { decodeText, encodeText } from './text.ts';
 import { octets, u16, u32 } from './writer.ts';

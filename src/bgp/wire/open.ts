@@ -2,7 +2,7 @@ import assert from 'node:assert';
 import { decodeCapability, encodeCapability, type Capability } from './capability.ts';
 import { errorCode, messageType, openError } from './codes.ts';
 import { decoded, failed, fault, type Decoded } from './fault.ts';
-import { withHeader } from './message.ts';
+import { withHeader } from './header.ts';
 import { Reader } from './reader.ts';
 import { octets, u16, u32 } from './writer.ts';
 

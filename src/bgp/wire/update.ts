@@ -1,15 +1,15 @@
 import assert from 'node:assert';
 import type { Family } from '../../net/address.ts';
 import { maximumMessageLength } from '../limits.ts';
-import { attributeName } from './attribute-rules.ts';
-import { attributeFlags, decodeAttributes, encodeAttribute, type AttributeSession, type PathAttributes } from './attributes.ts';
+import { attributeName } from './attributes/attribute-rules.ts';
+import { attributeFlags, decodeAttributes, encodeAttribute, type AttributeSession, type PathAttributes } from './attributes/decode-attributes.ts';
 import { afi, attributeType, errorCode, familyName, messageType, safi, updateError } from './codes.ts';
 import { decoded, failed, fault, type Decoded, type Fault } from './fault.ts';
-import { withHeader } from './message.ts';
+import { withHeader } from './header.ts';
 import { countNlri, type Nlri } from './nlri.ts';
-import { encodePathAttributes } from './path-attributes.ts';
+import { encodePathAttributes } from './attributes/encode-attributes.ts';
 import { Reader } from './reader.ts';
-import { UpdateFaults } from './update-faults.ts';
+import { UpdateFaults } from './attributes/update-faults.ts';
 import { octets, u16 } from './writer.ts';
 
 export type { Nlri } from './nlri.ts';

@@ -1,13 +1,13 @@
 import { KubeClient } from '../../kube/client.ts';
 import { listPages } from '../../kube/list-pages.ts';
 import { isRecord, type RawObject } from '../../kube/raw-object.ts';
-import { connectAsCaller } from '../caller-connection.ts';
-import { defaultNamespace } from '../default-namespace.ts';
-import type { Environment } from '../environment.ts';
+import { connectAsCaller } from '../storage/caller-connection.ts';
+import { defaultNamespace } from '../options/default-namespace.ts';
+import type { Environment } from '../environment/environment.ts';
 import { limits } from '../limits.ts';
-import { findLive, type FindLiveOptions } from '../live/find-live.ts';
-import { containersIn, metricsPortOf, recordsOf } from '../pod-containers.ts';
-import { inTime, textOf } from './answers.ts';
+import { findLive, type FindLiveOptions } from '../live/find-processes.ts';
+import { containersIn, metricsPortOf, recordsOf } from '../live/pod-containers.ts';
+import { inTime, textOf } from './responses.ts';
 import type { Bundle } from './bundle.ts';
 import { addLive } from './live-parts.ts';
 

@@ -1,7 +1,7 @@
 import type { LiveIndex } from '../../live/contract.ts';
 import { livePaths } from '../../live/contract.ts';
 import { limits } from '../limits.ts';
-import { askAll, type LiveSource, type LiveSources } from '../live/live-source.ts';
+import { askAll, type LiveSource, type LiveSources } from '../live/live-client.ts';
 import type { Bundle } from './bundle.ts';
 
 /** What running processes tell of themselves (src/live/contract.ts): a directory for each, a file for each list. */

@@ -19,16 +19,16 @@ import type { Random } from '../../system/random.ts';
 import type { ControllerObserver, QueueFigures } from '../controller-observer.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import { limits } from '../limits.ts';
-import { MeasuredWork } from '../measured-work.ts';
+import { MeasuredWork } from '../queue/measured-work.ts';
 import type { StatusWriter } from '../status-writer.ts';
-import { WorkQueue } from '../work-queue.ts';
+import { WorkQueue } from '../queue/work-queue.ts';
 import { configurationObject, isConfigurationKind, keysOf, objectKeyOf, partsOf, translatedObject } from './configuration-objects.ts';
 import type { ConfigurationObject, ObjectKey } from './configuration-objects.ts';
 import { objectConditions } from './object-conditions.ts';
 import { objectEvents } from './object-events.ts';
-import { Pace } from './pace.ts';
-import { PeerSessions } from './peer-sessions.ts';
-import { unreadableObjects, type Unreadable } from './unreadable.ts';
+import { Pace } from '../queue/key-throttle.ts';
+import { PeerSessions } from './peer-session-counts.ts';
+import { unreadableObjects, type Unreadable } from './unreadable-objects.ts';
 
 interface ConfigurationStatusesComponents {
   readonly source: Source;

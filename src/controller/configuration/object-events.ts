@@ -1,6 +1,6 @@
 import type { Condition } from '../../model/condition.ts';
 import type { ObjectEvent, ObjectReference } from '../../model/object-event.ts';
-import { eventOf } from '../events/event-of.ts';
+import { eventOf } from '../events/object-event.ts';
 
 /** What is worth telling of a configuration object whose conditions were `before` and are `after`. */
 export function objectEvents(

@@ -1,7 +1,7 @@
 import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
 import type { Source } from '../../sources/source.ts';
 import { problemText } from '../../sources/source.ts';
-import { eventOf } from './event-of.ts';
+import { eventOf } from './object-event.ts';
 import type { EventSink } from './event-sink.ts';
 
 /** Tells of what is wrong with Services themselves, each mistake once. What is wrong with configuration objects is in their conditions. */

@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import type { StatusWriter } from '../status-writer.ts';
-import { isOrdinary } from '../work-queue.ts';
+import { isOrdinary } from '../queue/work-queue.ts';
 
 /** Counts what is given to the record, and what became of it. */
 export function countedWriter(writer: StatusWriter, metrics: Metrics): StatusWriter {

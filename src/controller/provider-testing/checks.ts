@@ -4,7 +4,7 @@ import { serviceKey } from '../../model/metadata.ts';
 import { catalogue } from '../../model/reasons.ts';
 import type { Service } from '../../model/service.ts';
 import type { Claim, Reconciliation } from '../provider-module.ts';
-import type { Bed } from './bed.ts';
+import type { Bed } from './in-memory-cluster.ts';
 import type { ProviderSubject } from './subject.ts';
 
 interface Check {

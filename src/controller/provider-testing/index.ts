@@ -1,4 +1,4 @@
-import { Bed } from './bed.ts';
+import { Bed } from './in-memory-cluster.ts';
 import { checks } from './checks.ts';
 import type { ProviderSubject } from './subject.ts';
 

@@ -9,14 +9,14 @@ import type { Snapshot } from '../../model/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
-import type { Unmet } from '../conditions.ts';
+import type { Unmet } from './service-conditions.ts';
 import type { ControllerObserver } from '../controller-observer.ts';
-import { eventOf, referenceTo } from '../events/event-of.ts';
+import { eventOf, referenceTo } from '../events/object-event.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import type { EventName } from '../events/event-table.ts';
-import { Reminders } from '../reminders.ts';
+import { Reminders } from '../queue/delayed-requeue.ts';
 import type { Condition, Recorded, StatusWriter } from '../status-writer.ts';
-import { settle, standingOf, type Standing } from './standing.ts';
+import { settle, standingOf, type Standing } from './condition-hysteresis.ts';
 
 /** What is known of one Service beside its object. */
 interface Known {

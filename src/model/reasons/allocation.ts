@@ -1,6 +1,6 @@
 import { entry } from './entry.ts';
 
-interface OfPool {
+export interface OfPool {
   readonly pool: string;
 }
 

@@ -1,6 +1,6 @@
 import { entry } from './entry.ts';
 
-interface OnNode {
+export interface OnNode {
   readonly node: string;
 }
 

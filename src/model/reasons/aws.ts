@@ -1,10 +1,10 @@
 import { entry, mistake } from './entry.ts';
 
-interface OfKey {
+export interface OfKey {
   readonly key: string;
 }
 
-interface FailedCall {
+export interface FailedCall {
   readonly operation: string;
   readonly awsCode: string;
   readonly message: string;

@@ -1,6 +1,6 @@
 import { entry } from './entry.ts';
 
-interface OfPod {
+export interface OfPod {
   readonly pod: string;
 }
 

@@ -1,6 +1,6 @@
 import { entry } from './entry.ts';
 
-interface OfProvider {
+export interface OfProvider {
   readonly provider: string;
   /** In the provider's own words. */
   readonly problem: string;

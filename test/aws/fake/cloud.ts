@@ -1,4 +1,4 @@
-import type { Cloud } from '../../../providers/aws/cloud.ts';
+import type { Cloud } from '../../../providers/aws/cloud/cloud.ts';
 import { isWrite, type Input, type Operation, type Output } from '../../../providers/aws/cloud/operations.ts';
 import { AwsError, type AwsErrorCode } from '../../../providers/aws/cloud/error.ts';
 import { acmHandlers } from './acm.ts';

@@ -1,6 +1,6 @@
 import type { Filter, IpPermission, SecurityGroup } from '../../../providers/aws/cloud/ec2.ts';
 import type { Operation } from '../../../providers/aws/cloud/operations.ts';
-import { permission, ruleKey, rulesOf } from '../../../providers/aws/plan/rules.ts';
+import { permission, ruleKey, rulesOf } from '../../../providers/aws/plan/steps/ingress-rules.ts';
 import type { Handlers } from './cloud.ts';
 import { refuse, type Mutable, type World } from './world.ts';
 

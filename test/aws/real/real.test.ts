@@ -1,9 +1,9 @@
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Cloud } from '../../../providers/aws/cloud.ts';
+import type { Cloud } from '../../../providers/aws/cloud/cloud.ts';
 import { observeFacts } from '../../../providers/aws/observe/facts.ts';
-import { defaultSettings } from '../../../providers/aws/settings.ts';
+import { defaultSettings } from '../../../providers/aws/model/settings.ts';
 import { SdkCloud } from '../../../providers/aws/sdk/sdk-cloud.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';

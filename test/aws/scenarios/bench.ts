@@ -1,12 +1,12 @@
 import assert from 'node:assert';
-import type { Cloud } from '../../../providers/aws/cloud.ts';
+import type { Cloud } from '../../../providers/aws/cloud/cloud.ts';
 import { AwsError } from '../../../providers/aws/cloud/error.ts';
 import { isWrite, type Input, type Operation, type Output } from '../../../providers/aws/cloud/operations.ts';
 import { membersOf } from '../../../providers/aws/desire/stack.ts';
 import { observeCertificates, observeFacts } from '../../../providers/aws/observe/facts.ts';
-import { Known } from '../../../providers/aws/observe/known.ts';
-import { passStack, type PassResult } from '../../../providers/aws/pass.ts';
-import { defaultSettings, type AwsSettings } from '../../../providers/aws/settings.ts';
+import { Known } from '../../../providers/aws/observe/known-resources.ts';
+import { passStack, type PassResult } from '../../../providers/aws/stacks/reconcile-stack.ts';
+import { defaultSettings, type AwsSettings } from '../../../providers/aws/model/settings.ts';
 import type { ServiceKey } from '../../../src/model/metadata.ts';
 import { parseObject } from '../../../src/model/parse.ts';
 import { Store } from '../../../src/model/store.ts';
@@ -200,5 +200,5 @@ export class Bench {
   }
 }
 
-/** A pass that finds nothing to do asks for the next one after this (providers/aws/limits.ts). */
+/** A pass that finds nothing to do asks for the next one after this (providers/aws/model/limits.ts). */
 const driftSeconds = 300;

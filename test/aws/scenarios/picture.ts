@@ -1,5 +1,5 @@
 import { defined } from '../../../src/lang/defined.ts';
-import type { Cloud } from '../../../providers/aws/cloud.ts';
+import type { Cloud } from '../../../providers/aws/cloud/cloud.ts';
 import type { IpPermission } from '../../../providers/aws/cloud/ec2.ts';
 import type { TargetGroup } from '../../../providers/aws/cloud/elbv2.ts';
 

@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
 import { maximumExtendedMessageLength } from '../../../src/bgp/limits.ts';
-import { openOf } from '../../../src/bgp/identity.ts';
+import { openOf } from '../../../src/bgp/negotiation/local-open.ts';
 import { messageType } from '../../../src/bgp/wire/codes.ts';
 import { Framer } from '../../../src/bgp/wire/framer.ts';
-import { keepaliveMessage } from '../../../src/bgp/wire/message.ts';
+import { keepaliveMessage } from '../../../src/bgp/wire/header.ts';
 import { encodeOpen } from '../../../src/bgp/wire/open.ts';
 import { decodeUpdate } from '../../../src/bgp/wire/update.ts';
 import { receiverAddress, receiverAsn, senderAsn } from './addresses.ts';

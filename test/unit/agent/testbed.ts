@@ -13,12 +13,12 @@ import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { advertisement, node, peer, pool, service, slice, type ServiceLiteral } from '../decisions/fixtures.ts';
 import type { Source } from '../../../src/sources/source.ts';
 import { TestSource } from '../test-source.ts';
-import { FakeBfd } from './fake-bfd.ts';
-import { FakeDataplane } from './fake-dataplane.ts';
-import { FakeForeign } from './fake-foreign.ts';
-import { FakeHost } from './fake-host.ts';
-import { FakeHttp } from './fake-http.ts';
-import { RecordingSpeaker } from './recording-speaker.ts';
+import { FakeBfd } from './fakes/fake-bfd.ts';
+import { FakeDataplane } from './fakes/fake-dataplane.ts';
+import { FakeForeign } from './fakes/fake-foreign-forwarding.ts';
+import { FakeHost } from './fakes/fake-host.ts';
+import { FakeHttp } from './fakes/fake-http.ts';
+import { RecordingSpeaker } from './fakes/recording-speaker.ts';
 
 /** Node n1, a pool of both families, one router for both, and everything of the pool advertised to it. */
 export const basics: readonly HeraldObject[] = [

@@ -1,4 +1,4 @@
-import type { Identity } from '../../../src/bgp/identity.ts';
+import type { Identity } from '../../../src/bgp/negotiation/local-open.ts';
 import type { PeerOptions } from '../../../src/bgp/index.ts';
 import { decodeNotification, describeNotification } from '../../../src/bgp/wire/notification.ts';
 import { address } from '../../../src/net/address.ts';

@@ -9,11 +9,11 @@ import {
   type SpeakerOptions,
 } from '../../../src/bgp/index.ts';
 import { MemoryNetwork } from '../../../src/bgp/transport/memory-network.ts';
-import { MemoryTransport } from '../../../src/bgp/transport/memory.ts';
+import { MemoryTransport } from '../../../src/bgp/transport/memory-transport.ts';
 import { address } from '../../../src/net/address.ts';
 import { prefix } from '../../../src/net/prefix.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
-import { attributesText, Routers } from '../agent/routers.ts';
+import { attributesText, Routers } from '../agent/fakes/routers.ts';
 
 let clock: VirtualClock;
 let routers: Routers;

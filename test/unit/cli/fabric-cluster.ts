@@ -6,7 +6,7 @@ import { parseAllDocuments } from 'yaml';
 import { pluralOf } from '../../../src/model/kinds.ts';
 import { FakeApiServer } from '../kube/fake-api-server.ts';
 import type { Command } from 'commander';
-import type { Environment } from '../../../src/cli/environment.ts';
+import type { Environment } from '../../../src/cli/environment/environment.ts';
 import { inProcess } from './in-process.ts';
 import { root, type Outcome } from './program.ts';
 

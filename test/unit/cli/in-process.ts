@@ -1,7 +1,7 @@
 import { CommanderError, type Command } from 'commander';
 import { decideAwsClaim } from '../../../providers/aws/desire/claim.ts';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
-import { UsageError, type Environment } from '../../../src/cli/environment.ts';
+import { UsageError, type Environment } from '../../../src/cli/environment/environment.ts';
 import { KubeError } from '../../../src/kube/error.ts';
 import { SourceError } from '../../../src/sources/source.ts';
 import { systemClock } from '../../../src/system/clock.ts';

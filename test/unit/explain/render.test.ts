@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { renderPlan } from '../../../src/explain/render-plan.ts';
-import { renderService } from '../../../src/explain/render-service.ts';
-import type { AddressExplanation, NodeExplanation } from '../../../src/explain/service-node.ts';
-import type { ServiceExplanation } from '../../../src/explain/service.ts';
+import { renderPlan } from '../../../src/explain/plan/render-plan.ts';
+import { renderService } from '../../../src/explain/service/render-service.ts';
+import type { AddressExplanation, NodeExplanation } from '../../../src/explain/service/service-node.ts';
+import type { ServiceExplanation } from '../../../src/explain/service/service.ts';
 import { reason } from '../../../src/model/reasons.ts';
 
 const address: AddressExplanation = {

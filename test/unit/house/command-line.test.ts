@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { commands as loaders, commandsFor } from '../../../src/cli/commands.ts';
-import type { Environment } from '../../../src/cli/environment.ts';
-import { failureKinds } from '../../../src/explain/failures.ts';
+import { commands as loaders, commandsFor } from '../../../src/cli/command-list.ts';
+import type { Environment } from '../../../src/cli/environment/environment.ts';
+import { failureKinds } from '../../../src/explain/plan/fail-on.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/command-line.md'), 'utf8');
 

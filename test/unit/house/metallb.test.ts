@@ -57,7 +57,7 @@ const door = [
   /^src\/model\/kinds\/herald-config\.ts$/,
   /^src\/model\/metallb\//,
   /^src\/sources\//,
-  /^src\/cli\/(import-|read-metallb)/,
+  /^src\/cli\/commands\/import\//,
   /^src\/model\/parse(\.ts|\/metadata\.ts)$/,
 ];
 

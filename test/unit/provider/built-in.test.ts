@@ -7,7 +7,7 @@ import type { Provider } from '../../../src/controller/provider-module.ts';
 import { providerChecks, type ProviderSubject } from '../../../src/controller/provider-testing/index.ts';
 import { FakeCloud } from '../../aws/fake/cloud.ts';
 import { furnish } from '../../aws/fake/world.ts';
-import { settings } from '../aws/harness.ts';
+import { settings } from '../aws/support/stack-fixture.ts';
 
 /** The providers that Herald comes with keep to the contract that it asks of others. */
 

@@ -13,7 +13,7 @@ import { frontendKey, type Frontend } from '../../../src/net/frontend.ts';
 import { formatPrefix, prefix, prefixContains } from '../../../src/net/prefix.ts';
 import { sleep } from '../../../src/system/clock.ts';
 import { seededRandom } from '../../../src/system/random.ts';
-import { attributesText, Routers } from '../agent/routers.ts';
+import { attributesText, Routers } from '../agent/fakes/routers.ts';
 import { testbed, type Testbed } from '../agent/testbed.ts';
 import { advertisement, config, matching, node, peer, pool, service, slice } from '../decisions/fixtures.ts';
 

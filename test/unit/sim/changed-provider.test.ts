@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Service } from '../../../src/model/service.ts';
-import { Cluster } from '../aws/cluster.ts';
-import { awsMember } from '../aws/harness.ts';
+import { Cluster } from '../aws/support/controller-fixture.ts';
+import { awsMember } from '../aws/support/stack-fixture.ts';
 import { config, service } from '../decisions/fixtures.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { serviceConditions } from '../../../src/controller/conditions.ts';
+import { serviceConditions } from '../../../src/controller/services/service-conditions.ts';
 import { parseObject } from '../../../src/model/parse.ts';
 import { rawObject } from '../../../src/kube/raw-object.ts';
 import { address } from '../../../src/net/address.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { serviceConditions } from '../../../src/controller/conditions.ts';
+import { serviceConditions } from '../../../src/controller/services/service-conditions.ts';
 import { nodeStateManifest } from '../../../src/model/manifest.ts';
 import { readServiceRecord } from '../../../src/model/parse/service-record.ts';
 import { formatAddress } from '../../../src/net/address.ts';

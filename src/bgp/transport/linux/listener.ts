@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { formatAddress, type Address, type Family } from '../../../net/address.ts';
 import { formatPrefix } from '../../../net/prefix.ts';
-import { acceptSocket, failedConnection, offerSocket } from '../connection.ts';
+import { acceptSocket, failedConnection, offerSocket } from '../socket-connection.ts';
 import { failureOf, listenFailureOf } from '../failure.ts';
 import type { Connection, ConnectionEvents, Listener, ListenerEvents, ListenOptions, PeerKey, SocketOptions } from '../transport.ts';
 import type { Libc } from '../../../system/libc.ts';

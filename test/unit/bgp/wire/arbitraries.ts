@@ -3,11 +3,11 @@ import * as fc from 'fast-check';
 import { addressFromBytes, bitsOf, type Family } from '../../../../src/net/address.ts';
 import { maskedPrefix, type Prefix } from '../../../../src/net/prefix.ts';
 import type { Community } from '../../../../src/bgp/route.ts';
-import type { WireSession } from '../../../../src/bgp/wire/any-message.ts';
-import type { Aggregator, PathAttributes } from '../../../../src/bgp/wire/attributes.ts';
+import type { WireSession } from '../../../../src/bgp/wire/message.ts';
+import type { Aggregator, PathAttributes } from '../../../../src/bgp/wire/attributes/decode-attributes.ts';
 import { nlriOf, type Path } from '../../../../src/bgp/wire/nlri.ts';
 import type { UpdateContent } from '../../../../src/bgp/wire/update.ts';
-import type { AsPathSegment } from '../../../../src/bgp/wire/as-path.ts';
+import type { AsPathSegment } from '../../../../src/bgp/wire/attributes/as-path.ts';
 import type { Capability } from '../../../../src/bgp/wire/capability.ts';
 
 export const u8 = fc.nat(0xff);

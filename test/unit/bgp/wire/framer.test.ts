@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { Framer } from '../../../../src/bgp/wire/framer.ts';
-import { withHeader, keepaliveMessage } from '../../../../src/bgp/wire/message.ts';
+import { withHeader, keepaliveMessage } from '../../../../src/bgp/wire/header.ts';
 import { encodeUpdate } from '../../../../src/bgp/wire/update.ts';
 import { hex, marker, toHex } from '../hex.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { formatAddress, addressFromBytes } from '../../../../src/net/address.ts';
 import { formatPrefix, prefix } from '../../../../src/net/prefix.ts';
-import { keepaliveMessage } from '../../../../src/bgp/wire/message.ts';
+import { keepaliveMessage } from '../../../../src/bgp/wire/header.ts';
 import { nlriOf, readNlri, readPaths, type Nlri } from '../../../../src/bgp/wire/nlri.ts';
-import { decodeRouteRefresh, encodeRouteRefresh } from '../../../../src/bgp/wire/refresh.ts';
+import { decodeRouteRefresh, encodeRouteRefresh } from '../../../../src/bgp/wire/route-refresh.ts';
 import {
   decodeUpdate,
   encodeEndOfRib,

@@ -9,7 +9,7 @@ import { prefix } from '../../../../src/net/prefix.ts';
 import { ListenError, type HttpPlace } from '../../../../src/system/http-listener.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
-import { FakeDataplane } from '../../agent/fake-dataplane.ts';
+import { FakeDataplane } from '../../agent/fakes/fake-dataplane.ts';
 
 const node: NodeForwarding = {
   nodePortAddresses: [prefix('10.0.0.0/24'), prefix('fd00::/64')],

@@ -4,7 +4,7 @@ import { createAllocator } from '../../../../src/decisions/allocation/allocator.
 import { effectivePools } from '../../../../src/decisions/allocation/pools.ts';
 import { advertisementStatus } from '../../../../src/decisions/configuration/advertisement-status.ts';
 import type { ObjectStatus } from '../../../../src/decisions/configuration/object-status.ts';
-import { PeerSessions } from '../../../../src/controller/configuration/peer-sessions.ts';
+import { PeerSessions } from '../../../../src/controller/configuration/peer-session-counts.ts';
 import { peersOnNode, peerStatus, type PeerSummary } from '../../../../src/decisions/configuration/peer-status.ts';
 import { conflictsOf } from '../../../../src/decisions/configuration/pool-conflicts.ts';
 import { poolStatus, uncountable } from '../../../../src/decisions/configuration/pool-status.ts';

@@ -1,0 +1,20 @@
+import { reason, type Reason } from '../../../src/model/reasons.ts';
+import type { AwsError, AwsErrorCode } from './error.ts';
+
+/** What stays refused until somebody changes something. */
+const refusals: ReadonlySet<AwsErrorCode> = new Set(['denied', 'protected', 'quota', 'certificate', 'subnet', 'invalid']);
+
+/** What people are told of a call that failed. */
+export function callFailed({
+  code,
+  operation,
+  awsCode,
+  message,
+  requestId,
+}: Pick<AwsError, 'code' | 'operation' | 'awsCode' | 'message' | 'requestId'>): Reason {
+  if (code === 'credentials') return reason('AwsCredentials', { message });
+  if (code === 'place') return reason('AwsPlaceUnknown', { message });
+  const details = { operation, awsCode, message, requestId };
+  if (code === 'throttled') return reason('AwsThrottled', details);
+  return refusals.has(code) ? reason('AwsRefused', { ...details, kind: code }) : reason('AwsCallFailed', details);
+}

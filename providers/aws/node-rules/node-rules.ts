@@ -1,0 +1,164 @@
+import type { ServiceKey } from '../../../src/model/metadata.ts';
+import type { Reason } from '../../../src/model/reasons.ts';
+import type { Snapshot } from '../../../src/model/snapshot.ts';
+import type { Random } from '../../../src/system/random.ts';
+import { Serial } from '../../../src/system/serial.ts';
+import { callFailed } from '../cloud/call-failed.ts';
+import type { Cloud } from '../cloud/cloud.ts';
+import type { Operation } from '../cloud/operations.ts';
+import { membersOf } from '../desire/stack.ts';
+import { worstFailure, type Execution, type Outcome } from '../stacks/execute.ts';
+import { InUse } from '../stacks/blocked-deletion.ts';
+import { limits } from '../model/limits.ts';
+import { passNodeRules, previewNarrowing, type PodHosts, type StackTargets } from './reconcile-node-rules.ts';
+import { podHosts } from './pod-hosts.ts';
+import { persistenceOf, Retries } from '../schedule/backoff.ts';
+import type { AwsSettings } from '../model/settings.ts';
+import type { Stacks } from '../stacks/stack-registry.ts';
+import { hasDisowned, usedStacks } from '../stacks/stack-users.ts';
+
+interface NodeRulesComponents {
+  readonly stacks: Stacks;
+  readonly random: Random;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Looks at everything of ours in the account of which it is not known where it sends to. Rejects with AwsError. */
+  readonly survey: (cloud: Cloud, settings: AwsSettings) => Promise<void>;
+  readonly told: (outcome: Outcome) => void;
+  /** That AWS has not let go of something for long, once. */
+  readonly toldStuck: (stuck: Reason) => void;
+}
+
+const narrowing: ReadonlySet<Operation> = new Set(['ec2:RevokeSecurityGroupIngress', 'ec2:DeleteSecurityGroup']);
+
+/** What is noted of failures with them is noted under this name, which no Service has. */
+const rulesOfNodes: ServiceKey = '/rules of nodes';
+
+/** The rules by which nodes and pods let load balancers in. They come of all stacks together, and are looked at when one of these has changed. */
+export class NodeRules {
+  readonly #components: NodeRulesComponents;
+  /** What came of the last look; it holds until then, for the same question. */
+  #last: { readonly until: number; readonly text: string; readonly problems: readonly Reason[] } | undefined;
+  readonly #retries: Retries;
+  readonly #inUse = new InUse();
+  #stuck: Reason | undefined;
+  /** When rules that were refused are tried again. */
+  #retryAt = 0;
+  /** One at a time: of two passes at once one would take away what the other has just made. */
+  readonly #turns = new Serial();
+  #pending = false;
+  /** The whole account has been looked at: from then on everything that uses rules is known. Before, none is taken away. */
+  #isSurveyed = false;
+  /** A rule might go, if the account were looked at. */
+  #awaitsSurvey = false;
+
+  constructor(components: NodeRulesComponents) {
+    this.#components = components;
+    this.#retries = new Retries(components.random);
+  }
+
+  /** Something could not be done yet, and it is time to try again. */
+  isDue(now: number): boolean {
+    return (this.#pending || this.#awaitsSurvey) && now >= this.#retryAt;
+  }
+
+  /** `knowsAll` false: somebody uses rules of whom nothing is known, so that none is taken away. Resolves to what is wrong with them. */
+  async pass(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot, knowsAll: boolean): Promise<readonly Reason[]> {
+    if (!settings.manageNodeRules) return [];
+    return this.#turns.run(() => this.#pass(cloud, settings, snapshot, knowsAll));
+  }
+
+  /** In the background: what no pass waits for. */
+  async finish(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot, knowsAll: boolean): Promise<void> {
+    await this.pass(cloud, settings, snapshot, knowsAll);
+    if (!this.#awaitsSurvey) return;
+    const now = this.#components.now();
+    await this.#survey(cloud, settings, snapshot).catch((error: unknown) => {
+      this.#retryAt = now + this.#retries.failed(rulesOfNodes, 'transient') * 1000;
+      throw error;
+    });
+    if (this.#isSurveyed) await this.pass(cloud, settings, snapshot, knowsAll);
+  }
+
+  /** To look at the whole account costs many calls: that is done where a rule could go. */
+  async #survey(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot): Promise<void> {
+    const { plan } = await previewNarrowing(cloud, settings, this.#targets(), this.#hosts(snapshot, settings));
+    if (plan.actions.some(({ operation }) => narrowing.has(operation))) {
+      await this.#components.survey(cloud, settings);
+      this.#isSurveyed = true;
+      this.#last = undefined;
+    }
+    this.#awaitsSurvey = false;
+  }
+
+  /** Of all that send something; of what is left without a load balancer nothing is needed. */
+  #targets(): StackTargets[] {
+    return [...this.#components.stacks.all].flatMap(({ targets, services }) =>
+      targets === undefined || (services.size === 0 && targets.ports.length === 0) ? [] : [targets],
+    );
+  }
+
+  #hosts(snapshot: Snapshot, settings: AwsSettings): PodHosts {
+    const ofPods = [...this.#components.stacks.all].filter(({ targets }) => (targets?.addresses ?? []).length > 0);
+    return podHosts(
+      ofPods.flatMap(({ identity }) => membersOf(identity.key, snapshot, settings)),
+      snapshot,
+    );
+  }
+
+  /** Whether it is known of each stack where it sends to. */
+  #knowsStacks(snapshot: Snapshot, settings: AwsSettings): boolean {
+    const { stacks } = this.#components;
+    return (
+      !hasDisowned(snapshot, settings) &&
+      [...usedStacks(snapshot, settings, 'served')].every((stack) => stacks.get(stack)?.targets !== undefined) &&
+      [...stacks.all].every(({ targets, services, known }) => targets !== undefined || (services.size === 0 && known.ids.length === 0))
+    );
+  }
+
+  async #pass(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot, knowsAll: boolean): Promise<readonly Reason[]> {
+    const { told } = this.#components;
+    const targets = this.#targets();
+    const knowsStacks = knowsAll && this.#knowsStacks(snapshot, settings);
+    const complete = this.#isSurveyed && knowsStacks;
+    const text = JSON.stringify([targets, complete]);
+    const now = this.#components.now();
+    if (this.#last?.text === text && now < this.#last.until) return this.#last.problems;
+    // Whoever asked may be gone by then, and not ask again.
+    this.#pending = true;
+    this.#awaitsSurvey = !this.#isSurveyed;
+    const hosts = this.#hosts(snapshot, settings);
+    const { execution, problems } = await passNodeRules(cloud, settings, targets, hosts, complete, told).catch((error: unknown) => {
+      this.#retryAt = now + this.#retries.failed(rulesOfNodes, 'transient') * 1000;
+      throw error;
+    });
+    const isDone = execution.outcomes.every((outcome) => outcome.result === 'done');
+    this.#pending = !isDone;
+    const wasStuck = this.#stuck !== undefined;
+    this.#stuck = this.#inUse.note(execution, now);
+    if (this.#stuck !== undefined && !wasStuck) this.#components.toldStuck(this.#stuck);
+    if (isDone) {
+      this.#retries.forget(rulesOfNodes);
+      this.#last = { until: now + limits.driftSeconds * 1000, text, problems };
+      return problems;
+    }
+    const because = refusalOf(execution) ?? this.#stuck;
+    this.#retryAt = now + this.#retries.failed(rulesOfNodes, (because && persistenceOf(because)) ?? 'transient') * 1000;
+    this.#last = { until: this.#retryAt, text, problems: because === undefined ? problems : [...problems, because] };
+    return this.#last.problems;
+  }
+}
+
+/** Each request has another id, and the same "no" is told once. */
+function refusalOf(execution: Execution): Reason | undefined {
+  const failure = worstFailure(execution);
+  if (failure === undefined) return undefined;
+  const { code, operation, awsCode, message } = failure;
+  return callFailed({ code, operation, awsCode, message, requestId: '' });
+}
+
+/** Rules are made for all stacks together: of one that sends nothing to the target it is none of its business. */
+export function concernsTargets(problem: Reason, targets: StackTargets | undefined): boolean {
+  if (problem.code !== 'AwsNodesUnreachable') return (targets?.ports ?? []).length > 0;
+  return [...(targets?.instances ?? []), ...(targets?.addresses ?? [])].includes(problem.details.instance);
+}

@@ -1,0 +1,150 @@
+import type { Reason } from '../../../src/model/reasons.ts';
+import type { Cloud, ReadOnlyCloud } from '../cloud/cloud.ts';
+import type { Filter, SecurityGroup } from '../cloud/ec2.ts';
+import { execute, type Execution, type Outcome } from '../stacks/execute.ts';
+import type { Plan } from '../plan/steps/action.ts';
+import type { TargetPort } from '../model/desired.ts';
+import { groupToOpen, planNodeRules, type Reach } from './plan-node-rules.ts';
+import type { AwsSettings } from '../model/settings.ts';
+import { resources, tagKeys } from '../model/tags.ts';
+
+/** Where the load balancer of one stack wants to reach its targets. */
+export interface StackTargets {
+  readonly ports: readonly TargetPort[];
+  readonly instances: readonly string[];
+  /** Of pods. */
+  readonly addresses: readonly string[];
+}
+
+/** By the address of a pod, the instance that it runs on: it may have no network interface of its own, and not even its address on one. */
+export type PodHosts = ReadonlyMap<string, string>;
+
+interface NodeRulesResult {
+  readonly execution: Execution;
+  readonly problems: readonly Reason[];
+}
+
+/** One pass over the rules of nodes and pods for all load balancers of the cluster. */
+export async function passNodeRules(
+  cloud: Cloud,
+  settings: AwsSettings,
+  stacks: readonly StackTargets[],
+  hosts: PodHosts,
+  complete: boolean,
+  ended?: (outcome: Outcome) => void,
+): Promise<NodeRulesResult> {
+  const { plan, problems } = await decideNodeRules(cloud, settings, stacks, hosts, complete);
+  return { execution: await execute(cloud, plan.actions, ended), problems };
+}
+
+/** What of the rules of nodes one load balancer needs beyond those that are there; `coming`: the security group of the cluster, before it is made. */
+export async function previewNodeRules(
+  cloud: ReadOnlyCloud,
+  settings: AwsSettings,
+  stack: StackTargets,
+  hosts: PodHosts,
+  coming: string | undefined,
+): Promise<NodeRulesDecision> {
+  if (stack.ports.length === 0) return { plan: { actions: [], waits: [] }, problems: [] };
+  return decideNodeRules(cloud, settings, [stack], hosts, false, coming);
+}
+
+/** What of the rules of nodes goes when nothing else needs them but these: all that there are. */
+export async function previewNarrowing(
+  cloud: ReadOnlyCloud,
+  settings: AwsSettings,
+  stacks: readonly StackTargets[],
+  hosts: PodHosts,
+): Promise<NodeRulesDecision> {
+  return decideNodeRules(cloud, settings, stacks, hosts, true);
+}
+
+export interface NodeRulesDecision {
+  readonly plan: Plan;
+  readonly problems: readonly Reason[];
+}
+
+async function decideNodeRules(
+  cloud: ReadOnlyCloud,
+  { clusterName: cluster, vpcId }: AwsSettings,
+  stacks: readonly StackTargets[],
+  hosts: PodHosts,
+  complete: boolean,
+  coming?: string,
+): Promise<NodeRulesDecision> {
+  const inVpc = { Name: 'vpc-id', Values: [vpcId] };
+  const { SecurityGroups: all } = await cloud.call('ec2:DescribeSecurityGroups', { Filters: [inVpc] });
+  const byId = new Map(all.map((group) => [group.GroupId, group]));
+  const present = all.find(
+    ({ Tags }) => hasTag(Tags, tagKeys.cluster, cluster) && hasTag(Tags, tagKeys.resource, resources.backendSecurityGroup),
+  );
+  const backend = present?.GroupId ?? coming;
+  const attached = await attachedGroups(cloud, inVpc, stacks, hosts);
+  const problems: Reason[] = [];
+  const reaches = stacks.map(({ ports, instances, addresses }): Reach => {
+    const groups = new Set<string>();
+    for (const target of [...instances, ...addresses]) {
+      const groupsOfTarget = attached.get(target);
+      if (groupsOfTarget === undefined) continue;
+      const chosen = groupToOpen(target, groupsOfTarget, byId, cluster);
+      if ('group' in chosen) groups.add(chosen.group);
+      else problems.push(chosen.problem);
+    }
+    return { ports, groups: [...groups] };
+  });
+  const wanted = new Set(reaches.flatMap(({ groups }) => groups));
+  const groups = all.filter(
+    ({ GroupId, IpPermissions }) => wanted.has(GroupId) || (backend !== undefined && admits(IpPermissions, backend)),
+  );
+  return { plan: planNodeRules({ cluster, backend, reaches, groups, complete }), problems };
+}
+
+/**
+ * The security groups of each target. Those of a pod are those of the network interface with its address; where none has it (whole prefixes
+ * are delegated to nodes, or the pods are not addressed by AWS), those of its node.
+ */
+async function attachedGroups(
+  cloud: ReadOnlyCloud,
+  inVpc: Filter,
+  stacks: readonly StackTargets[],
+  hosts: PodHosts,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const addresses = new Set(stacks.flatMap((stack) => stack.addresses));
+  const result = new Map<string, readonly string[]>();
+  const byFamily = Object.groupBy(addresses, (text) => (text.includes(':') ? 'six' : 'four'));
+  for (const [Name, Values = []] of [
+    ['addresses.private-ip-address', byFamily.four],
+    ['ipv6-addresses.ipv6-address', byFamily.six],
+  ] as const) {
+    if (Values.length === 0) continue;
+    // Another VPC may have the same addresses.
+    const { NetworkInterfaces } = await cloud.call('ec2:DescribeNetworkInterfaces', { Filters: [inVpc, { Name, Values }] });
+    for (const { Groups, PrivateIpAddresses, Ipv6Addresses } of NetworkInterfaces) {
+      const ids = Groups.map(({ GroupId }) => GroupId);
+      for (const { PrivateIpAddress } of PrivateIpAddresses) if (addresses.has(PrivateIpAddress)) result.set(PrivateIpAddress, ids);
+      for (const { Ipv6Address } of Ipv6Addresses) if (addresses.has(Ipv6Address)) result.set(Ipv6Address, ids);
+    }
+  }
+  const lodgers = [...addresses].filter((address) => !result.has(address) && hosts.has(address));
+  const instances = stacks.flatMap((stack) => stack.instances).concat(lodgers.flatMap((address) => hosts.get(address) ?? []));
+  for (const [instance, groups] of await groupsOfInstances(cloud, [...new Set(instances)])) result.set(instance, groups);
+  for (const address of lodgers) {
+    const groups = result.get(hosts.get(address) ?? '');
+    if (groups !== undefined) result.set(address, groups);
+  }
+  return result;
+}
+
+async function groupsOfInstances(cloud: ReadOnlyCloud, InstanceIds: readonly string[]): Promise<[string, readonly string[]][]> {
+  if (InstanceIds.length === 0) return [];
+  const { Instances } = await cloud.call('ec2:DescribeInstances', { InstanceIds });
+  return Instances.map(({ InstanceId, SecurityGroups }) => [InstanceId, SecurityGroups.map(({ GroupId }) => GroupId)]);
+}
+
+function hasTag(tags: SecurityGroup['Tags'], key: string, value: string): boolean {
+  return tags.some((tag) => tag.Key === key && tag.Value === value);
+}
+
+function admits(permissions: SecurityGroup['IpPermissions'], groupId: string): boolean {
+  return permissions.some(({ UserIdGroupPairs = [] }) => UserIdGroupPairs.some(({ GroupId }) => GroupId === groupId));
+}

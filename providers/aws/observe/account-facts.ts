@@ -1,0 +1,101 @@
+import type { ReadOnlyCloud } from '../cloud/cloud.ts';
+import { AwsError } from '../cloud/error.ts';
+import type { Certificate } from '../cloud/acm.ts';
+import { callFailed } from '../cloud/call-failed.ts';
+import { CertificateKeys } from './certificate-keys.ts';
+import type { Facts } from '../model/facts.ts';
+import { limits } from '../model/limits.ts';
+import { observeCertificates, observeFacts } from './facts.ts';
+import type { AwsSettings } from '../model/settings.ts';
+import type { Reason, ReasonCode } from '../../../src/model/reasons.ts';
+
+/** What may be different when subnets, security groups or certificates are looked at again. */
+const ofFacts: ReadonlySet<ReasonCode> = new Set([
+  'AwsNoSubnets',
+  'AwsSubnetUnusable',
+  'AwsAddressesDoNotFit',
+  'AwsSecurityGroupNotFound',
+  'AwsCertificateNotFound',
+  'AwsRefused',
+]);
+
+/** What is the same for all Services, read now and then, once for all who ask meanwhile; certificates only when somebody needs them. */
+export class AccountFacts {
+  readonly #now: () => number;
+  readonly #network: Held<Omit<Facts, 'certificates' | 'certificatesRefused'>>;
+  readonly #certificates: Held<Pick<Facts, 'certificates' | 'certificatesRefused'>>;
+  readonly #keys: CertificateKeys;
+  readonly #described = new Map<string, Certificate>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+    this.#network = new Held(now);
+    this.#certificates = new Held(now);
+    this.#keys = new CertificateKeys(now);
+  }
+
+  /** `written`: ARNs of certificates that Services name; `waits`: until it is known which keys those have. */
+  async read(
+    cloud: ReadOnlyCloud,
+    settings: AwsSettings,
+    needsCertificates: boolean,
+    written: readonly string[] = [],
+    waits = false,
+  ): Promise<Facts> {
+    const network = await this.#network.read(() => observeFacts(cloud, settings));
+    const certificates =
+      needsCertificates && settings.certificateDiscovery
+        ? await this.#certificates.read(() => this.#readCertificates(cloud))
+        : { certificates: [] };
+    const keys = waits ? await this.#keys.readAll(cloud, written) : this.#keys.read(cloud, written);
+    return { ...network, ...certificates, keys };
+  }
+
+  /** What was looked up may have changed since: the next pass looks again. */
+  doubt(errors: Iterable<Reason>): void {
+    if (![...errors].some(({ code }) => ofFacts.has(code))) return;
+    this.#network.forget(this.#now());
+    this.#certificates.forget(this.#now());
+  }
+
+  /** Whoever may not read certificates keeps nobody who does not use them. */
+  async #readCertificates(cloud: ReadOnlyCloud): Promise<Pick<Facts, 'certificates' | 'certificatesRefused'>> {
+    try {
+      return { certificates: await observeCertificates(cloud, this.#described) };
+    } catch (error) {
+      if (!(error instanceof AwsError)) throw error;
+      const { code, operation, awsCode, message } = error;
+      return { certificates: [], certificatesRefused: callFailed({ code, operation, awsCode, message, requestId: '' }) };
+    }
+  }
+}
+
+/** One read at a time, whose answer holds from its end. */
+class Held<T> {
+  readonly #now: () => number;
+  #reading: Promise<T> | undefined;
+  #held: { readonly at: number; readonly value: T } | undefined;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  async read(observe: () => Promise<T>): Promise<T> {
+    if (this.#held !== undefined && this.#now() - this.#held.at <= limits.factsSeconds * 1000) return this.#held.value;
+    if (this.#reading !== undefined) return this.#reading;
+    const reading = observe();
+    this.#reading = reading;
+    try {
+      const value = await reading;
+      this.#held = { at: this.#now(), value };
+      return value;
+    } finally {
+      this.#reading = undefined;
+    }
+  }
+
+  /** Unless it was read at this very moment: of many who doubt at once one reads. */
+  forget(now: number): void {
+    if (this.#held !== undefined && this.#held.at < now) this.#held = undefined;
+  }
+}

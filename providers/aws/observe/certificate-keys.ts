@@ -1,0 +1,79 @@
+import type { ReadOnlyCloud } from '../cloud/cloud.ts';
+import { AwsError } from '../cloud/error.ts';
+import type { CertificateKey } from '../model/facts.ts';
+import { limits } from '../model/limits.ts';
+
+/** Certificates of ACM: those of IAM tell nobody what their keys are. */
+const acmArn = /^arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate\//;
+
+/**
+ * What keys written certificates have. It is only for a warning, so nobody waits for it: where ACM is out of reach, an answer takes a minute. A
+ * certificate has one key for good; that ACM does not know it is asked again after a while, and that ACM tells nothing after a long while, for all
+ * of them at once.
+ */
+export class CertificateKeys {
+  readonly #now: () => number;
+  readonly #looked = new Map<string, { readonly at: number; readonly key: CertificateKey }>();
+  readonly #wanted = new Set<string>();
+  #looking: Promise<void> | undefined;
+  #refused: { readonly at: number; readonly why: string } | undefined;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** What is known by now; the rest is looked at from now on. */
+  read(cloud: ReadOnlyCloud, arns: Iterable<string>): ReadonlyMap<string, CertificateKey> {
+    const keys = new Map<string, CertificateKey>();
+    for (const arn of new Set(arns)) {
+      if (!acmArn.test(arn)) continue;
+      const known = this.#looked.get(arn);
+      if (known === undefined || ('unknown' in known.key && this.#isOver(known.at, limits.factsSeconds))) this.#wanted.add(arn);
+      if (known !== undefined) keys.set(arn, known.key);
+      else if (this.#refused !== undefined) keys.set(arn, { unknown: this.#refused.why });
+    }
+    const asks = this.#refused === undefined || this.#isOver(this.#refused.at, limits.certificateKeysRefusedSeconds);
+    if (!asks) this.#wanted.clear();
+    else if (this.#wanted.size > 0) this.#looking ??= this.#look(cloud);
+    return keys;
+  }
+
+  /** The same, for whoever asks once. */
+  async readAll(cloud: ReadOnlyCloud, arns: readonly string[]): Promise<ReadonlyMap<string, CertificateKey>> {
+    this.read(cloud, arns);
+    await this.#looking;
+    return this.read(cloud, arns);
+  }
+
+  /** One after the other; never rejects. */
+  async #look(cloud: ReadOnlyCloud): Promise<void> {
+    for (const arn of this.#wanted) {
+      const key = await describe(cloud, arn);
+      if ('refused' in key) {
+        this.#refused = { at: this.#now(), why: key.refused };
+        this.#wanted.clear();
+        break;
+      }
+      this.#refused = undefined;
+      this.#wanted.delete(arn);
+      if (this.#looked.size >= limits.certificateKeys) this.#looked.clear();
+      this.#looked.set(arn, { at: this.#now(), key });
+    }
+    this.#looking = undefined;
+  }
+
+  #isOver(at: number, seconds: number): boolean {
+    return this.#now() - at > seconds * 1000;
+  }
+}
+
+/** Whoever may not describe certificates can use them all the same. */
+async function describe(cloud: ReadOnlyCloud, CertificateArn: string): Promise<CertificateKey | { readonly refused: string }> {
+  try {
+    return { algorithm: (await cloud.call('acm:DescribeCertificate', { CertificateArn })).Certificate.KeyAlgorithm };
+  } catch (error) {
+    const code = error instanceof AwsError ? error.code : 'other';
+    if (code === 'notFound') return { unknown: 'ACM does not know it' };
+    return { refused: `acm:DescribeCertificate said ${(error instanceof AwsError && error.awsCode) || code}` };
+  }
+}

@@ -1,0 +1,46 @@
+import type { Existing, ExistingStack } from '../model/facts.ts';
+import type { Observed, ObservedLoadBalancer } from '../model/observed.ts';
+import { ownObserved } from '../model/own-resources.ts';
+import { tagKeys } from '../model/tags.ts';
+
+/** What is already there, as far as it decides about what is to be. What was retired comes after what was not. */
+export function existingStack(observed: Observed, cluster: string, stack: string, adopt: string | undefined): ExistingStack {
+  const own = ownObserved(observed, cluster, stack);
+  const [nlb] = own.loadBalancers.filter(({ tags }) => tags[tagKeys.adopted] === undefined).toSorted((a, b) => retired(a) - retired(b));
+  const [classic] = own.classic.toSorted((a, b) => retired(a) - retired(b));
+  const adopted = observed.loadBalancers.find(
+    ({ loadBalancer }) =>
+      loadBalancer.Type === 'network' && (loadBalancer.LoadBalancerArn === adopt || loadBalancer.LoadBalancerName === adopt),
+  );
+  return {
+    ...(nlb === undefined ? {} : { nlb: existing(nlb) }),
+    ...(classic === undefined
+      ? {}
+      : {
+          classic: {
+            name: classic.loadBalancer.LoadBalancerName,
+            scheme: classic.loadBalancer.Scheme,
+            subnets: classic.loadBalancer.Subnets.map((SubnetId) => ({ SubnetId })),
+            ipAddressType: 'ipv4',
+            hasSecurityGroups: classic.loadBalancer.SecurityGroups.length > 0,
+          },
+        }),
+    ...(adopted === undefined || adopt === undefined
+      ? {}
+      : { adopted: { ...existing(adopted), arn: adopted.loadBalancer.LoadBalancerArn } }),
+  };
+}
+
+function retired({ tags }: { readonly tags: Readonly<Record<string, string>> }): number {
+  return tags[tagKeys.retired] === undefined ? 0 : 1;
+}
+
+function existing({ loadBalancer }: ObservedLoadBalancer): Existing {
+  return {
+    name: loadBalancer.LoadBalancerName,
+    scheme: loadBalancer.Scheme,
+    subnets: loadBalancer.AvailabilityZones.map(({ SubnetId }) => ({ SubnetId })),
+    ipAddressType: loadBalancer.IpAddressType === 'ipv4' ? 'ipv4' : 'dualstack',
+    hasSecurityGroups: (loadBalancer.SecurityGroups ?? []).length > 0,
+  };
+}

@@ -1,0 +1,74 @@
+import { serviceKey } from '../../../src/model/metadata.ts';
+import { reason, type Reason } from '../../../src/model/reasons.ts';
+import type { Service } from '../../../src/model/service.ts';
+import type { ReadOnlyCloud } from '../cloud/cloud.ts';
+import { AwsError, isTransient } from '../cloud/error.ts';
+import { limits } from '../model/limits.ts';
+import type { Tags } from '../model/observed.ts';
+import { keptAnnotation } from '../model/service-metadata.ts';
+import type { AwsSettings } from '../model/settings.ts';
+import { foreignOwner, isOurs, tagKeys, tagMap } from '../model/tags.ts';
+
+/** What became of the load balancers that a Service says are its own. */
+interface KeptLook {
+  /** ARNs and names whose tags say the same. */
+  readonly ours: readonly string[];
+  /** Some are of another load balancer that the Service may have had a part in: which that is, is to be found out. */
+  readonly moved: boolean;
+  /** Those that are not the Service's, whoever wrote so: they must not be touched. */
+  readonly refused: readonly Reason[];
+}
+
+const nlbArn = /^arn:aws[a-z-]*:elasticloadbalancing:([a-z0-9-]+):\d{12}:loadbalancer\/net\/[A-Za-z0-9-]{1,32}\/[0-9a-f]{1,32}$/;
+const classicName = /^[A-Za-z0-9-]{1,32}$/;
+
+/**
+ * Reads the annotation by which load balancers are found again, and asks AWS whether it is true: anybody who may write to the Service may have
+ * written it, or it came along with a copy of another Service. One that is gone is no longer named by anybody, which is no mistake.
+ */
+export async function lookAtKept(
+  cloud: ReadOnlyCloud,
+  service: Service,
+  stack: string,
+  { clusterName: cluster, region }: Pick<AwsSettings, 'clusterName' | 'region'>,
+): Promise<KeptLook> {
+  const text = service.metadata.annotations[keptAnnotation] ?? '';
+  const ids = [...new Set(text.split(/\s+/).filter((id) => id !== ''))];
+  const ours: string[] = [];
+  let moved = false;
+  const { namespace } = service.metadata;
+  const refused: Reason[] = [];
+  const mayHaveHad = (other = ''): boolean => other === serviceKey(service.metadata) || other.startsWith(`shared:${namespace}/`);
+  const refuse = (id: string, why: string): void => void refused.push(reason('AwsKeptForeign', { id: id.slice(0, 200), why }));
+  if (ids.length > limits.keptIds) refuse(`${ids.length} load balancers`, 'that is too many');
+  for (const id of ids.slice(0, limits.keptIds)) {
+    const [, inRegion] = nlbArn.exec(id) ?? [];
+    if (inRegion === undefined && !classicName.test(id)) refuse(id, 'that is neither the ARN of an NLB nor the name of a Classic ELB');
+    else if (inRegion !== undefined && inRegion !== region) refuse(id, `that is in region ${inRegion}`);
+    else {
+      const tags = await tagsOf(cloud, id);
+      if (tags === 'gone') continue;
+      if (tags === 'refused') refuse(id, 'AWS does not let us see it');
+      else if (isOurs(tags, cluster) && tags[tagKeys.stack] === stack) ours.push(id);
+      else if (isOurs(tags, cluster) && mayHaveHad(tags[tagKeys.stack])) moved = true;
+      else
+        refuse(
+          id,
+          foreignOwner(tags, cluster) ?? (isOurs(tags, cluster) ? `it belongs to ${tags[tagKeys.stack]}` : 'it has no tag of ours'),
+        );
+    }
+  }
+  return { ours, moved, refused };
+}
+
+async function tagsOf(cloud: ReadOnlyCloud, id: string): Promise<Tags | 'gone' | 'refused'> {
+  try {
+    const [found] = id.startsWith('arn:')
+      ? (await cloud.call('elbv2:DescribeTags', { ResourceArns: [id] })).TagDescriptions
+      : (await cloud.call('elb:DescribeTags', { LoadBalancerNames: [id] })).TagDescriptions;
+    return found === undefined ? 'gone' : tagMap(found.Tags);
+  } catch (error) {
+    if (!(error instanceof AwsError) || isTransient(error.code)) throw error;
+    return error.code === 'notFound' ? 'gone' : 'refused';
+  }
+}

@@ -1,0 +1,49 @@
+import type { StackTargets } from '../node-rules/reconcile-node-rules.ts';
+import type { TargetPort } from '../model/desired.ts';
+import type { Observed, ObservedClassic, ObservedTargetGroup } from '../model/observed.ts';
+
+/**
+ * With what the load balancers that are there send to, as long as nodes know them by the group of the cluster: of Services that are left as they are,
+ * of what is being replaced, and of targets that new ones have not taken over from yet. `own`: what is the stack's own.
+ */
+export function withStanding(
+  targets: StackTargets,
+  { backendSecurityGroup, loadBalancers, targetGroups, classic }: Observed,
+): StackTargets {
+  if (backendSecurityGroup === undefined) return targets;
+  const isKnown = (groups: readonly string[] = []): boolean => groups.includes(backendSecurityGroup.GroupId);
+  const known = loadBalancers.filter(({ loadBalancer }) => isKnown(loadBalancer.SecurityGroups));
+  const arns = new Set(known.map(({ loadBalancer }) => loadBalancer.LoadBalancerArn));
+  const groups = targetGroups.filter(({ targetGroup }) => targetGroup.LoadBalancerArns.some((arn) => arns.has(arn)));
+  const balancers = classic.filter(({ loadBalancer }) => isKnown(loadBalancer.SecurityGroups));
+  const idsOf = (type: 'instance' | 'ip'): string[] =>
+    groups.filter(({ targetGroup }) => targetGroup.TargetType === type).flatMap((group) => standing(group).map(({ Id }) => Id));
+  const instances = balancers.flatMap(({ loadBalancer }) => loadBalancer.Instances.map(({ InstanceId }) => InstanceId));
+  const ports = [...targets.ports, ...groups.flatMap(portsOf), ...balancers.flatMap(classicPorts)];
+  return {
+    ports: [...new Map(ports.map((port) => [`${port.protocol} ${port.port}`, port])).values()],
+    instances: [...new Set([...targets.instances, ...idsOf('instance'), ...instances])],
+    addresses: [...new Set([...targets.addresses, ...idsOf('ip')])],
+  };
+}
+
+/** Without those that drain: what they have begun goes on, as security groups let answers pass. */
+function standing({ health }: ObservedTargetGroup): ObservedTargetGroup['health'][number]['Target'][] {
+  return health.flatMap(({ Target, TargetHealth }) => (TargetHealth.State === 'draining' ? [] : [Target]));
+}
+
+function portsOf(group: ObservedTargetGroup): TargetPort[] {
+  const { Protocol, HealthCheckPort } = group.targetGroup;
+  const ports = [...new Set(standing(group).map(({ Port }) => Port))];
+  const protocols: readonly TargetPort['protocol'][] = Protocol === 'TCP_UDP' ? ['tcp', 'udp'] : [Protocol === 'UDP' ? 'udp' : 'tcp'];
+  const checks = HealthCheckPort === undefined || HealthCheckPort === 'traffic-port' ? ports : [Number(HealthCheckPort)];
+  return [
+    ...ports.flatMap((port) => protocols.map((protocol) => ({ protocol, port }))),
+    ...checks.map((port) => ({ protocol: 'tcp' as const, port })),
+  ];
+}
+
+function classicPorts({ loadBalancer: { ListenerDescriptions, HealthCheck } }: ObservedClassic): TargetPort[] {
+  const check = Number(/^\w+:(\d+)/.exec(HealthCheck.Target)?.[1]);
+  return [...ListenerDescriptions.map(({ Listener }) => Listener.InstancePort), check].map((port) => ({ protocol: 'tcp', port }));
+}

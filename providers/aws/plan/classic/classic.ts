@@ -1,0 +1,240 @@
+import { reason } from '../../../../src/model/reasons.ts';
+import type { PolicyDescription } from '../../cloud/elb.ts';
+import { isOurs, tagKeys, tagList } from '../../model/tags.ts';
+import { planClassicInstances } from './instances.ts';
+import { planClassicListeners } from './listeners.ts';
+import type { DesiredClassic } from '../../model/desired.ts';
+import { belongsToSomebodyElse } from '../steps/foreign-resources.ts';
+import type { PlanInput } from '../steps/input.ts';
+import { nextGroups, sameSet } from '../nlb/load-balancer.ts';
+import type { ObservedClassic } from '../../model/observed.ts';
+import { planRetirement } from '../steps/retirement.ts';
+import { planSecurityGroups, type UsableSecurityGroups } from '../steps/security-groups.ts';
+import { planTagDifference, type Steps } from '../steps/steps.ts';
+
+const sslPolicyPrefix = 'herald-ssl-';
+const proxyPolicy = 'herald-proxy-protocol';
+/** What AWS gives to a listener for which nothing is asked. */
+const awsDefaultPolicy = 'ELBSecurityPolicy-2016-08';
+
+export function currentClassic({ desired, observed, cluster }: PlanInput<DesiredClassic>): ObservedClassic | undefined {
+  const candidates = observed.classic.filter(
+    ({ loadBalancer, tags }) => isOurs(tags, cluster) && tags[tagKeys.stack] === desired.stack && loadBalancer.Scheme === desired.scheme,
+  );
+  return candidates.toSorted((a, b) => (a.loadBalancer.LoadBalancerName < b.loadBalancer.LoadBalancerName ? -1 : 1))[0];
+}
+
+/** One of its instances is in service, if it has any. */
+export function classicServes({ instances }: DesiredClassic, { health }: ObservedClassic): boolean {
+  return instances.length === 0 || instances.some((id) => health.get(id) === 'InService');
+}
+
+/** A Classic ELB is known by its name, so nothing has to be waited for to refer to it. */
+export function planClassic(steps: Steps, input: PlanInput<DesiredClassic>): void {
+  if (belongsToSomebodyElse(steps, input)) return;
+  const { desired } = input;
+  const current = currentClassic(input);
+  const groups = planSecurityGroups(steps, input);
+  const LoadBalancerName = current?.loadBalancer.LoadBalancerName ?? desired.name;
+  const created = current === undefined ? create(steps, desired, groups) : undefined;
+  const listeners = current === undefined ? new Map<number, string>() : planClassicListeners(steps, desired, current);
+  if (current !== undefined) {
+    planTags(steps, desired, current);
+    planSubnets(steps, input, current);
+    const next = nextGroups(steps, current.loadBalancer.SecurityGroups, groups.ids);
+    if (!sameSet(next, current.loadBalancer.SecurityGroups)) {
+      steps.add('load balancer: security groups', 'elb:ApplySecurityGroupsToLoadBalancer', {
+        input: { LoadBalancerName, SecurityGroups: next },
+        reason: 'its security groups differ',
+        needs: groups.needs,
+      });
+    }
+  }
+  if (current === undefined || !includes(current.attributes, desired.attributes)) {
+    steps.add('load balancer: attributes', 'elb:ModifyLoadBalancerAttributes', {
+      input: { LoadBalancerName, LoadBalancerAttributes: desired.attributes },
+      reason: 'its attributes differ',
+      needs: [created],
+    });
+  }
+  if (current === undefined || !includes(current.loadBalancer.HealthCheck, desired.healthCheck)) {
+    steps.add('load balancer: health check', 'elb:ConfigureHealthCheck', {
+      input: { LoadBalancerName, HealthCheck: desired.healthCheck },
+      reason: `the health check is not ${desired.healthCheck.Target}, or differs in its times`,
+      needs: [created],
+    });
+  }
+  planSslPolicies(steps, desired, current, LoadBalancerName, created, listeners);
+  planProxyPolicies(steps, desired, current, LoadBalancerName, created, listeners);
+  planClassicInstances(steps, desired, current, LoadBalancerName, created, input.zoneOf);
+  planRetirement(steps, input, { classic: current, serves: current !== undefined && classicServes(desired, current) });
+  for (const { targetGroup } of input.observed.targetGroups.filter((one) => one.targetGroup.LoadBalancerArns.length === 0)) {
+    const { TargetGroupArn, TargetGroupName } = targetGroup;
+    steps.add(`target group ${TargetGroupName}: delete`, 'elbv2:DeleteTargetGroup', {
+      input: { TargetGroupArn },
+      reason: 'a Classic ELB has none',
+      mayBeInUse: true,
+    });
+  }
+  groups.narrow();
+}
+
+function create(steps: Steps, desired: DesiredClassic, groups: UsableSecurityGroups): string {
+  return steps.add('load balancer: create', 'elb:CreateLoadBalancer', {
+    input: {
+      LoadBalancerName: desired.name,
+      Listeners: desired.listeners,
+      Subnets: desired.subnets,
+      SecurityGroups: groups.ids,
+      ...(desired.scheme === 'internal' ? { Scheme: 'internal' as const } : {}),
+      Tags: tagList(desired.tags),
+    },
+    reason: `there is no ${desired.scheme} Classic ELB for ${desired.stack}`,
+    needs: groups.needs,
+  });
+}
+
+function planTags(steps: Steps, desired: DesiredClassic, { loadBalancer, tags }: ObservedClassic): void {
+  const LoadBalancerNames = [loadBalancer.LoadBalancerName];
+  planTagDifference(tags, desired.tags, {
+    remove: (keys, reason) => {
+      const Tags = keys.map((Key) => ({ Key }));
+      return steps.add('load balancer: untag', 'elb:RemoveTags', { input: { LoadBalancerNames, Tags }, reason });
+    },
+    add: (Tags, reason, needs) =>
+      steps.add('load balancer: tag', 'elb:AddTags', { input: { LoadBalancerNames, Tags }, reason, needs: [needs] }),
+  });
+}
+
+/** Of two subnets in one zone only one can be attached; the last one cannot be detached. */
+function planSubnets(steps: Steps, { desired, zones }: PlanInput<DesiredClassic>, { loadBalancer }: ObservedClassic): void {
+  const { LoadBalancerName, Subnets: actual } = loadBalancer;
+  const missing = desired.subnets.filter((id) => !actual.includes(id));
+  const surplus = actual.filter((id) => !desired.subnets.includes(id));
+  const occupied = new Set(surplus.map((id) => zones.get(id)));
+  const now = missing.filter((id) => !occupied.has(zones.get(id)));
+  const attached =
+    now.length === 0
+      ? undefined
+      : steps.add('load balancer: attach subnets', 'elb:AttachLoadBalancerToSubnets', {
+          input: { LoadBalancerName, Subnets: now },
+          reason: 'subnets are missing',
+        });
+  const leaves = surplus.length < actual.length || now.length > 0 ? surplus : [];
+  if (leaves.length === 0) {
+    const why = 'would replace another one of its zone, which AWS does only where the load balancer has a further zone';
+    for (const subnet of missing) steps.problem(reason('AwsSubnetUnusable', { subnet, why }));
+    return;
+  }
+  const detached = steps.add('load balancer: detach subnets', 'elb:DetachLoadBalancerFromSubnets', {
+    input: { LoadBalancerName, Subnets: leaves },
+    reason: 'subnets are not wanted',
+    needs: [attached],
+  });
+  const later = missing.filter((id) => !now.includes(id));
+  if (later.length > 0) {
+    const input = { LoadBalancerName, Subnets: later };
+    steps.add('load balancer: attach subnets of zones that were left', 'elb:AttachLoadBalancerToSubnets', {
+      input,
+      reason: 'subnets are missing',
+      needs: [detached],
+    });
+  }
+}
+
+function planSslPolicies(
+  steps: Steps,
+  desired: DesiredClassic,
+  current: ObservedClassic | undefined,
+  LoadBalancerName: string,
+  needs: string | undefined,
+  made: ReadonlyMap<number, string>,
+): void {
+  const attached = new Map(
+    (current?.loadBalancer.ListenerDescriptions ?? []).map(({ Listener, PolicyNames }) => [Listener.LoadBalancerPort, PolicyNames]),
+  );
+  const types = new Map((current?.policies ?? []).map(({ PolicyName, PolicyTypeName }) => [PolicyName, PolicyTypeName]));
+  let policy: string | undefined;
+  for (const { LoadBalancerPort, Protocol } of desired.listeners) {
+    if (Protocol !== 'SSL' && Protocol !== 'HTTPS') continue;
+    const present = attached.get(LoadBalancerPort) ?? [];
+    const hadOurs = present.some((name) => name.startsWith(sslPolicyPrefix));
+    const reference = desired.sslPolicy ?? (hadOurs ? awsDefaultPolicy : undefined);
+    if (reference === undefined) continue;
+    const name = `${sslPolicyPrefix}${reference}`;
+    const others = present.filter((policy) => types.get(policy) !== 'SSLNegotiationPolicyType');
+    const isSet = present.includes(name) && present.length === others.length + 1;
+    const isFresh = made.has(LoadBalancerPort);
+    if (isSet && !isFresh) continue;
+    if (policy === undefined && !types.has(name)) policy = createSslPolicy(steps, LoadBalancerName, name, reference, needs);
+    steps.add(`listener ${LoadBalancerPort}: SSL policy`, 'elb:SetLoadBalancerPoliciesOfListener', {
+      input: { LoadBalancerName, LoadBalancerPort, PolicyNames: [...(isFresh ? [] : others), name] },
+      reason: `the policy is to be ${reference}`,
+      needs: [needs, policy, made.get(LoadBalancerPort)],
+    });
+  }
+}
+
+function createSslPolicy(steps: Steps, LoadBalancerName: string, PolicyName: string, reference: string, needs: string | undefined): string {
+  return steps.add(`policy ${PolicyName}: create`, 'elb:CreateLoadBalancerPolicy', {
+    input: {
+      LoadBalancerName,
+      PolicyName,
+      PolicyTypeName: 'SSLNegotiationPolicyType',
+      PolicyAttributes: [{ AttributeName: 'Reference-Security-Policy', AttributeValue: reference }],
+    },
+    reason: `listeners shall use ${reference}`,
+    needs: [needs],
+  });
+}
+
+function planProxyPolicies(
+  steps: Steps,
+  desired: DesiredClassic,
+  current: ObservedClassic | undefined,
+  LoadBalancerName: string,
+  needs: string | undefined,
+  listeners: ReadonlyMap<number, string>,
+): void {
+  const backends = new Map(
+    (current?.loadBalancer.BackendServerDescriptions ?? []).map(({ InstancePort, PolicyNames }) => [InstancePort, PolicyNames]),
+  );
+  const isKnown = (current?.policies ?? []).some(({ PolicyName }: PolicyDescription) => PolicyName === proxyPolicy);
+  let made: string | undefined;
+  const wanted = new Set(desired.proxyProtocolPorts);
+  for (const InstancePort of new Set([...wanted, ...backends.keys()])) {
+    const present = backends.get(InstancePort) ?? [];
+    const has = present.includes(proxyPolicy);
+    if (has === wanted.has(InstancePort)) continue;
+    if (!has && !isKnown && made === undefined) {
+      made = steps.add(`policy ${proxyPolicy}: create`, 'elb:CreateLoadBalancerPolicy', {
+        input: {
+          LoadBalancerName,
+          PolicyName: proxyPolicy,
+          PolicyTypeName: 'ProxyProtocolPolicyType',
+          PolicyAttributes: [{ AttributeName: 'ProxyProtocol', AttributeValue: 'true' }],
+        },
+        reason: 'instances shall be sent the PROXY protocol',
+        needs: [needs],
+      });
+    }
+    const others = present.filter((name) => name !== proxyPolicy);
+    steps.add(`instance port ${InstancePort}: PROXY protocol`, 'elb:SetLoadBalancerPoliciesForBackendServer', {
+      input: { LoadBalancerName, InstancePort, PolicyNames: has ? others : [...others, proxyPolicy] },
+      reason: has ? 'it is not asked for any more' : 'it is asked for',
+      needs: [
+        needs,
+        made,
+        ...desired.listeners.filter((one) => one.InstancePort === InstancePort).map((one) => listeners.get(one.LoadBalancerPort)),
+      ],
+    });
+  }
+}
+
+/** Whether everything that is desired is so; AWS may answer more than was asked for, and nothing for a text that is empty. */
+function includes(actual: unknown, desired: unknown): boolean {
+  if (desired === '') return (actual ?? '') === '';
+  if (typeof desired !== 'object' || desired === null) return actual === desired;
+  if (typeof actual !== 'object' || actual === null) return false;
+  return Object.entries(desired).every(([key, value]) => includes((actual as Record<string, unknown>)[key], value));
+}

@@ -1,0 +1,53 @@
+import { limits } from '../../model/limits.ts';
+import type { DesiredClassic } from '../../model/desired.ts';
+import type { PlanInput } from '../steps/input.ts';
+import type { ObservedClassic } from '../../model/observed.ts';
+import { inBatches, planRegistration } from '../steps/registration.ts';
+import type { Steps } from '../steps/steps.ts';
+
+const states: Readonly<Record<string, 'healthy' | 'initial' | 'unhealthy'>> = {
+  InService: 'healthy',
+  OutOfService: 'unhealthy',
+  Unknown: 'initial',
+};
+
+export function planClassicInstances(
+  steps: Steps,
+  { instances, departing }: Pick<DesiredClassic, 'instances' | 'departing'>,
+  current: ObservedClassic | undefined,
+  LoadBalancerName: string,
+  needs: string | undefined,
+  zoneOf: PlanInput['zoneOf'],
+  what = 'instances',
+): void {
+  const leaving = new Set(departing);
+  const { register, deregister, othersServe, waiting, withoutRoom } = planRegistration<string>({
+    desired: instances,
+    registered: (current?.loadBalancer.Instances ?? []).map(({ InstanceId }) => ({
+      target: InstanceId,
+      state: states[current?.health.get(InstanceId) ?? 'Unknown'] ?? 'unhealthy',
+    })),
+    // AWS does not show those.
+    draining: [],
+    keyOf: (id) => id,
+    zoneOf,
+    isDeparting: (id) => leaving.has(id),
+    quota: limits.instancesPerClassic,
+  });
+  const list = (ids: readonly string[]): { InstanceId: string }[] => ids.map((InstanceId) => ({ InstanceId }));
+  const registering = inBatches(register).map((batch, index) =>
+    steps.add(`${what}: register ${index + 1}`, 'elb:RegisterInstancesWithLoadBalancer', {
+      input: { LoadBalancerName, Instances: list(batch) },
+      reason: `${batch.length} instances are not registered`,
+      needs: [needs],
+    }),
+  );
+  for (const [index, batch] of inBatches(deregister).entries())
+    steps.add(`${what}: deregister ${index + 1}`, 'elb:DeregisterInstancesFromLoadBalancer', {
+      input: { LoadBalancerName, Instances: list(batch) },
+      reason: `${batch.length} instances ${withoutRoom > 0 ? 'make room for new ones' : 'are no longer wanted'}`,
+      needs: othersServe ? [] : registering,
+    });
+  if (withoutRoom > 0) steps.wait(`room for all instances: AWS takes ${limits.instancesPerClassic} on a Classic ELB`);
+  if (waiting) steps.wait('new instances to take over from old ones');
+}

@@ -1,0 +1,99 @@
+import type { ClassicListener } from '../../cloud/elb.ts';
+import { limits } from '../../model/limits.ts';
+import type { DesiredClassic } from '../../model/desired.ts';
+import type { ObservedClassic } from '../../model/observed.ts';
+import type { Steps } from '../steps/steps.ts';
+import { freePort } from '../nlb/warm-up.ts';
+
+/**
+ * Another certificate is set without an outage. A listener that differs otherwise can only be made anew, and a Classic ELB has one listener a port: what
+ * replaces it comes with the very next call, and where AWS refuses that, what was there is put back. Returns the ids of the actions that make
+ * listeners, by their ports.
+ */
+export function planClassicListeners(steps: Steps, desired: DesiredClassic, current: ObservedClassic): ReadonlyMap<number, string> {
+  const { LoadBalancerName, ListenerDescriptions } = current.loadBalancer;
+  const existing = new Map(ListenerDescriptions.map(({ Listener }) => [Listener.LoadBalancerPort, Listener]));
+  const wanted = new Set(desired.listeners.map(({ LoadBalancerPort }) => LoadBalancerPort));
+  const others = [...existing.values()].filter(({ LoadBalancerPort }) => !wanted.has(LoadBalancerPort));
+  const taken = new Set([...wanted, ...existing.keys()]);
+  const made = new Map<number, string>();
+  const trials = new Set<ClassicListener>();
+  for (const listener of desired.listeners) {
+    const { LoadBalancerPort: port, SSLCertificateId } = listener;
+    const present = existing.get(port);
+    if (present === undefined) {
+      made.set(port, create(steps, LoadBalancerName, listener, `nothing listens on port ${port}`));
+    } else if (!isSameBut(present, listener)) {
+      const trial = others.find((one) => isSameBut(one, listener) && one.SSLCertificateId === SSLCertificateId && !trials.has(one));
+      if (trial !== undefined) trials.add(trial);
+      const id = planReplacement(steps, current, listener, present, trial?.LoadBalancerPort, taken);
+      if (id !== undefined) made.set(port, id);
+    } else if (SSLCertificateId !== undefined && present.SSLCertificateId !== SSLCertificateId) {
+      steps.add(`listener ${port}: certificate`, 'elb:SetLoadBalancerListenerSSLCertificate', {
+        input: { LoadBalancerName, LoadBalancerPort: port, SSLCertificateId },
+        reason: `its certificate is ${present.SSLCertificateId ?? 'none'}`,
+      });
+    }
+  }
+  const surplus = others.filter((one) => !trials.has(one)).map(({ LoadBalancerPort }) => LoadBalancerPort);
+  if (surplus.length > 0) {
+    steps.add('listeners: delete', 'elb:DeleteLoadBalancerListeners', {
+      input: { LoadBalancerName, LoadBalancerPorts: surplus },
+      reason: `no Service has ports ${surplus.join(', ')} any more`,
+    });
+  }
+  return made;
+}
+
+function create(steps: Steps, LoadBalancerName: string, listener: ClassicListener, reason: string): string {
+  const input = { LoadBalancerName, Listeners: [listener] };
+  return steps.add(`listener ${listener.LoadBalancerPort}: create`, 'elb:CreateLoadBalancerListeners', { input, reason });
+}
+
+/**
+ * One with a certificate is made on a free port before, to see that AWS takes it; so is one to another instance port, and it stays there until the next
+ * pass, because nodes have to let the load balancer in first. Undefined: it is not replaced yet.
+ */
+function planReplacement(
+  steps: Steps,
+  { loadBalancer: { LoadBalancerName, ListenerDescriptions } }: ObservedClassic,
+  listener: ClassicListener,
+  present: ClassicListener,
+  trialPort: number | undefined,
+  taken: Set<number>,
+): string | undefined {
+  const port = listener.LoadBalancerPort;
+  const isElsewhere = present.InstancePort !== listener.InstancePort;
+  const needsTrial = trialPort === undefined && (isElsewhere || listener.SSLCertificateId !== undefined);
+  const free = needsTrial ? freePort(taken, limits.listenersPerClassic) : undefined;
+  const reason = `to see that AWS takes what port ${port} is to be`;
+  const tried = free === undefined ? undefined : create(steps, LoadBalancerName, { ...listener, LoadBalancerPort: free }, reason);
+  if (free !== undefined) taken.add(free);
+  if (free !== undefined && isElsewhere) {
+    steps.wait(`nodes to let the load balancer in on port ${listener.InstancePort}`);
+    return undefined;
+  }
+  const differing = (['Protocol', 'InstanceProtocol', 'InstancePort'] as const).filter((key) => present[key] !== listener[key]);
+  const spare = trialPort ?? free;
+  const deleted = steps.add(`listener ${port}: delete`, 'elb:DeleteLoadBalancerListeners', {
+    input: { LoadBalancerName, LoadBalancerPorts: spare === undefined ? [port] : [port, spare] },
+    reason: `its ${differing.join(', ')} differ, which AWS does not change`,
+    needs: [tried],
+  });
+  const PolicyNames = ListenerDescriptions.find(({ Listener }) => Listener === present)?.PolicyNames ?? [];
+  const policies = { LoadBalancerName, LoadBalancerPort: port, PolicyNames };
+  return steps.add(`listener ${port}: create`, 'elb:CreateLoadBalancerListeners', {
+    input: { LoadBalancerName, Listeners: [listener] },
+    reason: `nothing listens as wanted on port ${port}`,
+    needs: [deleted],
+    otherwise: [
+      { operation: 'elb:CreateLoadBalancerListeners', input: { LoadBalancerName, Listeners: [present] } },
+      ...(PolicyNames.length === 0 ? [] : [{ operation: 'elb:SetLoadBalancerPoliciesOfListener', input: policies } as const]),
+    ],
+  });
+}
+
+/** But for the certificate. */
+function isSameBut(a: ClassicListener, b: ClassicListener): boolean {
+  return a.Protocol === b.Protocol && a.InstanceProtocol === b.InstanceProtocol && a.InstancePort === b.InstancePort;
+}

@@ -1,0 +1,194 @@
+import { defined } from '../../../../src/lang/defined.ts';
+import { reason } from '../../../../src/model/reasons.ts';
+import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import { isOurs, tagKeys, tagList } from '../../model/tags.ts';
+import { placeholder } from '../steps/action.ts';
+import type { DesiredListener, DesiredNlb } from '../../model/desired.ts';
+import type { PlanInput } from '../steps/input.ts';
+import type { ObservedListener, ObservedLoadBalancer } from '../../model/observed.ts';
+import { listenerDefaults } from './attribute-defaults.ts';
+import { planAttributes, rememberedAtCreation } from '../steps/attributes.ts';
+import { planTags, type Steps } from '../steps/steps.ts';
+import type { UsableTargetGroup } from './target-groups.ts';
+import { freePort, isToWarmUp, planWarmUp, warmUpsAmong } from './warm-up.ts';
+
+interface PlannedListeners {
+  /** Ids of the actions after which an old target group is in no listener any more. */
+  readonly detached: readonly string[];
+  /** ARNs of target groups that go on serving until their successors can. */
+  readonly serving: ReadonlySet<string>;
+}
+
+/**
+ * Listeners by their ports. One that is not wanted goes first, as AWS allows only so many; a port whose protocol or target group
+ * changes is changed in place, so that it never stops listening, and not before the new targets are checked.
+ */
+export function planListeners(
+  steps: Steps,
+  { desired, observed, cluster }: PlanInput<DesiredNlb>,
+  loadBalancer: { readonly arn: string; readonly needs?: string; readonly observed?: ObservedLoadBalancer },
+  groups: ReadonlyMap<string, UsableTargetGroup>,
+): PlannedListeners {
+  const existing = new Map((loadBalancer.observed?.listeners ?? []).map((one) => [one.listener.Port, one]));
+  const wanted = new Set(desired.listeners.map(({ port }) => port));
+  const detached: string[] = [];
+  const serving = new Set<string>();
+  const surplus = [...existing.values()].filter(({ listener, tags }) => {
+    const isUntouched = desired.untouched.includes(tags[tagKeys.service] as ServiceKey);
+    return !wanted.has(listener.Port) && isOurs(tags, cluster) && !isUntouched;
+  });
+  const warmUps = warmUpsAmong(surplus, groups.values());
+  const remove = ({ listener: { Port, ListenerArn } }: ObservedListener, reason: string, needs: readonly string[] = []): string =>
+    steps.add(`listener ${Port}: delete`, 'elbv2:DeleteListener', { input: { ListenerArn }, reason, needs });
+  for (const one of surplus.filter((one) => !warmUps.includes(one)))
+    detached.push(remove(one, `no Service has port ${one.listener.Port} any more`));
+  const taken = new Set([...wanted, ...existing.keys()]);
+  const warming = new Set<string>();
+  const switched = new Map<string, readonly string[]>();
+  for (const listener of desired.listeners) {
+    const group = groups.get(listener.targetGroup);
+    const there = existing.get(listener.port);
+    if (group === undefined) continue;
+    // A load balancer of ours has no listeners of others that could stand in the way: they are drift. An adopted one may have.
+    if (there !== undefined && desired.adopted !== undefined && !isOurs(there.tags, cluster)) {
+      steps.problem(reason('AwsListenerForeign', { port: listener.port }));
+      continue;
+    }
+    if (there === undefined) {
+      create(steps, listener, loadBalancer, group);
+      continue;
+    }
+    const present = observed.targetGroups.find(({ targetGroup }) => targetGroup.TargetGroupArn === forwardsTo(there));
+    const wantedGroup = desired.targetGroups.find(({ key }) => key === listener.targetGroup);
+    const spare = warmUps.find((one) => forwardsTo(one) === group.arn)?.listener.Port ?? freePort(taken);
+    const isLater = spare !== undefined && forwardsTo(there) !== group.arn && isToWarmUp(wantedGroup, loadBalancer.arn, group, present);
+    if (isLater) {
+      taken.add(spare);
+      warming.add(group.arn);
+      serving.add(forwardsTo(there));
+      if (!existing.has(spare)) planWarmUp(steps, loadBalancer.arn, spare, listener, group);
+      steps.wait(`the new targets of port ${listener.port} to be checked, before it is pointed to them`);
+    }
+    const modified = update(steps, listener, there, isLater ? { arn: forwardsTo(there) } : group, isLater);
+    switched.set(group.arn, modified);
+    detached.push(...modified);
+  }
+  for (const one of warmUps.filter((one) => !warming.has(forwardsTo(one))))
+    detached.push(remove(one, 'the targets that it was for are checked', switched.get(forwardsTo(one))));
+  return { detached, serving };
+}
+
+function forwardsTo({ listener }: ObservedListener): string {
+  return listener.DefaultActions[0]?.TargetGroupArn ?? '';
+}
+
+function create(
+  steps: Steps,
+  listener: DesiredListener,
+  { arn, needs }: { readonly arn: string; readonly needs?: string },
+  group: UsableTargetGroup,
+): void {
+  const [defaultCertificate, ...extra] = listener.certificates;
+  const created = `listener ${listener.port}`;
+  const remembered = rememberedAtCreation(listener.attributes, listenerDefaults);
+  const id = steps.add(`${created}: create`, 'elbv2:CreateListener', {
+    input: {
+      LoadBalancerArn: arn,
+      Port: listener.port,
+      Protocol: listener.protocol,
+      DefaultActions: [{ Type: 'forward', TargetGroupArn: group.arn }],
+      ...(defaultCertificate === undefined ? {} : { Certificates: [{ CertificateArn: defaultCertificate }] }),
+      ...defined({ SslPolicy: listener.sslPolicy }),
+      ...(listener.alpnPolicy === undefined ? {} : { AlpnPolicy: [listener.alpnPolicy] }),
+      Tags: tagList({ ...listener.tags, ...remembered }),
+    },
+    reason: `nothing listens on port ${listener.port}`,
+    needs: [needs, group.needs],
+    creates: created,
+  });
+  addCertificates(steps, listener.port, placeholder(created), extra, id);
+  setAttributes(steps, listener, placeholder(created), [], remembered, id);
+}
+
+function update(
+  steps: Steps,
+  desired: DesiredListener,
+  { listener, tags, attributes, extraCertificates }: ObservedListener,
+  group: UsableTargetGroup,
+  isLater: boolean,
+): string[] {
+  const { port, protocol, certificates, sslPolicy, alpnPolicy } = desired;
+  // Which protocol it has and which group go together: neither changes without the other.
+  if (isLater && listener.Protocol !== protocol) return [];
+  const [defaultCertificate, ...extra] = certificates;
+  const arn = listener.ListenerArn;
+  const changes = {
+    ...(listener.Protocol === protocol ? {} : { Protocol: protocol }),
+    ...(defaultCertificate === undefined || listener.Certificates?.[0]?.CertificateArn === defaultCertificate
+      ? {}
+      : { Certificates: [{ CertificateArn: defaultCertificate }] }),
+    ...(sslPolicy === undefined || listener.SslPolicy === sslPolicy ? {} : { SslPolicy: sslPolicy }),
+    ...(alpnPolicy === undefined || (listener.AlpnPolicy?.[0] ?? 'None') === alpnPolicy ? {} : { AlpnPolicy: [alpnPolicy] }),
+    ...(listener.DefaultActions.length === 1 && listener.DefaultActions[0]?.TargetGroupArn === group.arn
+      ? {}
+      : { DefaultActions: [{ Type: 'forward' as const, TargetGroupArn: group.arn }] }),
+  };
+  const modified =
+    Object.keys(changes).length === 0
+      ? undefined
+      : steps.add(`listener ${port}: modify`, 'elbv2:ModifyListener', {
+          input: { ListenerArn: arn, ...changes },
+          reason: `${Object.keys(changes).join(', ')} of port ${port} differ`,
+          needs: [group.needs],
+        });
+  // AWS may list the default certificate among the others as well; with another protocol there are none.
+  const present = listener.Protocol === 'TLS' ? extraCertificates : [];
+  const missing = extra.filter((certificate) => !present.includes(certificate));
+  const keep = new Set(certificates);
+  addCertificates(steps, port, arn, missing, modified);
+  if (protocol === 'TLS') {
+    for (const certificate of present.filter((certificate) => !keep.has(certificate))) {
+      steps.add(`listener ${port}: remove certificate ${certificate}`, 'elbv2:RemoveListenerCertificates', {
+        input: { ListenerArn: arn, Certificates: [{ CertificateArn: certificate }] },
+        reason: `certificate ${certificate} is no longer named`,
+        needs: [modified],
+      });
+    }
+  }
+  // With another protocol a listener has other attributes, and for TLS none.
+  setAttributes(steps, desired, arn, changes.Protocol === undefined && protocol !== 'TLS' ? attributes : [], tags, modified);
+  planTags(steps, `listener ${port}`, arn, tags, desired.tags);
+  return modified === undefined ? [] : [modified];
+}
+
+function addCertificates(steps: Steps, port: number, arn: string, certificates: readonly string[], needs: string | undefined): void {
+  for (const certificate of certificates) {
+    steps.add(`listener ${port}: add certificate ${certificate}`, 'elbv2:AddListenerCertificates', {
+      input: { ListenerArn: arn, Certificates: [{ CertificateArn: certificate }] },
+      reason: `certificate ${certificate} is missing`,
+      needs: [needs],
+    });
+  }
+}
+
+function setAttributes(
+  steps: Steps,
+  { port, attributes: desired }: DesiredListener,
+  ListenerArn: string,
+  actual: ObservedListener['attributes'],
+  tags: ObservedListener['tags'],
+  needs: string | undefined,
+): void {
+  planAttributes(steps, {
+    what: `listener ${port}`,
+    arn: ListenerArn,
+    needs,
+    actual,
+    tags,
+    desired,
+    defaults: listenerDefaults,
+    write: (id, attributes, reason, needs) => [
+      steps.add(id, 'elbv2:ModifyListenerAttributes', { input: { ListenerArn, Attributes: tagList(attributes) }, reason, needs }),
+    ],
+  });
+}

@@ -1,0 +1,150 @@
+import { defined } from '../../../../src/lang/defined.ts';
+import { reason } from '../../../../src/model/reasons.ts';
+import { limits } from '../../model/limits.ts';
+import { tagList } from '../../model/tags.ts';
+import { placeholder } from '../steps/action.ts';
+import { loadBalancerDefaults } from './attribute-defaults.ts';
+import { planAttributes, rememberedAtCreation } from '../steps/attributes.ts';
+import type { DesiredNlb } from '../../model/desired.ts';
+import type { PlanInput } from '../steps/input.ts';
+import type { ObservedLoadBalancer, Tags } from '../../model/observed.ts';
+import type { UsableSecurityGroups } from '../steps/security-groups.ts';
+import { planTags, type Steps } from '../steps/steps.ts';
+import { planSubnets } from './subnets.ts';
+
+interface UsableLoadBalancer {
+  /** Or a placeholder. */
+  readonly arn: string;
+  readonly needs?: string;
+  readonly observed?: ObservedLoadBalancer;
+}
+
+export function planLoadBalancer(
+  steps: Steps,
+  input: PlanInput<DesiredNlb>,
+  current: ObservedLoadBalancer | undefined,
+  groups: UsableSecurityGroups,
+): UsableLoadBalancer {
+  if (current === undefined) return create(steps, input.desired, groups);
+  const tagged = update(steps, input, current, groups);
+  const given = { arn: current.loadBalancer.LoadBalancerArn, observed: current };
+  // What was given to us gets nothing of ours before our tags: by them it is found again.
+  return input.desired.adopted === undefined || tagged === undefined ? given : { ...given, needs: tagged };
+}
+
+/** Not an attribute by AWS' names, but one in that it goes back to what it was. */
+const privateLink = 'inbound_rules_on_private_link_traffic';
+const defaults: Tags = { ...loadBalancerDefaults, [privateLink]: 'on' };
+
+function create(steps: Steps, desired: DesiredNlb, groups: UsableSecurityGroups): UsableLoadBalancer {
+  const created = 'load balancer';
+  const arn = placeholder(created);
+  const wanted = wantedAttributes(desired, groups.ids);
+  const remembered = rememberedAtCreation(wanted, defaults);
+  const needs = steps.add(`${created}: create`, 'elbv2:CreateLoadBalancer', {
+    input: {
+      Name: desired.name,
+      Type: 'network',
+      Scheme: desired.scheme,
+      IpAddressType: desired.ipAddressType,
+      SubnetMappings: desired.subnets,
+      ...(groups.ids.length === 0 ? {} : { SecurityGroups: groups.ids }),
+      ...defined({ EnablePrefixForIpv6SourceNat: desired.enablePrefixForIpv6SourceNat }),
+      Tags: tagList({ ...desired.tags, ...remembered }),
+    },
+    reason: `there is no ${desired.scheme} NLB for ${desired.stack}`,
+    needs: groups.needs,
+    creates: created,
+  });
+  const made = Object.entries(defaults).map(([Key, Value]) => ({ Key, Value }));
+  setAttributes(steps, arn, groups, { actual: made, tags: remembered, desired: wanted, needs });
+  steps.awaiting('the load balancer to become active');
+  return { arn, needs };
+}
+
+function update(
+  steps: Steps,
+  input: PlanInput<DesiredNlb>,
+  current: ObservedLoadBalancer,
+  groups: UsableSecurityGroups,
+): string | undefined {
+  const { desired } = input;
+  const { loadBalancer, tags, attributes } = current;
+  const arn = loadBalancer.LoadBalancerArn;
+  const tagged = planTags(steps, 'load balancer', arn, tags, desired.tags);
+  const actual = loadBalancer.SecurityGroups ?? [];
+  // AWS attaches none to a load balancer that was made without, and takes the last one from none.
+  const usable = actual.length > 0 ? groups.ids : [];
+  const next = nextGroups(steps, actual, usable);
+  const enforced = { Key: privateLink, Value: loadBalancer.EnforceSecurityGroupInboundRulesOnPrivateLinkTraffic ?? 'on' };
+  const desiredAttributes = wantedAttributes(desired, usable);
+  const subject = { actual: [...attributes, enforced], tags, desired: desiredAttributes, needs: undefined };
+  setAttributes(steps, arn, { ...groups, ids: next }, subject);
+  if (!sameSet(actual, next)) {
+    steps.add('load balancer: security groups', 'elbv2:SetSecurityGroups', {
+      input: { LoadBalancerArn: arn, SecurityGroups: next },
+      reason: 'its security groups differ',
+      needs: groups.needs,
+    });
+  }
+  if (desired.adopted === undefined) planSubnets(steps, input, current);
+  const { Code, Reason = 'AWS does not say why' } = loadBalancer.State;
+  if (Code === 'provisioning') steps.awaiting('the load balancer to become active');
+  if (Code === 'failed') steps.problem(reason('AwsLoadBalancerFailed', { name: loadBalancer.LoadBalancerName, why: Reason }));
+  return tagged;
+}
+
+/** With what is none by name; where there are no security groups there is nothing to be enforced. */
+function wantedAttributes({ attributes, enforcePrivateLink: enforce }: DesiredNlb, groups: readonly string[]): Tags {
+  return enforce === undefined || groups.length === 0 ? attributes : { ...attributes, [privateLink]: enforce };
+}
+
+function setAttributes(
+  steps: Steps,
+  arn: string,
+  groups: UsableSecurityGroups,
+  subject: Pick<Parameters<typeof planAttributes>[1], 'actual' | 'tags' | 'desired' | 'needs'>,
+): void {
+  const write = (id: string, all: Tags, reason: string, needs: readonly (string | undefined)[]): string[] => {
+    const { [privateLink]: enforce, ...attributes } = all;
+    const ids: string[] = [];
+    if (Object.keys(attributes).length > 0) {
+      const input = { LoadBalancerArn: arn, Attributes: tagList(attributes) };
+      ids.push(steps.add(id, 'elbv2:ModifyLoadBalancerAttributes', { input, reason, needs }));
+    }
+    if (enforce === undefined || groups.ids.length === 0) return ids;
+    const input = {
+      LoadBalancerArn: arn,
+      SecurityGroups: groups.ids,
+      EnforceSecurityGroupInboundRulesOnPrivateLinkTraffic: enforce === 'off' ? ('off' as const) : ('on' as const),
+    };
+    const why = 'rules for PrivateLink differ';
+    ids.push(
+      steps.add('load balancer: rules for PrivateLink', 'elbv2:SetSecurityGroups', {
+        input,
+        reason: why,
+        needs: [...needs, ...groups.needs],
+      }),
+    );
+    return ids;
+  };
+  planAttributes(steps, { what: 'load balancer', arn, defaults, write, ...subject });
+}
+
+/**
+ * Those that come stand beside those that go until the next pass: nodes know the load balancer by its groups, and have to be told of the new ones first.
+ * Where there is no room for all, they are exchanged at once.
+ */
+export function nextGroups(steps: Steps, actual: readonly string[], wanted: readonly string[]): readonly string[] {
+  if (wanted.length === 0) return actual;
+  const surplus = actual.filter((id) => !wanted.includes(id));
+  const isTold = wanted.every((id) => actual.includes(id));
+  if (isTold || surplus.length === 0 || wanted.length + surplus.length > limits.securityGroupsPerLoadBalancer) return wanted;
+  steps.wait('nodes to let in the new security groups of the load balancer');
+  return [...wanted, ...surplus];
+}
+
+export function sameSet(a: readonly string[], b: readonly string[]): boolean {
+  const set = new Set(a);
+  return set.size === new Set(b).size && b.every((item) => set.has(item));
+}

@@ -1,0 +1,67 @@
+import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import { isOurs, tagKeys } from '../../model/tags.ts';
+import { belongsToSomebodyElse } from '../steps/foreign-resources.ts';
+import type { DesiredNlb } from '../../model/desired.ts';
+import type { PlanInput } from '../steps/input.ts';
+import { planListeners } from './listeners.ts';
+import { planLoadBalancer } from './load-balancer.ts';
+import type { ObservedLoadBalancer } from '../../model/observed.ts';
+import { planRetirement } from '../steps/retirement.ts';
+import { planSecurityGroups } from '../steps/security-groups.ts';
+import type { Steps } from '../steps/steps.ts';
+import { planTargetGroups } from './target-groups.ts';
+
+/** The NLB of the stack that is used, or will be. */
+export function currentNlb({ desired, observed, cluster }: PlanInput<DesiredNlb>): ObservedLoadBalancer | undefined {
+  if (desired.adopted !== undefined)
+    return observed.loadBalancers.find(({ loadBalancer }) => loadBalancer.LoadBalancerArn === desired.adopted);
+  const candidates = observed.loadBalancers.filter(
+    ({ loadBalancer, tags }) =>
+      isOurs(tags, cluster) &&
+      tags[tagKeys.stack] === desired.stack &&
+      tags[tagKeys.adopted] === undefined &&
+      loadBalancer.Scheme === desired.scheme,
+  );
+  return candidates.toSorted((a, b) => (a.loadBalancer.LoadBalancerArn < b.loadBalancer.LoadBalancerArn ? -1 : 1))[0];
+}
+
+/**
+ * In this order, so that nothing refers to what is not there yet, and nothing goes that is still referred to: security groups, target
+ * groups with their targets, the load balancer, its listeners; then what was replaced.
+ */
+export function planNlb(steps: Steps, input: PlanInput<DesiredNlb>): void {
+  if (belongsToSomebodyElse(steps, input)) return;
+  const { observed, desired } = input;
+  const current = currentNlb(input);
+  const securityGroups = planSecurityGroups(steps, input);
+  const groups = planTargetGroups(steps, input, current?.loadBalancer.LoadBalancerArn);
+  const loadBalancer = planLoadBalancer(steps, input, current, securityGroups);
+  const { detached, serving } = planListeners(steps, input, loadBalancer, groups);
+  const arn = current?.loadBalancer.LoadBalancerArn;
+  const used = new Set([...[...groups.values()].map((group) => group.arn), ...serving]);
+  for (const { targetGroup, tags } of observed.targetGroups) {
+    const elsewhere = targetGroup.LoadBalancerArns.some((server) => server !== arn);
+    if (used.has(targetGroup.TargetGroupArn) || elsewhere || desired.untouched.includes(tags[tagKeys.service] as ServiceKey)) continue;
+    steps.add(`target group ${targetGroup.TargetGroupName}: delete`, 'elbv2:DeleteTargetGroup', {
+      input: { TargetGroupArn: targetGroup.TargetGroupArn },
+      reason: 'no listener uses it any more',
+      needs: targetGroup.LoadBalancerArns.length > 0 ? detached : [],
+      mayBeInUse: true,
+    });
+  }
+  planRetirement(steps, input, { nlb: current, serves: servesAlready(input, current) });
+  securityGroups.narrow();
+}
+
+/** Active, and behind each listener that has targets one of them is healthy: what it replaces may go. */
+export function servesAlready({ desired, observed }: PlanInput<DesiredNlb>, current: ObservedLoadBalancer | undefined): boolean {
+  if (current?.loadBalancer.State.Code !== 'active') return false;
+  return desired.listeners.every(({ port, targetGroup }) => {
+    const listener = current.listeners.find((one) => one.listener.Port === port)?.listener;
+    const arn = listener?.DefaultActions[0]?.TargetGroupArn;
+    const group = observed.targetGroups.find((one) => one.targetGroup.TargetGroupArn === arn);
+    const wanted = desired.targetGroups.find(({ key }) => key === targetGroup);
+    if (listener === undefined || group === undefined) return false;
+    return wanted?.targets.length === 0 || group.health.some(({ TargetHealth }) => TargetHealth.State === 'healthy');
+  });
+}

@@ -1,0 +1,171 @@
+import { reason } from '../../../../src/model/reasons.ts';
+import type { AvailabilityZone, LoadBalancer, SubnetMapping } from '../../cloud/elbv2.ts';
+import type { DesiredNlb } from '../../model/desired.ts';
+import type { PlanInput } from '../steps/input.ts';
+import type { ObservedLoadBalancer } from '../../model/observed.ts';
+import type { Steps } from '../steps/steps.ts';
+import { canLeave, type ZoneChange } from './zone-readiness.ts';
+
+/** The zones of a load balancer, sorted by what has to happen to them. */
+interface Zones {
+  /** As they are to be, but perhaps for what AWS changes in place. */
+  readonly staying: readonly SubnetMapping[];
+  readonly added: readonly SubnetMapping[];
+  /** Another subnet, or other addresses, which AWS does not change in place: the zone goes, and comes back in a later pass. */
+  readonly exchanged: readonly { readonly wanted: SubnetMapping; readonly present: SubnetMapping }[];
+  readonly surplus: readonly AvailabilityZone[];
+  /** Something that AWS changes in place. */
+  readonly changed: boolean;
+}
+
+/**
+ * Subnets and addresses, of which a zone has one subnet with its addresses. Zone by zone, so that the load balancer always has one that
+ * serves; where it has only one zone this cannot be done.
+ */
+export function planSubnets(steps: Steps, input: PlanInput<DesiredNlb>, current: ObservedLoadBalancer): void {
+  const { desired, zones } = input;
+  const { loadBalancer } = current;
+  const { ipAddressType, enablePrefixForIpv6SourceNat: sourceNat = 'off' } = desired;
+  const LoadBalancerArn = loadBalancer.LoadBalancerArn;
+  const becomesOther = loadBalancer.IpAddressType !== ipAddressType;
+  const brings6 = becomesOther && ipAddressType === 'dualstack' && desired.subnets.some(({ IPv6Address }) => IPv6Address !== undefined);
+  const setType = (): void => {
+    if (!becomesOther || brings6) return;
+    steps.add('load balancer: address type', 'elbv2:SetIpAddressType', {
+      input: { LoadBalancerArn, IpAddressType: ipAddressType },
+      reason: `it is ${loadBalancer.IpAddressType}`,
+    });
+  };
+  const turnsOff = sourceNat === 'off' && loadBalancer.EnablePrefixForIpv6SourceNat === 'on';
+  const natDiffers = turnsOff || (sourceNat === 'on' && loadBalancer.EnablePrefixForIpv6SourceNat !== 'on');
+  const sorted = sortZones(desired.subnets, loadBalancer, zones);
+  const next = nextMappings(steps, sorted, (change) => canLeave(input, current, change), zones);
+  // Source NAT needs dual stack: it goes before that does, and comes after it.
+  if (!turnsOff) setType();
+  if (next !== undefined && (hasOtherSubnets(next, loadBalancer) || sorted.changed || brings6 || natDiffers)) {
+    steps.add('load balancer: subnets', 'elbv2:SetSubnets', {
+      input: {
+        LoadBalancerArn,
+        SubnetMappings: next,
+        ...(brings6 ? { IpAddressType: ipAddressType } : {}),
+        ...(natDiffers ? { EnablePrefixForIpv6SourceNat: sourceNat } : {}),
+      },
+      reason:
+        sorted.exchanged.length === 0
+          ? 'its subnets or their settings differ'
+          : `what ${sorted.exchanged.map(({ wanted }) => wanted.SubnetId).join(', ')} shall be can come only after its zone was left`,
+    });
+  }
+  if (turnsOff) setType();
+}
+
+function hasOtherSubnets(next: readonly SubnetMapping[], { AvailabilityZones }: LoadBalancer): boolean {
+  const ids = new Set(AvailabilityZones.map(({ SubnetId }) => SubnetId));
+  return next.length !== ids.size || next.some(({ SubnetId }) => !ids.has(SubnetId));
+}
+
+function sortZones(wanted: readonly SubnetMapping[], loadBalancer: LoadBalancer, zones: ReadonlyMap<string, string>): Zones {
+  const present = new Map(loadBalancer.AvailabilityZones.map((one) => [one.ZoneName, one]));
+  const staying: SubnetMapping[] = [];
+  const added: SubnetMapping[] = [];
+  const exchanged: { wanted: SubnetMapping; present: SubnetMapping }[] = [];
+  let changed = false;
+  const kept = new Set<AvailabilityZone>();
+  for (const mapping of wanted) {
+    const same = loadBalancer.AvailabilityZones.find(({ SubnetId }) => SubnetId === mapping.SubnetId);
+    const zone = same ?? present.get(zones.get(mapping.SubnetId) ?? '');
+    if (zone === undefined) {
+      added.push(mapping);
+      continue;
+    }
+    kept.add(zone);
+    if (zone.SubnetId !== mapping.SubnetId || hasOtherAddresses(zone, mapping, loadBalancer.IpAddressType !== 'ipv4')) {
+      exchanged.push({ wanted: mapping, present: presentMapping(zone) });
+      continue;
+    }
+    staying.push({ ...presentMapping(zone), ...mapping });
+    const { SourceNatIpv6Prefix: prefix } = mapping;
+    if (prefix !== undefined && prefix !== 'auto_assigned' && zone.SourceNatIpv6Prefixes?.includes(prefix) !== true) changed = true;
+  }
+  return { staying, added, exchanged, surplus: loadBalancer.AvailabilityZones.filter((zone) => !kept.has(zone)), changed };
+}
+
+/** Only of what is asked for: a load balancer keeps the addresses that it has. Where AWS shows none at all, nothing is known. */
+function hasOtherAddresses({ LoadBalancerAddresses: shown }: AvailabilityZone, wanted: SubnetMapping, hasSix: boolean): boolean {
+  if (shown === undefined) return false;
+  const differs = (key: 'AllocationId' | 'PrivateIPv4Address' | 'IPv6Address'): boolean =>
+    wanted[key] !== undefined && !shown.some((address) => address[key] === wanted[key]);
+  return differs('AllocationId') || differs('PrivateIPv4Address') || (hasSix && differs('IPv6Address'));
+}
+
+function presentMapping({ SubnetId, LoadBalancerAddresses = [] }: AvailabilityZone): SubnetMapping {
+  const mapping: { -readonly [K in keyof SubnetMapping]: SubnetMapping[K] } = { SubnetId };
+  for (const { AllocationId, PrivateIPv4Address, IPv6Address } of LoadBalancerAddresses) {
+    if (AllocationId !== undefined) mapping.AllocationId = AllocationId;
+    if (PrivateIPv4Address !== undefined) mapping.PrivateIPv4Address = PrivateIPv4Address;
+    if (IPv6Address !== undefined) mapping.IPv6Address = IPv6Address;
+  }
+  return mapping;
+}
+
+const onlyBeside = 'AWS does only where the load balancer has a further zone';
+
+/** What the load balancer can have now on its way to what it shall have; undefined: there is none, which is then said. */
+function nextMappings(
+  steps: Steps,
+  { staying, added, exchanged, surplus }: Zones,
+  isReady: (change: ZoneChange) => boolean,
+  zones: ReadonlyMap<string, string>,
+): readonly SubnetMapping[] | undefined {
+  const leaving = [...surplus.map(presentMapping), ...exchanged.map(({ present }) => present)];
+  const named = (mappings: readonly SubnetMapping[]): string[] => mappings.flatMap(({ SubnetId }) => zones.get(SubnetId) ?? []);
+  // Nobody else can have the Elastic IPs of zones that remain.
+  const without = (mappings: readonly SubnetMapping[]): readonly SubnetMapping[] => {
+    const taken = new Set(mappings.flatMap(({ AllocationId }) => AllocationId ?? []));
+    return leaving.filter(({ AllocationId }) => AllocationId === undefined || !taken.has(AllocationId));
+  };
+  if (leaving.length === 0) return [...staying, ...added];
+  const had = new Set(leaving.flatMap(({ AllocationId }) => AllocationId ?? []));
+  // AWS takes no Elastic IP from one zone to another in one call.
+  const later = added.filter(({ AllocationId = '' }) => had.has(AllocationId));
+  const next = [...staying, ...added.filter((one) => !later.includes(one))];
+  const others = [...later, ...exchanged.map(({ wanted }) => wanted)];
+  const coming = named([...added, ...others]);
+  const goOn = (): void => {
+    if (others.length > 0) steps.wait('zones to be left before they are taken again');
+  };
+  if (staying.length > 0 && isReady({ leaving: named(leaving), staying: named(staying), coming })) {
+    goOn();
+    return next;
+  }
+  // One remains until another is there: not the last one that comes back, which could not be left then.
+  const last = exchanged.length === 1 ? exchanged[0]?.present : undefined;
+  const candidates = without(others).filter((one) => one !== last);
+  const remaining = candidates.find((one) => {
+    const gone = leaving.filter((other) => other !== one);
+    return isReady({ leaving: named(gone), staying: named([...staying, one]), coming });
+  });
+  if (others.length > 0 && leaving.length > 1 && remaining !== undefined) {
+    goOn();
+    return [...next, remaining];
+  }
+  if (next.length > 0 || candidates.length > 0) {
+    steps.wait('healthy targets in the zones that remain, before others are left');
+    return [...next, ...leaving];
+  }
+  for (const { SubnetId: subnet, AllocationId = '' } of later)
+    steps.problem(reason('AwsSubnetUnusable', { subnet, why: `would take ${AllocationId} from another zone, which ${onlyBeside}` }));
+  for (const { wanted, present } of exchanged) steps.problem(blocked(wanted, present));
+  return undefined;
+}
+
+function blocked(wanted: SubnetMapping, present: SubnetMapping): ReturnType<typeof reason> {
+  const subnet = wanted.SubnetId;
+  if (subnet !== present.SubnetId) {
+    const why = `would replace another one of its zone, which ${onlyBeside}`;
+    return reason('AwsSubnetUnusable', { subnet, why });
+  }
+  const text = ({ AllocationId, PrivateIPv4Address, IPv6Address }: SubnetMapping): string =>
+    [AllocationId, PrivateIPv4Address, IPv6Address].filter((one) => one !== undefined).join(' and ');
+  return reason('AwsAddressesFixed', { subnet, wanted: text(wanted), present: text(present) });
+}

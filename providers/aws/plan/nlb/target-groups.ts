@@ -1,0 +1,150 @@
+import { defined } from '../../../../src/lang/defined.ts';
+import type { HealthCheckSettings } from '../../cloud/elbv2.ts';
+import { resources, tagKeys, tagList } from '../../model/tags.ts';
+import { placeholder } from '../steps/action.ts';
+import type { DesiredHealthCheck, DesiredNlb, DesiredTargetGroup } from '../../model/desired.ts';
+import type { PlanInput } from '../steps/input.ts';
+import type { ObservedTargetGroup, Tags } from '../../model/observed.ts';
+import { targetGroupDefaults } from './attribute-defaults.ts';
+import { planAttributes, rememberedAtCreation } from '../steps/attributes.ts';
+import { planTags, type Steps } from '../steps/steps.ts';
+import { planTargets } from './targets.ts';
+
+/** A target group that listeners can be pointed to. */
+export interface UsableTargetGroup {
+  /** Or a placeholder. */
+  readonly arn: string;
+  /** The action that creates it. */
+  readonly needs?: string;
+  readonly observed?: ObservedTargetGroup;
+}
+
+/**
+ * Target groups by their keys. One whose protocol, target type or family differs cannot be changed: a new one is made beside it. One that
+ * serves another load balancer cannot serve this one, but goes on being told of its targets until that is gone.
+ */
+export function planTargetGroups(
+  steps: Steps,
+  { desired, observed, vpcId, zones, zoneOf }: PlanInput<DesiredNlb>,
+  loadBalancerArn: string | undefined,
+): ReadonlyMap<string, UsableTargetGroup> {
+  const usable = new Map<string, UsableTargetGroup>();
+  const served = new Set(desired.subnets.flatMap(({ SubnetId }) => zones.get(SubnetId) ?? []));
+  for (const group of desired.targetGroups) {
+    const candidates = observed.targetGroups.filter(({ tags }) => tags[tagKeys.resource] === resources.targetGroup(group.key));
+    const match = candidates
+      .filter((candidate) => isUsable(candidate, group, vpcId, loadBalancerArn))
+      .toSorted((a, b) => attached(b, loadBalancerArn) - attached(a, loadBalancerArn) || (arnOf(a) < arnOf(b) ? -1 : 1))[0];
+    const needs = match === undefined ? create(steps, group, vpcId) : update(steps, group, match);
+    const arn = match?.targetGroup.TargetGroupArn ?? placeholder(`target group ${group.key}`);
+    usable.set(group.key, { arn, ...defined({ needs, observed: match }) });
+    planTargets(steps, arn, group, match, needs, { zoneOf, served });
+    for (const other of candidates) {
+      const serves = other !== match && other.targetGroup.LoadBalancerArns.length > 0 && other.targetGroup.TargetType === group.targetType;
+      if (serves) planTargets(steps, other.targetGroup.TargetGroupArn, group, other, undefined, { zoneOf });
+    }
+  }
+  return usable;
+}
+
+const arnOf = ({ targetGroup }: ObservedTargetGroup): string => targetGroup.TargetGroupArn;
+
+function attached({ targetGroup }: ObservedTargetGroup, loadBalancerArn: string | undefined): number {
+  return loadBalancerArn !== undefined && targetGroup.LoadBalancerArns.includes(loadBalancerArn) ? 1 : 0;
+}
+
+function isUsable(
+  { targetGroup }: ObservedTargetGroup,
+  group: DesiredTargetGroup,
+  vpcId: string,
+  loadBalancerArn: string | undefined,
+): boolean {
+  const { LoadBalancerArns: servers } = targetGroup;
+  return (
+    targetGroup.Protocol === group.protocol &&
+    targetGroup.TargetType === group.targetType &&
+    targetGroup.IpAddressType === group.ipAddressType &&
+    targetGroup.VpcId === vpcId &&
+    servers.every((arn) => arn === loadBalancerArn)
+  );
+}
+
+function create(steps: Steps, group: DesiredTargetGroup, vpcId: string): string {
+  const created = `target group ${group.key}`;
+  const remembered = rememberedAtCreation(group.attributes, defaultsOf(group));
+  const id = steps.add(`${created}: create`, 'elbv2:CreateTargetGroup', {
+    input: {
+      Name: group.name,
+      Protocol: group.protocol,
+      Port: group.port,
+      VpcId: vpcId,
+      TargetType: group.targetType,
+      IpAddressType: group.ipAddressType,
+      ...settings(group.healthCheck),
+      Tags: tagList({ ...group.tags, ...remembered }),
+    },
+    reason: `there is no ${group.protocol} target group for ${group.key} with targets of type ${group.targetType}`,
+    creates: created,
+  });
+  // Nothing but what is not as AWS makes it.
+  const made = Object.entries(defaultsOf(group)).map(([Key, Value]) => ({ Key, Value }));
+  setAttributes(steps, group, placeholder(created), made, remembered, id);
+  return id;
+}
+
+function update(steps: Steps, group: DesiredTargetGroup, { targetGroup, tags, attributes }: ObservedTargetGroup): undefined {
+  const arn = targetGroup.TargetGroupArn;
+  const changed = changedSettings(targetGroup, settings(group.healthCheck));
+  if (Object.keys(changed).length > 0) {
+    steps.add(`target group ${group.key}: health check`, 'elbv2:ModifyTargetGroup', {
+      input: { TargetGroupArn: arn, ...changed },
+      reason: `${Object.keys(changed).join(', ')} of the health check differ`,
+    });
+  }
+  setAttributes(steps, group, arn, attributes, tags, undefined);
+  planTags(steps, `target group ${group.key}`, arn, tags, group.tags);
+}
+
+const defaultsOf = ({ targetType, protocol }: DesiredTargetGroup): Tags => targetGroupDefaults(targetType, protocol);
+
+function setAttributes(
+  steps: Steps,
+  group: DesiredTargetGroup,
+  TargetGroupArn: string,
+  actual: ObservedTargetGroup['attributes'],
+  tags: Tags,
+  needs: string | undefined,
+): void {
+  planAttributes(steps, {
+    what: `target group ${group.key}`,
+    arn: TargetGroupArn,
+    needs,
+    actual,
+    tags,
+    desired: group.attributes,
+    defaults: defaultsOf(group),
+    write: (id, attributes, reason, needs) => [
+      steps.add(id, 'elbv2:ModifyTargetGroupAttributes', { input: { TargetGroupArn, Attributes: tagList(attributes) }, reason, needs }),
+    ],
+  });
+}
+
+function settings(check: DesiredHealthCheck): HealthCheckSettings {
+  return {
+    HealthCheckProtocol: check.protocol,
+    HealthCheckPort: `${check.port}`,
+    HealthCheckIntervalSeconds: check.intervalSeconds,
+    HealthCheckTimeoutSeconds: check.timeoutSeconds,
+    HealthyThresholdCount: check.healthyThreshold,
+    UnhealthyThresholdCount: check.unhealthyThreshold,
+    ...(check.protocol === 'TCP' ? {} : { HealthCheckPath: check.path ?? '/', Matcher: { HttpCode: check.successCodes ?? '200-399' } }),
+  };
+}
+
+function changedSettings(actual: HealthCheckSettings, desired: HealthCheckSettings): HealthCheckSettings {
+  const differs = ([key, value]: [string, unknown]): boolean => {
+    const other = actual[key as keyof HealthCheckSettings];
+    return JSON.stringify(other) !== JSON.stringify(value);
+  };
+  return Object.fromEntries(Object.entries(desired).filter(differs));
+}

@@ -1,0 +1,78 @@
+import { defined } from '../../../src/lang/defined.ts';
+import type { ServiceKey } from '../../../src/model/metadata.ts';
+import { tagKeys } from '../model/tags.ts';
+import { classicServes, currentClassic } from './classic/classic.ts';
+import type { Desired, DesiredClassic, DesiredNlb } from '../model/desired.ts';
+import type { PlanInput } from './steps/input.ts';
+import { currentNlb, servesAlready } from './nlb/nlb.ts';
+import type { ObservedLoadBalancer } from '../model/observed.ts';
+import { ownObserved } from '../model/own-resources.ts';
+
+/** What one Service has of the load balancers of its stack. */
+export interface Standing {
+  /** By which its clients reach it now; absent: not yet. */
+  readonly hostname?: string;
+  /** What it asks for is there, with a healthy target behind each of its ports that has targets: what served it before may go. */
+  readonly serves: boolean;
+}
+
+/**
+ * The wanted load balancer once it is active and has the listeners of the Service; where another one has served it so far, once its targets are
+ * healthy as well. What clients were told stays as long as it is there: AWS calls a load balancer that serves `provisioning` while it changes it.
+ */
+export function standingOf(input: PlanInput<Desired>, service: ServiceKey, published: readonly (string | undefined)[]): Standing {
+  const own = ownObserved(input.observed, input.cluster, input.stack);
+  const { current, usable, serves } = input.desired.kind === 'nlb' ? nlb(input, service) : classic(input);
+  const nlbs = own.loadBalancers.filter((one) => hasPart(one, service));
+  const all = [...own.loadBalancers, ...own.classic].map(nameOf);
+  const active = [...nlbs.filter(isActive), ...own.classic].map(nameOf);
+  const before = all.find((name) => name !== current && published.includes(name)) ?? active.find((name) => name !== current);
+  const known = [
+    usable && (serves || before === undefined) ? current : undefined,
+    before,
+    all.find((name) => published.includes(name)),
+    usable ? current : active[0],
+  ];
+  const hostname = known.find((name) => name !== undefined);
+  return { ...defined({ hostname }), serves };
+}
+
+interface Wanted {
+  readonly current?: string;
+  readonly usable: boolean;
+  readonly serves: boolean;
+}
+
+function nlb(input: PlanInput<Desired>, service: ServiceKey): Wanted {
+  const given = input as PlanInput<DesiredNlb>;
+  const current = currentNlb(given);
+  if (current === undefined) return { usable: false, serves: false };
+  const listeners = given.desired.listeners.filter((one) => one.service === service);
+  const isThere = (port: number): boolean =>
+    current.listeners.some(({ listener, tags }) => listener.Port === port && tags[tagKeys.service] === service);
+  const hasAll = listeners.length === 0 ? hasPart(current, service) : listeners.every(({ port }) => isThere(port));
+  return {
+    current: nameOf(current),
+    usable: isActive(current) && hasAll,
+    serves: listeners.length > 0 && hasAll && servesAlready({ ...given, desired: { ...given.desired, listeners } }, current),
+  };
+}
+
+function classic(input: PlanInput<Desired>): Wanted {
+  const given = input as PlanInput<DesiredClassic>;
+  const current = currentClassic(given);
+  if (current === undefined) return { usable: false, serves: false };
+  return { current: nameOf(current), usable: true, serves: classicServes(given.desired, current) };
+}
+
+function hasPart({ listeners }: ObservedLoadBalancer, service: ServiceKey): boolean {
+  return listeners.some(({ tags }) => tags[tagKeys.service] === service);
+}
+
+function nameOf({ loadBalancer }: { readonly loadBalancer: { readonly DNSName: string } }): string {
+  return loadBalancer.DNSName.toLowerCase();
+}
+
+function isActive({ loadBalancer }: ObservedLoadBalancer): boolean {
+  return loadBalancer.State.Code === 'active' || loadBalancer.State.Code === 'active_impaired';
+}

@@ -1,0 +1,165 @@
+import type { SecurityGroup } from '../../cloud/ec2.ts';
+import { backendGroupName } from '../../model/resource-names.ts';
+import { limits } from '../../model/limits.ts';
+import { resources, tagKeys, tagList, tagMap } from '../../model/tags.ts';
+import { placeholder } from './action.ts';
+import type { Desired, IngressRule } from '../../model/desired.ts';
+import type { PlanInput } from './input.ts';
+import { missingRules, permission, rulesOf } from './ingress-rules.ts';
+import type { Observed } from '../../model/observed.ts';
+import { planTagDifference, type Steps } from './steps.ts';
+
+/** The security groups of the load balancer, some of which may be placeholders. */
+export interface UsableSecurityGroups {
+  readonly ids: readonly string[];
+  readonly needs: readonly string[];
+  /** Revokes what is no longer admitted: to be called when everything else is planned. */
+  readonly narrow: () => void;
+}
+
+export function planSecurityGroups(steps: Steps, input: PlanInput<Desired>): UsableSecurityGroups {
+  const { securityGroups: wanted } = input.desired;
+  switch (wanted.kind) {
+    case 'none':
+      return { ids: [], needs: [], narrow: () => planSurplusGroups(steps, input.observed, undefined) };
+    case 'given': {
+      const backend = wanted.backend ? planBackendGroup(steps, input) : { ids: [], needs: [] };
+      return {
+        ids: [...wanted.ids, ...backend.ids],
+        needs: backend.needs,
+        narrow: () => planSurplusGroups(steps, input.observed, undefined),
+      };
+    }
+    case 'managed': {
+      const front = planFrontGroup(steps, input, wanted.name, wanted.rules);
+      const backend = wanted.backend ? planBackendGroup(steps, input) : { ids: [], needs: [] };
+      return { ids: [front.id, ...wanted.extra, ...backend.ids], needs: [...front.needs, ...backend.needs], narrow: front.narrow };
+    }
+  }
+}
+
+interface FrontGroup {
+  readonly id: string;
+  readonly needs: readonly string[];
+  readonly narrow: () => void;
+}
+
+function planFrontGroup(
+  steps: Steps,
+  { desired, observed, cluster, vpcId }: PlanInput<Desired>,
+  name: string,
+  rules: readonly IngressRule[],
+): FrontGroup {
+  const tags = { ...withoutResource(desired.tags), [tagKeys.resource]: resources.securityGroup, [tagKeys.cluster]: cluster };
+  const [group] = observed.securityGroups.toSorted((a, b) => (a.GroupId < b.GroupId ? -1 : 1));
+  const created = 'security group';
+  if (group === undefined) {
+    const needs = steps.add(`${created}: create`, 'ec2:CreateSecurityGroup', {
+      input: {
+        GroupName: name,
+        Description: `Clients of the load balancer of ${desired.stack} in ${cluster}`,
+        VpcId: vpcId,
+        TagSpecifications: [{ ResourceType: 'security-group', Tags: tagList(tags) }],
+      },
+      reason: 'the load balancer has no security group of its own',
+      creates: created,
+    });
+    const opened = authorize(steps, placeholder(created), rules, [needs]);
+    return { id: placeholder(created), needs: [needs, ...opened], narrow: () => undefined };
+  }
+  planTags(steps, group, tags);
+  const actual = rulesOf(group.IpPermissions);
+  const missing = missingRules(rules, actual);
+  // Where a Service cannot be understood, what it admitted is not known either.
+  const surplus = desired.kind === 'nlb' && desired.untouched.length > 0 ? [] : missingRules(actual, rules);
+  // Where AWS may refuse the new ones by themselves, the old ones stay until it does not: nobody could connect otherwise.
+  const fits = rules.length <= limits.rulesPerSecurityGroup;
+  const first =
+    fits && actual.length + missing.length > limits.rulesPerSecurityGroup
+      ? revoke(steps, group.GroupId, surplus, [], 'there is no room for the new rules beside them')
+      : [];
+  const opened = authorize(steps, group.GroupId, missing, first);
+  const narrow = (): void => {
+    planSurplusGroups(steps, observed, group);
+    if (first.length === 0) revoke(steps, group.GroupId, surplus, opened, 'nothing asks for them');
+  };
+  return { id: group.GroupId, needs: [], narrow };
+}
+
+function withoutResource(tags: Desired['tags']): Record<string, string> {
+  return Object.fromEntries(Object.entries(tags).filter(([key]) => key !== tagKeys.resource && key !== tagKeys.adopted));
+}
+
+function planTags(steps: Steps, group: SecurityGroup, desired: Readonly<Record<string, string>>): void {
+  const Resources = [group.GroupId];
+  planTagDifference(tagMap(group.Tags), desired, {
+    remove: (keys, reason) => {
+      const Tags = keys.map((Key) => ({ Key }));
+      return steps.add('security group: untag', 'ec2:DeleteTags', { input: { Resources, Tags }, reason });
+    },
+    add: (Tags, reason, needs) =>
+      steps.add('security group: tag', 'ec2:CreateTags', { input: { Resources, Tags }, reason, needs: [needs] }),
+  });
+}
+
+/** Groups of ours that the load balancer does not take any more; as long as one is attached, it is too early. */
+function planSurplusGroups(steps: Steps, { securityGroups, loadBalancers, classic }: Observed, kept: SecurityGroup | undefined): void {
+  const used = new Set([
+    ...loadBalancers.flatMap(({ loadBalancer }) => loadBalancer.SecurityGroups ?? []),
+    ...classic.flatMap(({ loadBalancer }) => loadBalancer.SecurityGroups),
+  ]);
+  for (const { GroupId } of securityGroups.filter((group) => group !== kept)) {
+    if (used.has(GroupId)) steps.wait(`security group ${GroupId} to be left`);
+    else
+      steps.add(`security group ${GroupId}: delete`, 'ec2:DeleteSecurityGroup', {
+        input: { GroupId },
+        reason: 'no load balancer uses it',
+        mayBeInUse: true,
+      });
+  }
+}
+
+/** What stands for it in a plan, before it is made. */
+export const backendGroup = 'backend security group';
+
+/** One group for all load balancers of the cluster: nodes admit it, and so need not know the load balancers. It has no rules itself. */
+function planBackendGroup(steps: Steps, { observed, cluster, vpcId }: PlanInput<Desired>): { ids: string[]; needs: string[] } {
+  if (observed.backendSecurityGroup !== undefined) return { ids: [observed.backendSecurityGroup.GroupId], needs: [] };
+  const created = backendGroup;
+  const needs = steps.add(`${created}: create`, 'ec2:CreateSecurityGroup', {
+    input: {
+      GroupName: backendGroupName(cluster),
+      Description: `Load balancers of ${cluster}, as its nodes see them`,
+      VpcId: vpcId,
+      TagSpecifications: [
+        {
+          ResourceType: 'security-group',
+          Tags: tagList({ [tagKeys.cluster]: cluster, [tagKeys.resource]: resources.backendSecurityGroup }),
+        },
+      ],
+    },
+    reason: 'the cluster has no security group for its load balancers yet',
+    creates: created,
+  });
+  return { ids: [placeholder(created)], needs: [needs] };
+}
+
+function authorize(steps: Steps, GroupId: string, rules: readonly IngressRule[], needs: readonly string[]): string[] {
+  if (rules.length === 0) return [];
+  const id = steps.add('security group: authorize', 'ec2:AuthorizeSecurityGroupIngress', {
+    input: { GroupId, IpPermissions: rules.map((rule) => permission(rule)) },
+    reason: `${rules.length} rules are missing`,
+    needs,
+  });
+  return [id];
+}
+
+function revoke(steps: Steps, GroupId: string, rules: readonly IngressRule[], needs: readonly string[], why: string): string[] {
+  if (rules.length === 0) return [];
+  const id = steps.add('security group: revoke', 'ec2:RevokeSecurityGroupIngress', {
+    input: { GroupId, IpPermissions: rules.map((rule) => permission(rule)) },
+    reason: `${rules.length} rules go: ${why}`,
+    needs,
+  });
+  return [id];
+}

@@ -1,0 +1,85 @@
+import type { Reconciliation } from '../../../src/controller/provider.ts';
+import type { ServiceKey } from '../../../src/model/metadata.ts';
+import { sameContent } from '../../../src/model/same-content.ts';
+import type { Service } from '../../../src/model/service.ts';
+import { finalizer, ownAnnotations } from '../model/service-metadata.ts';
+
+interface Entry {
+  readonly service: Service;
+  readonly answer: Reconciliation;
+}
+
+/**
+ * What was found out about Services, and when to look at them again. To look costs calls to AWS, and the controller asks for many reasons that do
+ * not concern AWS, the first of which is that it has just written the answer: so the answer holds until the Service, or something that its load
+ * balancer depends on, has changed, or its time has come.
+ */
+export class Agenda {
+  readonly #entries = new Map<ServiceKey, Entry>();
+  /** Looked at at this moment, and nothing has changed since that began. */
+  readonly #fresh = new Set<ServiceKey>();
+  /** Milliseconds since the epoch. */
+  readonly #due = new Map<ServiceKey, number>();
+
+  /** The answer that holds, if one does. */
+  answer(key: ServiceKey, service: Service): Reconciliation | undefined {
+    const entry = this.#entries.get(key);
+    return entry !== undefined && asksTheSame(entry.service, service) ? entry.answer : undefined;
+  }
+
+  /** Whether another Service, or another form of it, was looked at last. */
+  isNews(key: ServiceKey, service: Service): boolean {
+    const entry = this.#entries.get(key);
+    return entry !== undefined && !asksTheSame(entry.service, service);
+  }
+
+  /** Something that its load balancer depends on has changed. */
+  stale(key: ServiceKey): void {
+    this.#entries.delete(key);
+    this.#fresh.delete(key);
+  }
+
+  begin(key: ServiceKey): void {
+    this.#entries.delete(key);
+    this.#fresh.add(key);
+  }
+
+  /** What was answered to this form of the Service. It holds unless something has changed since `begin`; what was put right was so once. */
+  end(key: ServiceKey, service: Service, answer: Reconciliation): void {
+    if (this.#fresh.delete(key)) this.#entries.set(key, { service, answer: { ...answer, repaired: [] } });
+  }
+
+  setDue(key: ServiceKey, at: number): void {
+    this.#due.set(key, at);
+  }
+
+  /** Those whose time has come: each once, and no answer about them holds any more. */
+  takeDue(now: number): ServiceKey[] {
+    const due = [...this.#due].filter(([, at]) => at <= now).map(([key]) => key);
+    for (const key of due) {
+      this.#due.delete(key);
+      this.stale(key);
+    }
+    return due;
+  }
+
+  forget(key: ServiceKey): void {
+    this.stale(key);
+    this.#due.delete(key);
+  }
+}
+
+/** What we write ourselves, finalizer and annotation and status, is no question. */
+function asksTheSame(a: Service, b: Service): boolean {
+  return sameContent(asked(a), asked(b));
+}
+
+function asked(service: Service): unknown {
+  const { labels: _, generation: __, annotations, finalizers = [], ...metadata } = service.metadata;
+  const others = Object.entries(annotations).filter(([key]) => !ownAnnotations.has(key));
+  return {
+    ...service,
+    ingress: [],
+    metadata: { ...metadata, annotations: Object.fromEntries(others), finalizers: finalizers.filter((name) => name !== finalizer) },
+  };
+}

@@ -1,0 +1,107 @@
+import type * as Sdk from '@aws-sdk/client-ec2';
+import type { Instance, IpPermission, NetworkInterface, RouteTable, SecurityGroup, Subnet, Vpc } from '../../cloud/ec2.ts';
+import { list, must, present } from './answer.ts';
+import { toTags } from './elbv2.ts';
+
+/** What of the answers of EC2 we read, field by field. */
+export function toVpc(one: Sdk.Vpc): Vpc {
+  return {
+    VpcId: must(one.VpcId, 'VpcId'),
+    CidrBlockAssociationSet: list(one.CidrBlockAssociationSet).map(({ CidrBlock }) => ({ CidrBlock: must(CidrBlock, 'CidrBlock') })),
+    Ipv6CidrBlockAssociationSet: toIpv6Blocks(one.Ipv6CidrBlockAssociationSet),
+  };
+}
+
+/** A block that is being taken away stays in the list for a while, without addresses. */
+function toIpv6Blocks(
+  blocks: readonly (Sdk.VpcIpv6CidrBlockAssociation | Sdk.SubnetIpv6CidrBlockAssociation)[] | undefined,
+): readonly { readonly Ipv6CidrBlock: string }[] {
+  return list(blocks).flatMap((block) => {
+    const { Ipv6CidrBlock } = block;
+    const state = 'Ipv6CidrBlockState' in block ? block.Ipv6CidrBlockState?.State : undefined;
+    return Ipv6CidrBlock === undefined || state === 'disassociated' || state === 'failed' ? [] : [{ Ipv6CidrBlock }];
+  });
+}
+
+export function toSubnet(one: Sdk.Subnet): Subnet {
+  return present({
+    SubnetId: must(one.SubnetId, 'SubnetId'),
+    VpcId: must(one.VpcId, 'VpcId'),
+    AvailabilityZone: must(one.AvailabilityZone, 'AvailabilityZone'),
+    // Absent where a subnet has IPv6 alone.
+    CidrBlock: one.CidrBlock ?? '',
+    Ipv6CidrBlockAssociationSet: toIpv6Blocks(one.Ipv6CidrBlockAssociationSet),
+    AvailableIpAddressCount: one.AvailableIpAddressCount ?? 0,
+    // moto has it empty where there is none.
+    OutpostArn: one.OutpostArn === '' ? undefined : one.OutpostArn,
+    Tags: toTags(one.Tags),
+  });
+}
+
+export function toRouteTable(one: Sdk.RouteTable): RouteTable {
+  return {
+    RouteTableId: must(one.RouteTableId, 'RouteTableId'),
+    VpcId: must(one.VpcId, 'VpcId'),
+    Associations: list(one.Associations).map(({ Main, SubnetId }) => present({ Main: Main ?? false, SubnetId })),
+    Routes: list(one.Routes).map(({ GatewayId, DestinationCidrBlock, DestinationIpv6CidrBlock }) =>
+      present({ GatewayId, DestinationCidrBlock, DestinationIpv6CidrBlock }),
+    ),
+  };
+}
+
+export function toSecurityGroup(one: Sdk.SecurityGroup): SecurityGroup {
+  return {
+    GroupId: must(one.GroupId, 'GroupId'),
+    GroupName: must(one.GroupName, 'GroupName'),
+    Description: one.Description ?? '',
+    VpcId: must(one.VpcId, 'VpcId'),
+    IpPermissions: list(one.IpPermissions).map(toPermission),
+    Tags: toTags(one.Tags),
+  };
+}
+
+function toPermission(one: Sdk.IpPermission): IpPermission {
+  return present({
+    IpProtocol: must(one.IpProtocol, 'IpProtocol'),
+    FromPort: one.FromPort,
+    ToPort: one.ToPort,
+    IpRanges: some(one.IpRanges)?.map(({ CidrIp, Description }) => present({ CidrIp: must(CidrIp, 'CidrIp'), Description })),
+    Ipv6Ranges: some(one.Ipv6Ranges)?.map(({ CidrIpv6, Description }) => present({ CidrIpv6: must(CidrIpv6, 'CidrIpv6'), Description })),
+    PrefixListIds: some(one.PrefixListIds)?.map(({ PrefixListId, Description }) =>
+      present({ PrefixListId: must(PrefixListId, 'PrefixListId'), Description }),
+    ),
+    UserIdGroupPairs: some(one.UserIdGroupPairs)?.map(({ GroupId, Description }) =>
+      present({ GroupId: must(GroupId, 'GroupId'), Description }),
+    ),
+  });
+}
+
+function some<Item>(items: readonly Item[] | undefined): readonly Item[] | undefined {
+  return items === undefined || items.length === 0 ? undefined : items;
+}
+
+/** One that is no longer there stays in the list for about an hour, without a place in a VPC. */
+export function toInstance(one: Sdk.Instance): Instance[] {
+  if (one.VpcId === undefined || one.VpcId === '') return [];
+  return [
+    {
+      InstanceId: must(one.InstanceId, 'InstanceId'),
+      VpcId: one.VpcId,
+      State: { Name: must(one.State?.Name, 'State') },
+      Placement: { AvailabilityZone: must(one.Placement?.AvailabilityZone, 'AvailabilityZone') },
+      SecurityGroups: list(one.SecurityGroups).map(({ GroupId }) => ({ GroupId: must(GroupId, 'GroupId') })),
+    },
+  ];
+}
+
+export function toNetworkInterface(one: Sdk.NetworkInterface): NetworkInterface {
+  return {
+    NetworkInterfaceId: must(one.NetworkInterfaceId, 'NetworkInterfaceId'),
+    VpcId: must(one.VpcId, 'VpcId'),
+    Groups: list(one.Groups).map(({ GroupId }) => ({ GroupId: must(GroupId, 'GroupId') })),
+    PrivateIpAddresses: list(one.PrivateIpAddresses).map(({ PrivateIpAddress }) => ({
+      PrivateIpAddress: must(PrivateIpAddress, 'PrivateIpAddress'),
+    })),
+    Ipv6Addresses: list(one.Ipv6Addresses).map(({ Ipv6Address }) => ({ Ipv6Address: must(Ipv6Address, 'Ipv6Address') })),
+  };
+}

@@ -1,0 +1,94 @@
+import type * as Sdk from '@aws-sdk/client-elastic-load-balancing';
+import type {
+  ClassicAttributes,
+  ClassicHealthCheck,
+  ClassicListener,
+  ClassicLoadBalancer,
+  ClassicProtocol,
+  PolicyDescription,
+} from '../../cloud/elb.ts';
+import type { Scheme } from '../../cloud/elbv2.ts';
+import { list, must, present } from './answer.ts';
+
+/** What of the answers of the Classic Load Balancer we read, field by field. */
+export function toClassicLoadBalancer(one: Sdk.LoadBalancerDescription): ClassicLoadBalancer {
+  return present({
+    LoadBalancerName: must(one.LoadBalancerName, 'LoadBalancerName'),
+    DNSName: must(one.DNSName, 'DNSName'),
+    CanonicalHostedZoneNameID: one.CanonicalHostedZoneNameID,
+    Scheme: must(one.Scheme, 'Scheme') as Scheme,
+    // Empty outside of a VPC, where nothing of ours is.
+    VPCId: one.VPCId ?? '',
+    Subnets: list(one.Subnets),
+    AvailabilityZones: list(one.AvailabilityZones),
+    SecurityGroups: list(one.SecurityGroups),
+    ListenerDescriptions: list(one.ListenerDescriptions).map(({ Listener, PolicyNames }) => ({
+      Listener: toClassicListener(must(Listener, 'Listener')),
+      PolicyNames: list(PolicyNames),
+    })),
+    BackendServerDescriptions: list(one.BackendServerDescriptions).map(({ InstancePort, PolicyNames }) => ({
+      InstancePort: must(InstancePort, 'InstancePort'),
+      PolicyNames: list(PolicyNames),
+    })),
+    HealthCheck: toHealthCheck(one.HealthCheck),
+    Instances: list(one.Instances).map(({ InstanceId }) => ({ InstanceId: must(InstanceId, 'InstanceId') })),
+  });
+}
+
+function toClassicListener(one: Sdk.Listener): ClassicListener {
+  const protocol = must(one.Protocol, 'Protocol') as ClassicProtocol;
+  const secure = protocol === 'SSL' || protocol === 'HTTPS';
+  return present({
+    Protocol: protocol,
+    LoadBalancerPort: must(one.LoadBalancerPort, 'LoadBalancerPort'),
+    // AWS lets it out where it is that of the listener.
+    InstanceProtocol: (one.InstanceProtocol ?? protocol) as ClassicProtocol,
+    InstancePort: must(one.InstancePort, 'InstancePort'),
+    // moto 5.1.1 has a certificate "None" on the others.
+    SSLCertificateId: secure ? one.SSLCertificateId : undefined,
+  });
+}
+
+/** AWS makes one with every load balancer; moto only when it is told to. */
+function toHealthCheck(one: Sdk.HealthCheck | undefined): ClassicHealthCheck {
+  return {
+    Target: one?.Target ?? '',
+    Interval: one?.Interval ?? 0,
+    Timeout: one?.Timeout ?? 0,
+    HealthyThreshold: one?.HealthyThreshold ?? 0,
+    UnhealthyThreshold: one?.UnhealthyThreshold ?? 0,
+  };
+}
+
+export function toClassicAttributes(one: Sdk.LoadBalancerAttributes | undefined): ClassicAttributes {
+  const { CrossZoneLoadBalancing: crossZone, AccessLog: log, ConnectionDraining: draining, ConnectionSettings: settings } = one ?? {};
+  return present({
+    CrossZoneLoadBalancing: crossZone === undefined ? undefined : { Enabled: crossZone.Enabled ?? false },
+    AccessLog:
+      log === undefined
+        ? undefined
+        : present({
+            Enabled: log.Enabled ?? false,
+            S3BucketName: log.S3BucketName,
+            S3BucketPrefix: log.S3BucketPrefix,
+            EmitInterval: log.EmitInterval,
+          }),
+    ConnectionDraining: draining === undefined ? undefined : present({ Enabled: draining.Enabled ?? false, Timeout: draining.Timeout }),
+    ConnectionSettings: settings?.IdleTimeout === undefined ? undefined : { IdleTimeout: settings.IdleTimeout },
+  });
+}
+
+export function toPolicy(one: Sdk.PolicyDescription): PolicyDescription {
+  return {
+    PolicyName: must(one.PolicyName, 'PolicyName'),
+    PolicyTypeName: must(one.PolicyTypeName, 'PolicyTypeName'),
+    PolicyAttributeDescriptions: list(one.PolicyAttributeDescriptions).map(({ AttributeName, AttributeValue }) => ({
+      AttributeName: must(AttributeName, 'AttributeName'),
+      AttributeValue: AttributeValue ?? '',
+    })),
+  };
+}
+
+export function toInstanceState(one: Sdk.InstanceState): { InstanceId: string; State: string; ReasonCode?: string } {
+  return present({ InstanceId: must(one.InstanceId, 'InstanceId'), State: must(one.State, 'State'), ReasonCode: one.ReasonCode });
+}

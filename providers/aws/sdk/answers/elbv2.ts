@@ -1,0 +1,129 @@
+import type * as Sdk from '@aws-sdk/client-elastic-load-balancing-v2';
+import type {
+  Attribute,
+  AvailabilityZone,
+  ForwardAction,
+  HealthCheckProtocol,
+  HealthCheckSettings,
+  Listener,
+  ListenerCertificate,
+  LoadBalancer,
+  NlbProtocol,
+  Tag,
+  TargetGroup,
+  TargetHealthDescription,
+} from '../../cloud/elbv2.ts';
+import { list, must, present } from './answer.ts';
+
+/** What of the answers of Elastic Load Balancing v2 we read, field by field. */
+export function toLoadBalancer(one: Sdk.LoadBalancer): LoadBalancer {
+  return present({
+    LoadBalancerArn: must(one.LoadBalancerArn, 'LoadBalancerArn'),
+    LoadBalancerName: must(one.LoadBalancerName, 'LoadBalancerName'),
+    DNSName: must(one.DNSName, 'DNSName'),
+    CanonicalHostedZoneId: one.CanonicalHostedZoneId,
+    Type: must(one.Type, 'Type'),
+    Scheme: must(one.Scheme, 'Scheme'),
+    VpcId: must(one.VpcId, 'VpcId'),
+    State: present({ Code: must(one.State?.Code, 'State'), Reason: one.State?.Reason }),
+    IpAddressType: one.IpAddressType ?? 'ipv4',
+    AvailabilityZones: list(one.AvailabilityZones).map(toAvailabilityZone),
+    SecurityGroups: one.SecurityGroups,
+    EnforceSecurityGroupInboundRulesOnPrivateLinkTraffic: one.EnforceSecurityGroupInboundRulesOnPrivateLinkTraffic,
+    EnablePrefixForIpv6SourceNat: one.EnablePrefixForIpv6SourceNat,
+  });
+}
+
+function toAvailabilityZone(one: Sdk.AvailabilityZone): AvailabilityZone {
+  return present({
+    ZoneName: must(one.ZoneName, 'ZoneName'),
+    SubnetId: must(one.SubnetId, 'SubnetId'),
+    LoadBalancerAddresses: one.LoadBalancerAddresses?.map(({ IpAddress, AllocationId, PrivateIPv4Address, IPv6Address }) =>
+      present({ IpAddress, AllocationId, PrivateIPv4Address, IPv6Address }),
+    ),
+    SourceNatIpv6Prefixes: one.SourceNatIpv6Prefixes,
+  });
+}
+
+export function toListener(one: Sdk.Listener): Listener {
+  return present({
+    ListenerArn: must(one.ListenerArn, 'ListenerArn'),
+    LoadBalancerArn: must(one.LoadBalancerArn, 'LoadBalancerArn'),
+    Port: must(one.Port, 'Port'),
+    // One of a protocol that we do not make is somebody else's, and shown as what it is.
+    Protocol: must(one.Protocol, 'Protocol') as NlbProtocol,
+    DefaultActions: list(one.DefaultActions).flatMap(toForwardAction),
+    // moto 5.1.1 shows a certificate without a name where there is none.
+    Certificates: one.Certificates?.flatMap(({ CertificateArn }) => (CertificateArn ? [{ CertificateArn }] : [])),
+    SslPolicy: one.SslPolicy,
+    AlpnPolicy: one.AlpnPolicy,
+  });
+}
+
+/** To one target group: written by AWS in the short form, the long one, or both. Of a weighted one only the groups are of interest. */
+function toForwardAction(one: Sdk.Action): ForwardAction[] {
+  if (one.Type !== 'forward') return [];
+  const groups = one.TargetGroupArn === undefined ? list(one.ForwardConfig?.TargetGroups) : [one];
+  return groups.flatMap(({ TargetGroupArn }) => (TargetGroupArn === undefined ? [] : [{ Type: 'forward', TargetGroupArn }]));
+}
+
+export function toListenerCertificate({ CertificateArn, IsDefault }: Sdk.Certificate): ListenerCertificate {
+  return { CertificateArn: must(CertificateArn, 'CertificateArn'), IsDefault: IsDefault ?? false };
+}
+
+export function toTargetGroup(one: Sdk.TargetGroup): TargetGroup {
+  return {
+    ...toHealthCheck(one),
+    TargetGroupArn: must(one.TargetGroupArn, 'TargetGroupArn'),
+    TargetGroupName: must(one.TargetGroupName, 'TargetGroupName'),
+    Protocol: must(one.Protocol, 'Protocol') as NlbProtocol,
+    Port: must(one.Port, 'Port'),
+    VpcId: must(one.VpcId, 'VpcId'),
+    TargetType: must(one.TargetType, 'TargetType') as TargetGroup['TargetType'],
+    IpAddressType: one.IpAddressType ?? 'ipv4',
+    LoadBalancerArns: list(one.LoadBalancerArns),
+  };
+}
+
+function toHealthCheck(one: Sdk.TargetGroup): HealthCheckSettings {
+  const { Matcher } = one;
+  return present({
+    HealthCheckProtocol: one.HealthCheckProtocol as HealthCheckProtocol | undefined,
+    HealthCheckPort: one.HealthCheckPort,
+    HealthCheckPath: one.HealthCheckPath,
+    HealthCheckIntervalSeconds: one.HealthCheckIntervalSeconds,
+    HealthCheckTimeoutSeconds: one.HealthCheckTimeoutSeconds,
+    HealthyThresholdCount: one.HealthyThresholdCount,
+    UnhealthyThresholdCount: one.UnhealthyThresholdCount,
+    Matcher: Matcher?.HttpCode === undefined ? undefined : { HttpCode: Matcher.HttpCode },
+  });
+}
+
+export function toTargetHealth({ Target, TargetHealth }: Sdk.TargetHealthDescription): TargetHealthDescription {
+  const { State, Reason, Description } = must(TargetHealth, 'TargetHealth');
+  const { Id, Port, AvailabilityZone } = must(Target, 'Target');
+  return {
+    Target: present({ Id: must(Id, 'Target.Id'), Port: must(Port, 'Target.Port'), AvailabilityZone }),
+    TargetHealth: present({
+      State: must(State, 'TargetHealth.State') as TargetHealthDescription['TargetHealth']['State'],
+      Reason,
+      Description,
+    }),
+  };
+}
+
+export function toAttributes(attributes: readonly (Sdk.LoadBalancerAttribute | Sdk.ListenerAttribute)[] | undefined): readonly Attribute[] {
+  // An attribute without a value is one that is not set.
+  return list(attributes).map(({ Key, Value }) => ({ Key: must(Key, 'Attribute.Key'), Value: Value ?? '' }));
+}
+
+export function toTagDescription(one: Sdk.TagDescription): { readonly ResourceArn: string; readonly Tags: readonly Tag[] } {
+  return { ResourceArn: must(one.ResourceArn, 'ResourceArn'), Tags: toTags(one.Tags) };
+}
+
+/** A tag without a value is one with an empty value. The same of all services. */
+export function toTags(
+  tags: readonly { readonly Key?: string | undefined; readonly Value?: string | undefined }[] | undefined,
+): readonly Tag[] {
+  return list(tags).map(({ Key, Value }) => ({ Key: must(Key, 'Tag.Key'), Value: Value ?? '' }));
+}

@@ -1,0 +1,259 @@
+import { defined } from '../../../src/lang/defined.ts';
+import { serviceKey, type ServiceKey } from '../../../src/model/metadata.ts';
+import type { Reason } from '../../../src/model/reasons.ts';
+import type { Service } from '../../../src/model/service.ts';
+import type { Cloud } from '../cloud/cloud.ts';
+import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
+import { keptTargets } from './decide-kept-targets.ts';
+import { zonesOfTargets } from '../desire/target-zones.ts';
+import { desireStack, memberOf, type Member, type StackOutcome } from '../desire/stack.ts';
+import { callFailed } from '../cloud/call-failed.ts';
+import { execute, worstFailure, type Execution, type Outcome } from './execute.ts';
+import { limits } from '../model/limits.ts';
+import { resourceName } from '../model/resource-names.ts';
+import { existingStack } from '../observe/existing-stack.ts';
+import { isClassicName, type Known } from '../observe/known-resources.ts';
+import { observeStack } from '../observe/observe.ts';
+import type { StackTargets } from '../node-rules/reconcile-node-rules.ts';
+import { absentServices } from './orphans.ts';
+import { planDeparture } from '../plan/plan-release.ts';
+import type { Desired } from '../model/desired.ts';
+import type { PlanInput } from '../plan/steps/input.ts';
+import { keptBeside, planKeptTargets, replacedOf, type KeptTargets } from '../plan/kept-targets.ts';
+import { ownObserved } from '../model/own-resources.ts';
+import { planDisown, planStack, type StackPlan } from '../plan/plan.ts';
+import { standingOf, type Standing } from '../plan/serving-status.ts';
+import { tagKeys } from '../model/tags.ts';
+import type { AwsSettings } from '../model/settings.ts';
+import { withStanding } from '../observe/registered-targets.ts';
+
+export interface PassInput {
+  readonly stack: StackIdentity;
+  /** Empty: nothing shall be left of it. */
+  readonly members: readonly Member[];
+  /** Everything that is ours of it is let go, whatever the members. */
+  readonly disown: boolean;
+  readonly known: Known;
+  readonly circumstances: Omit<Circumstances, 'existing'>;
+  /** Whether a Service is gone without having been deleted. */
+  readonly isAbsent: (service: ServiceKey) => boolean;
+  /** The Service, where it belongs elsewhere by now but may still be reached by what it has here: that stays. */
+  readonly leaving?: (service: ServiceKey) => Service | undefined;
+  /** Whose part goes now, also where nothing else can be changed. */
+  readonly leaver?: ServiceKey | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+export interface PassResult {
+  /** Of each member; empty where nothing is desired. */
+  readonly standings: ReadonlyMap<ServiceKey, Standing>;
+  /** Absent: nothing may change, or nothing shall be left. */
+  readonly desired?: Desired;
+  readonly plan: StackPlan;
+  readonly execution: Execution;
+  /** Why a Service, or all of them (""), has not what it asks for. */
+  readonly errors: ReadonlyMap<ServiceKey | '', readonly Reason[]>;
+  readonly warnings: ReadonlyMap<ServiceKey, readonly Reason[]>;
+  /** When to look again. */
+  readonly requeueSeconds: number;
+  /** AWS does not show yet all that was made: nothing was planned. */
+  readonly unsettled: boolean;
+  /** Nothing of it is left in AWS. */
+  readonly gone: boolean;
+  /** Services have a part in it that belong elsewhere. */
+  readonly isBeingLeft: boolean;
+  /** Where its targets must be reached; undefined: not known, what is open stays open. */
+  readonly targets?: StackTargets;
+  /** Where nothing but targets may change: which they are now, as far as that is known. */
+  readonly kept?: Omit<StackTargets, 'ports'>;
+}
+
+/** One pass over one stack: observe, desire, plan, execute. Rejects with AwsError where AWS cannot be read. */
+export async function passStack(
+  cloud: Cloud,
+  settings: AwsSettings,
+  input: PassInput,
+  ended: (outcome: Outcome) => void = () => undefined,
+): Promise<PassResult> {
+  const { members, known, now } = input;
+  const decision = await decideStack(cloud, settings, input);
+  const { planInput, outcome, unsettled, leaving } = decision;
+  const kept = keptOf(input, decision);
+  const plan = planOf(input, decision, kept);
+  const execution = await execute(cloud, plan.actions, ended);
+  remember(known, execution, now);
+  const failure = worstFailure(execution);
+  const errors = new Map<ServiceKey | '', readonly Reason[]>(outcome?.errors);
+  const all = [...plan.problems, ...(failure === undefined ? [] : [callFailed(failure)])];
+  // That something takes its time is worth saying only where nothing is wrong.
+  const wrong = all.filter(({ code }) => code !== 'AwsProvisioning');
+  const general = wrong.length > 0 ? wrong : all;
+  if (general.length > 0) errors.set('', general);
+  const { desired } = planInput;
+  const standings = new Map(
+    (desired === undefined ? [] : members).map(({ service }) => {
+      const key = serviceKey(service.metadata);
+      const published = service.ingress.map(({ hostname }) => hostname);
+      return [key, standingOf({ ...planInput, desired: desired as Desired }, key, published)] as const;
+    }),
+  );
+  const unfinished = execution.outcomes.some(({ result }) => result !== 'done');
+  const isGone =
+    members.length === 0 && leaving.length === 0 && unsettled === undefined && plan.actions.length === 0 && plan.problems.length === 0;
+  const waits = [
+    ...plan.waits.map(({ seconds }) => seconds),
+    ...(plan.actions.length > 0 || unfinished || unsettled !== undefined ? [limits.pollSeconds] : []),
+  ];
+  return {
+    standings,
+    plan,
+    execution,
+    errors,
+    warnings: outcome?.warnings ?? new Map(),
+    requeueSeconds: Math.min(limits.driftSeconds, ...waits),
+    unsettled: unsettled !== undefined,
+    gone: isGone,
+    isBeingLeft: leaving.length > 0,
+    ...(desired === undefined ? {} : { desired, targets: reachWith(desired, planInput) }),
+    ...(desired === undefined && (outcome !== undefined || leaving.length > 0) ? { kept: reachOf(kept) } : {}),
+  };
+}
+
+const nothing: StackPlan = { actions: [], waits: [], problems: [] };
+
+/** What one pass does, and `herald plan` shows: nothing as long as AWS does not show all that was made. */
+export function planOf(
+  { members, leaver, disown }: Pick<PassInput, 'members' | 'leaver' | 'disown'>,
+  { planInput, outcome, unsettled, leaving }: StackDecision,
+  kept: KeptTargets,
+): StackPlan {
+  if (unsettled !== undefined) return nothing;
+  const isStillNeeded = members.length === 0 && leaving.length > 0;
+  const isNotUnderstood = leaver !== undefined && members.length > 0 && outcome?.desired === undefined;
+  if (isStillNeeded || isNotUnderstood) return planPart(planInput, kept, leaver);
+  return disown ? planDisown(planInput) : planWith(planInput, outcome, kept);
+}
+
+/** What is there keeps its targets, but for the part of who leaves. */
+function planPart(planInput: PlanInput, kept: KeptTargets, leaver: ServiceKey | undefined): StackPlan {
+  const departure = leaver === undefined ? nothing : planDeparture(planInput, leaver);
+  const keeping = planKeptTargets(kept, ownObserved(planInput.observed, planInput.cluster, planInput.stack), planInput.zoneOf);
+  return { actions: [...departure.actions, ...keeping.actions], waits: [...departure.waits, ...keeping.waits], problems: [] };
+}
+
+/** What is asked for, and what is there: that is let go of when it is, and not before. */
+function reachWith(desired: Desired, { observed, cluster, stack }: PlanInput): StackTargets {
+  return withStanding(targetsOf(desired), ownObserved(observed, cluster, stack));
+}
+
+/** Nothing changes where what is asked for is not understood, but for the targets of what is there. */
+function planWith(planInput: PlanInput, outcome: StackOutcome | undefined, kept: KeptTargets): StackPlan {
+  const own = ownObserved(planInput.observed, planInput.cluster, planInput.stack);
+  if (outcome !== undefined && outcome.desired === undefined) return planKeptTargets(kept, own, planInput.zoneOf);
+  const plan = planStack(planInput);
+  const keeping = planKeptTargets(keptBeside(plan.actions, kept), own, planInput.zoneOf);
+  return { actions: [...plan.actions, ...keeping.actions], waits: [...plan.waits, ...keeping.waits], problems: plan.problems };
+}
+
+/**
+ * Of the Services about which something is wrong: all of them, where one decides about the whole and is wrong. Of the others what is being replaced, as
+ * long as it serves: what replaces it may not come for long.
+ */
+export function keptOf(
+  { members, circumstances }: Pick<PassInput, 'members' | 'circumstances'>,
+  { planInput, outcome, leaving }: StackDecision,
+): KeptTargets {
+  const desired = outcome?.desired;
+  const untouched = desired?.kind === 'nlb' ? desired.untouched : [];
+  const isMistaken = ({ service }: Member): boolean => desired === undefined || untouched.includes(serviceKey(service.metadata));
+  const own = ownObserved(planInput.observed, planInput.cluster, planInput.stack);
+  const replaced = replacedOf(own, planInput);
+  const wrong = keptTargets([...members.filter(isMistaken), ...leaving], { ...own, classic: replaced.classic }, circumstances);
+  const right = keptTargets(
+    members.filter((member) => !isMistaken(member)),
+    replaced,
+    circumstances,
+  );
+  const classic = wrong.classic ?? right.classic;
+  return { groups: [...wrong.groups, ...right.groups], ...defined({ classic }) };
+}
+
+function reachOf({ groups, classic }: KeptTargets): Omit<StackTargets, 'ports'> {
+  const idsOf = (type: 'instance' | 'ip'): string[] =>
+    groups.filter(({ targetType }) => targetType === type).flatMap(({ targets }) => targets.map(({ id }) => id));
+  return { instances: [...new Set([...idsOf('instance'), ...(classic?.instances ?? [])])], addresses: [...new Set(idsOf('ip'))] };
+}
+
+interface StackDecision {
+  readonly planInput: PlanInput;
+  readonly outcome?: StackOutcome;
+  readonly unsettled?: string;
+  /** Services that have a part in it, and belong elsewhere. */
+  readonly leaving: readonly Member[];
+}
+
+/** Everything of a pass that changes nothing: `herald plan` and `explain` stop here. */
+export async function decideStack(
+  cloud: Parameters<typeof observeStack>[0],
+  settings: AwsSettings,
+  { stack, members, known, circumstances, isAbsent, leaving: isLeaving, now }: Omit<PassInput, 'disown'>,
+): Promise<StackDecision> {
+  const { clusterName: cluster, vpcId, retireSeconds, orphanSeconds } = settings;
+  const [first] = members;
+  const generated = (kind: 'nlb' | 'classic'): string[] =>
+    (['internal', 'internet-facing'] as const).map((scheme) => resourceName(stack.namespace, stack.name, cluster, stack.key, kind, scheme));
+  const { name, adopt } = first?.values ?? {};
+  const isClassic = first?.kind === 'classic';
+  const knowsClassic = known.ids.some(isClassicName);
+  const knowsNlb = known.ids.some((id) => id.includes(':loadbalancer/'));
+  const { observed, unsettled } = await observeStack(cloud, {
+    stack: stack.key,
+    cluster,
+    vpcId,
+    known,
+    wanted: isClassic ? [] : [adopt, knowsNlb ? undefined : name].filter((text) => text !== undefined),
+    wantedClassic: isClassic && !knowsClassic ? [...generated('classic'), ...(name === undefined ? [] : [name])] : [],
+    now,
+  });
+  const existing = existingStack(observed, cluster, stack.key, adopt);
+  const own = ownObserved(observed, cluster, stack.key);
+  const absent = absentServices(own.targetGroups, isAbsent, now, orphanSeconds);
+  const parts = new Set([stack.key, ...own.targetGroups.flatMap(({ tags }) => tags[tagKeys.service] ?? [])] as ServiceKey[]);
+  const kind = own.classic.length > 0 ? 'classic' : 'nlb';
+  const leaving = [...parts].flatMap((key) => isLeaving?.(key) ?? []).map((service) => memberOf(service, kind));
+  const untouched = [...absent, ...leaving.map(({ service }) => serviceKey(service.metadata))];
+  const outcome = members.length === 0 ? undefined : desireStack(stack, members, { ...circumstances, existing }, untouched);
+  const zones = new Map(circumstances.facts.subnets.map(({ id, zone }) => [id, zone]));
+  const published = members.flatMap(({ service }) => service.ingress.flatMap(({ hostname }) => hostname ?? []));
+  const zoneOf = zonesOfTargets(circumstances.nodes, circumstances.facts.subnets);
+  const planInput = { observed, desired: outcome?.desired, stack: stack.key, cluster, vpcId, zones, zoneOf, retireSeconds, published, now };
+  return { planInput, leaving, ...defined({ outcome, unsettled }) };
+}
+
+/** Only where nodes know the load balancer by the group of the cluster. */
+export function targetsOf(desired: Desired): StackTargets {
+  const { securityGroups, targetPorts: ports } = desired;
+  if (securityGroups.kind === 'none' || !securityGroups.backend) return { ports: [], instances: [], addresses: [] };
+  if (desired.kind === 'classic') return { ports, instances: desired.instances, addresses: [] };
+  const idsOf = (type: 'instance' | 'ip'): string[] => [
+    ...new Set(desired.targetGroups.filter(({ targetType }) => targetType === type).flatMap(({ targets }) => targets.map(({ id }) => id))),
+  ];
+  return { ports, instances: idsOf('instance'), addresses: idsOf('ip') };
+}
+
+/** What a plan has made or removed is known from now on; what was not answered clearly is looked for by its name. */
+function remember(known: Known, { outcomes, created }: Execution, now: number): void {
+  for (const id of created.values()) if (!id.includes(':listener/')) known.made(id, now);
+  for (const outcome of outcomes) {
+    const { operation, input } = outcome.action;
+    if (operation === 'elb:CreateLoadBalancer' && outcome.result === 'done') known.made(input.LoadBalancerName, now);
+    if (outcome.result === 'failed' && (operation === 'elbv2:CreateLoadBalancer' || operation === 'elbv2:CreateTargetGroup'))
+      known.doubtful.add(input.Name);
+    if (outcome.result !== 'done') continue;
+    if (operation === 'elbv2:DeleteLoadBalancer') known.forget(input.LoadBalancerArn);
+    if (operation === 'elbv2:DeleteTargetGroup') known.forget(input.TargetGroupArn);
+    if (operation === 'elb:DeleteLoadBalancer') known.forget(input.LoadBalancerName);
+    if (operation === 'ec2:DeleteSecurityGroup') known.forget(input.GroupId);
+  }
+}

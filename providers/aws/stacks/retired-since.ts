@@ -1,0 +1,63 @@
+import type { ServiceKey } from '../../../src/model/metadata.ts';
+import { formatTime, parseTime } from '../../../src/model/time.ts';
+import type { Observed } from '../model/observed.ts';
+import { Steps } from '../plan/steps/steps.ts';
+import type { Plan } from '../plan/steps/action.ts';
+import { ownObserved } from '../model/own-resources.ts';
+import type { Cloud } from '../cloud/cloud.ts';
+import { execute } from './execute.ts';
+import { observeStack } from '../observe/observe.ts';
+import type { AwsSettings } from '../model/settings.ts';
+import type { StackState } from './stack-registry.ts';
+import { tagKeys } from '../model/tags.ts';
+
+/** Of several stacks the latest; of each see `decideLeft`. */
+export async function leftSince(
+  cloud: Cloud,
+  { clusterName: cluster, vpcId }: Pick<AwsSettings, 'clusterName' | 'vpcId'>,
+  states: readonly StackState[],
+  service: ServiceKey,
+  now: () => number,
+): Promise<number> {
+  const times: number[] = [];
+  for (const { identity, known, turns } of states) {
+    await turns.run(async () => {
+      const input = { stack: identity.key, cluster, vpcId, known, wanted: [], wantedClassic: [], now: now() };
+      const { observed } = await observeStack(cloud, input);
+      const { since, actions } = decideLeft(ownObserved(observed, cluster, identity.key), service, now());
+      await execute(cloud, actions);
+      times.push(since);
+    });
+  }
+  return Math.max(...times);
+}
+
+interface Left extends Plan {
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+}
+
+/**
+ * Since when a Service has been served elsewhere, by the tag of what it still has here: its target groups, or its Classic ELB. Where there is none yet it is
+ * now, which is written there, so that it is not begun anew by each controller that starts. `own`: what is the stack's own.
+ */
+function decideLeft({ targetGroups, classic }: Observed, service: ServiceKey, now: number): Left {
+  const steps = new Steps();
+  const groups = targetGroups.filter(({ tags }) => tags[tagKeys.service] === service);
+  const marks = [...groups, ...classic].map(({ tags }) => parseTime(tags[tagKeys.retired]));
+  const known = marks.filter((mark) => mark !== undefined);
+  const since = known.length === 0 ? now : Math.min(now, ...known);
+  const Tags = [{ Key: tagKeys.retired, Value: formatTime(since) }];
+  const reason = `${service} is served elsewhere`;
+  for (const { targetGroup, tags } of groups) {
+    const id = `target group ${targetGroup.TargetGroupName}: retire`;
+    if (tags[tagKeys.retired] === undefined)
+      steps.add(id, 'elbv2:AddTags', { input: { ResourceArns: [targetGroup.TargetGroupArn], Tags }, reason });
+  }
+  for (const { loadBalancer, tags } of classic) {
+    const { LoadBalancerName } = loadBalancer;
+    if (tags[tagKeys.retired] === undefined)
+      steps.add(`${LoadBalancerName}: retire`, 'elb:AddTags', { input: { LoadBalancerNames: [LoadBalancerName], Tags }, reason });
+  }
+  return { since, actions: steps.actions, waits: [] };
+}

@@ -1,0 +1,174 @@
+import type { Dataplane } from '../../dataplane/dataplane.ts';
+import { addressesOf } from '../../decisions/direct-return/passing.ts';
+import { wantsDirectReturn } from '../../decisions/direct-return/plan.ts';
+import { directReturnPreflight, tunnelNames, type Preflight } from '../../decisions/direct-return/preflight.ts';
+import { consistentHashing } from '../../decisions/forwarding/balancing.ts';
+import type { DirectReturnMode } from '../../model/configuration.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import type { DirectReturnReport } from '../../model/node-state.ts';
+import type { Reason } from '../../model/reasons.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { formatAddress, parseAddressLeniently, sameAddress, type Address } from '../../net/address.ts';
+import type { Cancel } from '../../system/clock.ts';
+import type { HostInterface } from '../../system/host.ts';
+import type { HostCheckComponents } from './host-check.ts';
+import { limits } from '../limits.ts';
+
+interface DirectReturnCheckComponents extends HostCheckComponents {
+  readonly dataplane: Pick<Dataplane, 'probeDirectReturn'>;
+}
+
+interface DirectReturnCheckOptions {
+  readonly node: string;
+  readonly snapshot: () => Snapshot;
+  /** report: nothing is set, what is wrong is only said. */
+  readonly kernelSettings: 'set' | 'report';
+  /** Called when `content` or `problems` say something else. */
+  readonly news: () => void;
+}
+
+/** What direct server return is to do here. */
+interface Wish {
+  readonly mode: DirectReturnMode;
+  readonly addresses: readonly Address[];
+}
+
+/**
+ * Finds out what this node can do for direct server return, as soon as a Service wants it, and again and again. Its answer goes into the
+ * node's report, by which all nodes decide, this one as well.
+ */
+export class DirectReturnCheck {
+  readonly #components: DirectReturnCheckComponents;
+  readonly #options: DirectReturnCheckOptions;
+  readonly #wanting = new Set<ServiceKey>();
+  #wish = '';
+  #found: Preflight | undefined;
+  /** Whether it is known what this node can do, or that nobody wants to know. */
+  #hasAnswered = false;
+  #cancel: Cancel | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(components: DirectReturnCheckComponents, options: DirectReturnCheckOptions) {
+    this.#components = components;
+    this.#options = options;
+  }
+
+  /**
+   * Of the node's report. Until this process has looked, what the one before it has said: the rules are there still, and without a word from
+   * this node all others would translate for a moment what its pods are to get unchanged, which resets their connections.
+   */
+  content(): { readonly directReturn?: DirectReturnReport } {
+    const { snapshot, node } = this.#options;
+    const directReturn = this.#hasAnswered ? this.#found?.report : snapshot().nodeStates.get(node)?.directReturn;
+    return directReturn === undefined ? {} : { directReturn };
+  }
+
+  problems(): readonly Reason[] {
+    return this.#found?.reasons ?? [];
+  }
+
+  /** These Services were planned. A look now, if other things are wanted than at the last one. */
+  follow(planned: Iterable<ServiceKey>): void {
+    const { config, services } = this.#options.snapshot();
+    for (const key of planned) {
+      const service = services.get(key);
+      const wants = service !== undefined && wantsDirectReturn(config, service) && consistentHashing(config, service) !== undefined;
+      if (wants) this.#wanting.add(key);
+      else this.#wanting.delete(key);
+    }
+    const wish = this.#wished();
+    const text = wish === undefined ? '' : `${wish.mode} ${wish.addresses.map(formatAddress).join()}`;
+    if (text === this.#wish) {
+      // Nobody wants it, as nobody did before: an earlier process may have said otherwise.
+      if (wish === undefined) this.#answered();
+      return;
+    }
+    this.#wish = text;
+    this.#cancel?.();
+    this.#looking = this.#looking.then(() => this.#look());
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancel?.();
+    await this.#looking;
+  }
+
+  #answered(): void {
+    if (this.#hasAnswered) return;
+    this.#hasAnswered = true;
+    this.#options.news();
+  }
+
+  async #look(): Promise<void> {
+    if (this.#stopped) return;
+    const { clock, random, log } = this.#components;
+    const before = JSON.stringify(this.#found, bigintText);
+    const wish = this.#wished();
+    try {
+      this.#found = wish === undefined ? undefined : await this.#preflight(wish);
+      this.#answered();
+    } catch (error) {
+      // What was found last is the best that is known.
+      log.warn({ error }, 'it cannot be told what this node can do for direct server return');
+    }
+    if (JSON.stringify(this.#found, bigintText) !== before) {
+      const { receives, passes } = this.#found?.report ?? { receives: [], passes: [] };
+      log.info({ receives, passes, problems: this.problems().map(({ code }) => code) }, 'direct server return');
+      this.#options.news();
+    }
+    if (this.#stopped || wish === undefined) return;
+    this.#cancel = clock.after(limits.hostCheckMilliseconds * (0.75 + 0.25 * random()), () => {
+      this.#looking = this.#looking.then(() => this.#look());
+    });
+  }
+
+  /** Undefined: no Service wants it. */
+  #wished(): Wish | undefined {
+    const snapshot = this.#options.snapshot();
+    const { services, directReturnMode: mode } = snapshot.config;
+    return this.#wanting.size === 0 || services === 'none' ? undefined : { mode, addresses: addressesOf(snapshot, this.#options.node) };
+  }
+
+  async #preflight({ mode, addresses }: Wish): Promise<Preflight> {
+    const { host, hostFilters, dataplane } = this.#components;
+    const interfaces = host.interfaces();
+    const own = [...new Set(interfaces.filter((each) => addresses.some((address) => isOf(each, address))).map(({ name }) => name))];
+    const lacks = await dataplane.probeDirectReturn(
+      mode === 'auto' || mode === 'l2' ? own : [],
+      mode === 'auto' || mode === 'vxlan' ? addresses : [],
+    );
+    const strict = new Set<string>();
+    for (const name of [...own, ...Object.values(tunnelNames)]) if (await this.#isStrict(name)) strict.add(name);
+    const mtu = new Map<string, number>();
+    for (const name of own) {
+      // The kernel has it for every interface in one place that may be read: that of IPv6, which is the link's unless somebody made it less.
+      const octets = Number(await host.readSetting(`net/ipv6/conf/${name}/mtu`));
+      if (octets > 0) mtu.set(name, octets);
+    }
+    const picksUp = (await host.readSetting('net/netfilter/nf_conntrack_tcp_loose')) !== '0';
+    return directReturnPreflight(mode, { addresses, interfaces, strict, mtu, filters: await hostFilters(), lacks, picksUp });
+  }
+
+  /** Of a tunnel, which is ours, strictness is taken away where that is permitted. */
+  async #isStrict(name: string): Promise<boolean> {
+    const { host } = this.#components;
+    const path = `net/ipv4/conf/${name}/rp_filter`;
+    const read = async (): Promise<boolean> =>
+      Math.max(Number((await host.readSetting('net/ipv4/conf/all/rp_filter')) ?? 0), Number((await host.readSetting(path)) ?? 0)) === 1;
+    if ((await host.readSetting(path)) === undefined || !(await read())) return false;
+    if (this.#options.kernelSettings !== 'set' || !Object.values(tunnelNames).includes(name)) return true;
+    await host.writeSetting(path, '2');
+    return read();
+  }
+}
+
+function isOf({ address: text }: HostInterface, address: Address): boolean {
+  const parsed = parseAddressLeniently(text);
+  return parsed.ok && sameAddress(parsed.value, address);
+}
+
+function bigintText(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value;
+}

@@ -1,0 +1,214 @@
+import { defined } from '../../lang/defined.ts';
+import { nodeForwarding } from '../../decisions/forwarding/node.ts';
+import { judgeFilters, type ServedPorts } from '../../decisions/host/filters.ts';
+import { judgeListeners, type NodePorts } from '../../decisions/host/node-port-listeners.ts';
+import { requiredSettings, sysctlName, type HostFacts, type KernelSetting } from '../../decisions/host/kernel-settings.ts';
+import { defaultConntrack } from '../../model/default-config.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import type { ServicesScope } from '../../model/configuration.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import type { Family } from '../../net/address.ts';
+import type { HostFilter } from '../../net/host-filter.ts';
+import type { Cancel, Clock } from '../../system/clock.ts';
+import type { Host } from '../../system/host.ts';
+import type { Log } from '../../system/log.ts';
+import type { Random } from '../../system/random.ts';
+import { limits } from '../limits.ts';
+import { nodePortsOf } from './node-ports.ts';
+import type { ServicePlan } from '../reconcile/service-plan.ts';
+
+export interface HostCheckComponents {
+  readonly host: Host;
+  /** Rejects where it cannot be told. */
+  readonly hostFilters: () => Promise<readonly HostFilter[]>;
+  /** NodePorts that should be served on localhost and are not. Default: none. */
+  readonly unservedLocalhost?: () => readonly { readonly port: number; readonly family: Family; readonly why: string }[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+type SharedFacts = Pick<HostFacts, 'families' | 'peerInterfaces' | 'podPrefixes' | 'podInterfaces' | 'conntrack'> & {
+  readonly nodePorts: () => NodePorts;
+};
+
+interface HostCheckOptions {
+  /** report: nothing is set, what is wrong is only said. */
+  readonly kernelSettings: 'set' | 'report';
+  readonly facts: () => SharedFacts;
+  /** Where Herald forwards nothing, the host is as the program that forwards wants it. */
+  readonly services: () => ServicesScope;
+  readonly servedPorts: () => ServedPorts;
+  /** Called at every look after the start: addresses come and go as well. */
+  readonly looked: () => void;
+  /** Called when `problems` say something else. */
+  readonly news: () => void;
+}
+
+/**
+ * Looks at what of the host forwarding depends on, at the start and again and again, as other programs change it: sets
+ * what it may, and says the rest.
+ */
+export class HostCheck {
+  readonly #components: HostCheckComponents;
+  readonly #options: HostCheckOptions;
+  #settings: readonly Reason[] = [];
+  #filters: readonly Reason[] = [];
+  #listeners: readonly Reason[] = [];
+  #cancel: Cancel | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #stopped = false;
+  /** That of the last look; undefined: it was not started. */
+  #scope: ServicesScope | undefined;
+
+  constructor(components: HostCheckComponents, options: HostCheckOptions) {
+    this.#components = components;
+    this.#options = options;
+  }
+
+  problems(): Reason[] {
+    const unserved = this.#components.unservedLocalhost?.() ?? [];
+    const localhost = unserved.map(({ family, port, why }) => reason('LocalhostNodePortNotServed', { port, family: `IPv${family}`, why }));
+    return [...this.#settings, ...this.#filters, ...this.#listeners, ...localhost];
+  }
+
+  /** Before anything is forwarded or announced. */
+  async checkSettings(): Promise<void> {
+    const { host } = this.#components;
+    if (this.#options.services() === 'none') {
+      this.#say(() => (this.#settings = []));
+      return;
+    }
+    const { interfaces, advertised } = { interfaces: host.interfaces(), advertised: await host.advertisedDefault() };
+    const required = requiredSettings({ cores: host.cores(), interfaces, advertisedDefault: advertised, ...this.#options.facts() }).slice(
+      0,
+      limits.hostSettings,
+    );
+    const wrong = new Set<string>();
+    const reasons: Reason[] = [];
+    for (const setting of required) {
+      const because = await this.#check(
+        setting,
+        setting.after.some((path) => wrong.has(path)),
+      );
+      if (because === undefined) continue;
+      wrong.add(setting.path);
+      reasons.push(because);
+    }
+    this.#say(() => (this.#settings = reasons));
+  }
+
+  /** A look at everything now, and from now on every minute or so. */
+  start(): void {
+    this.#scope = this.#options.services();
+    this.#cancel?.();
+    this.#looking = this.#looking.then(() => this.#lookAtAll());
+  }
+
+  /** A look now, if it was started and other things matter in this scope. */
+  follow(services: ServicesScope): void {
+    if (this.#scope !== undefined && this.#scope !== services) this.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancel?.();
+    await this.#looking;
+  }
+
+  async #lookAtAll(): Promise<void> {
+    const { clock, random } = this.#components;
+    await this.checkSettings();
+    await this.#checkFilters();
+    await this.#checkListeners();
+    if (this.#stopped) return;
+    this.#options.looked();
+    this.#cancel?.();
+    this.#cancel = clock.after(limits.hostCheckMilliseconds * (0.75 + 0.25 * random()), () => this.start());
+  }
+
+  async #checkListeners(): Promise<void> {
+    const { host, log } = this.#components;
+    try {
+      const reasons = judgeListeners(await host.listening(), this.#options.facts().nodePorts());
+      this.#say(() => (this.#listeners = reasons));
+    } catch (error) {
+      log.debug({ error }, 'the listening sockets of the host cannot be listed');
+    }
+  }
+
+  async #checkFilters(): Promise<void> {
+    const { hostFilters, log } = this.#components;
+    try {
+      const forwards = this.#options.services() !== 'none';
+      const filters = (await hostFilters()).filter(({ hook }) => forwards || hook !== 'forward');
+      const reasons = judgeFilters(filters, this.#options.servedPorts());
+      this.#say(() => (this.#filters = reasons));
+    } catch (error) {
+      // What was found last is the best that is known.
+      log.debug({ error }, 'the filters of other programs cannot be listed');
+    }
+  }
+
+  /** Sets what does not hold; why it is still wrong, if it is. */
+  async #check(setting: KernelSetting, held: boolean): Promise<Reason | undefined> {
+    const { host, log } = this.#components;
+    const { path, wanted, why, mayBeSet } = setting;
+    const before = await this.#read(setting);
+    const value = before.get(path);
+    if (value === undefined || setting.holds((name) => before.get(name))) return undefined;
+    let error = '';
+    if (held) error = 'it is not set before the others are right';
+    else if (mayBeSet && this.#options.kernelSettings === 'set') {
+      const refused = await host.writeSetting(path, wanted);
+      const after = await this.#read(setting);
+      if (setting.holds((name) => after.get(name))) {
+        log.info({ setting: sysctlName(setting), before: value, value: wanted }, 'a kernel setting was wrong: set');
+        return undefined;
+      }
+      error = refused ?? 'the kernel kept its value';
+    }
+    return reason('KernelSettingWrong', { setting: sysctlName(setting), value, wanted, why, error });
+  }
+
+  async #read({ reads }: KernelSetting): Promise<Map<string, string>> {
+    const values = new Map<string, string>();
+    for (const name of reads) {
+      const value = await this.#components.host.readSetting(name);
+      if (value !== undefined) values.set(name, value);
+    }
+    return values;
+  }
+
+  #say(change: () => void): void {
+    const before = JSON.stringify(this.problems());
+    change();
+    const problems = this.problems();
+    if (JSON.stringify(problems) === before) return;
+    this.#components.log.warn({ problems: problems.map(({ code }) => code) }, 'what is wrong with the host has changed');
+    this.#options.news();
+  }
+}
+
+/** What the objects say of a node's network; `plans` are those of the node, for its NodePorts. */
+export function hostFacts(snapshot: Snapshot, node: string, plans: ReadonlyMap<ServiceKey, ServicePlan> = new Map()): SharedFacts {
+  const peerInterfaces = [...snapshot.peers.values()].flatMap((peer) => peer.interface ?? []);
+  const { podPrefixes, podInterfaces = [] } = nodeForwarding(snapshot, node);
+  const addresses = [...(snapshot.nodes.get(node)?.internalIPs ?? []), ...podPrefixes.map(({ address }) => address)];
+  const families = new Set(addresses.map(({ family }) => family));
+  for (const { ipFamilies } of snapshot.services.values()) {
+    if (families.size === 2) break;
+    for (const family of ipFamilies) families.add(family);
+  }
+  const { services, conntrack = services === 'all' ? defaultConntrack : undefined } = snapshot.config;
+  const nodePorts = (): NodePorts => nodePortsOf(plans, snapshot, node);
+  return {
+    ...defined({ conntrack }),
+    nodePorts,
+    peerInterfaces,
+    podPrefixes,
+    podInterfaces,
+    families: [...families],
+  };
+}

@@ -1,0 +1,94 @@
+import { decideHealthCheck, healthCheckAddresses } from '../../decisions/forwarding/health-check.ts';
+import { isNodeEligible } from '../../decisions/forwarding/node-eligible.ts';
+import type { ServicesScope } from '../../model/configuration.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import type { HttpPlace } from '../../system/http-listener.ts';
+import type { LastingListener } from '../../system/lasting-listener.ts';
+import { nodeHealthAnswer } from './health-responses.ts';
+import { HealthCheckServers } from './health-check-servers.ts';
+import { lastingHttp, type ListenerComponents } from './retrying-http-listener.ts';
+import { SyncHealth } from './dataplane-health.ts';
+
+interface NodeHealthOptions {
+  readonly node: string;
+  /** Where /healthz and /livez are served. Empty: nowhere. */
+  readonly healthz: readonly HttpPlace[];
+  readonly snapshot: () => Snapshot;
+  /** The addresses of this node, as text. */
+  readonly addresses: () => readonly string[];
+  /** Called when what `problems` or `serviceProblems` say may have changed. */
+  readonly news: () => void;
+}
+
+/** What a node tells load balancers, by HTTP: its own health, and for each Service with policy Local whether it has an endpoint here. */
+export class NodeHealth {
+  readonly #components: ListenerComponents;
+  readonly #options: NodeHealthOptions;
+  readonly sync: SyncHealth;
+  readonly #checks: HealthCheckServers;
+  #healthz: readonly { readonly place: HttpPlace; readonly listener: LastingListener }[] = [];
+  #closing: Promise<unknown> = Promise.resolve();
+
+  constructor(components: ListenerComponents, options: NodeHealthOptions) {
+    this.#components = components;
+    this.#options = options;
+    this.sync = new SyncHealth(components.clock);
+    this.#checks = new HealthCheckServers(components, { healthy: () => this.sync.healthy, news: options.news });
+  }
+
+  /** Beside a kube-proxy, load balancers ask that one. */
+  follow(services: ServicesScope): void {
+    const { node, healthz, snapshot, news } = this.#options;
+    if (services !== 'all') {
+      this.#closing = Promise.all([this.#closing, ...this.#healthz.map(({ listener }) => listener.close())]);
+      this.#healthz = [];
+      return;
+    }
+    if (this.#healthz.length > 0) return;
+    const answer = (path: string) =>
+      nodeHealthAnswer(path, { health: this.sync, now: this.#components.clock.date(), eligible: isNodeEligible(snapshot(), node) });
+    const after = this.#closing;
+    this.#healthz = healthz.map((place) => ({ place, listener: lastingHttp(this.#components, { place, answer, news, after }) }));
+  }
+
+  /** The settings of the node, or its addresses, may have changed. */
+  nodeChanged(): void {
+    const { snapshot, addresses } = this.#options;
+    this.#checks.listenOn(healthCheckAddresses(snapshot().config.nodePortAddresses, addresses));
+  }
+
+  /** The kernel has taken what was queued, and these Services are in it as they are now: load balancers may hear of it. */
+  committed(services: Iterable<ServiceKey>): void {
+    const { node, snapshot } = this.#options;
+    this.sync.updated();
+    const now = snapshot();
+    const checks = [...services].map((key) => {
+      const service = now.services.get(key);
+      return [key, service === undefined ? undefined : decideHealthCheck(now, service, node)] as const;
+    });
+    this.#checks.change(new Map(checks));
+  }
+
+  /** The health-check node ports, with what they are for. */
+  ports(): [number, string][] {
+    return this.#checks.ports();
+  }
+
+  serviceProblems(): { readonly service: ServiceKey; readonly reason: Reason }[] {
+    return this.#checks.problems();
+  }
+
+  problems(): Reason[] {
+    return this.#healthz.flatMap(({ place: { address, port }, listener: { problem } }) =>
+      problem === undefined
+        ? []
+        : [reason('HealthzNotServed', { address: address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`, why: problem })],
+    );
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#checks.close(), this.#closing, ...this.#healthz.map(({ listener }) => listener.close())]);
+  }
+}

@@ -1,0 +1,93 @@
+import { DataplaneError, type Dataplane } from '../../dataplane/dataplane.ts';
+import type { RouteIntent } from '../../decisions/announcement/route.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import { comparePrefixes, formatPrefix, type Prefix } from '../../net/prefix.ts';
+import type { Clock } from '../../system/clock.ts';
+import type { Log } from '../../system/log.ts';
+import type { Random } from '../../system/random.ts';
+import { BackOff } from './back-off.ts';
+import type { RoutesByPeer } from './announced-routes.ts';
+
+export interface AggregatesComponents {
+  readonly dataplane: Dataplane;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/**
+ * The unreachable routes of aggregates: each is there before its aggregate is announced, and until it is withdrawn. One that
+ * cannot be had holds back the routes that need it and nothing else, and is tried again.
+ */
+export class Aggregates {
+  readonly #components: AggregatesComponents;
+  readonly #backOff: BackOff;
+  /** What the kernel has. Undefined: nothing was set yet, so there may be some from an earlier run. */
+  #present: readonly Prefix[] | undefined;
+  #missing: ReadonlyMap<string, string> = new Map();
+  /** Services with routes that are held back. */
+  readonly #held = new Set<ServiceKey>();
+
+  /** `again` is called when it is time to announce Services anew. */
+  constructor(components: AggregatesComponents, again: (services: ReadonlySet<ServiceKey>) => void) {
+    this.#components = components;
+    this.#backOff = new BackOff(components, () => again(this.#held));
+  }
+
+  /** Adds unreachable routes to those that are there. What cannot be had shows in `permit`. */
+  async add(prefixes: readonly Prefix[]): Promise<void> {
+    this.#missing = await this.#set([...(this.#present ?? []), ...prefixes]);
+  }
+
+  /** The routes of a Service without those that must wait. An aggregate that is announced already stays so. */
+  permit(
+    service: ServiceKey,
+    routes: RoutesByPeer,
+    announced: ReadonlySet<string>,
+  ): { readonly routes: RoutesByPeer; readonly held: readonly Reason[] } {
+    const held = new Map<string, Reason>();
+    const may = ({ prefix, aggregate }: RouteIntent): boolean => {
+      const text = formatPrefix(prefix);
+      const error = aggregate && !announced.has(text) ? this.#missing.get(text) : undefined;
+      if (error !== undefined) held.set(text, reason('UnreachableRouteMissing', { prefix: text, error }));
+      return error === undefined;
+    };
+    const permitted = new Map([...routes].map(([peer, list]) => [peer, list.filter(may)] as const).filter(([, list]) => list.length > 0));
+    if (held.size === 0) this.#held.delete(service);
+    else this.#held.add(service);
+    return { routes: permitted, held: [...held.values()] };
+  }
+
+  /** Leaves only the unreachable routes of aggregates that are announced, after the others were withdrawn. */
+  async keepOnly(announced: readonly Prefix[]): Promise<void> {
+    await this.#set(announced);
+    if (this.#held.size === 0) this.#backOff.succeeded();
+    else if (!this.#backOff.waiting) {
+      const retryInMilliseconds = this.#backOff.failed();
+      this.#components.log.error({ services: this.#held.size, retryInMilliseconds }, 'aggregates wait for their unreachable routes');
+    }
+  }
+
+  stop(): void {
+    this.#backOff.stop();
+  }
+
+  /** Resolves to the prefixes that have no route, and why. */
+  async #set(wanted: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
+    const prefixes = [...new Map(wanted.map((prefix) => [formatPrefix(prefix), prefix])).values()].toSorted(comparePrefixes);
+    const texts = prefixes.map(formatPrefix);
+    if (this.#present?.map(formatPrefix).join() === texts.join()) return new Map();
+    try {
+      const missing = await this.#components.dataplane.setUnreachable(prefixes);
+      this.#present = prefixes.filter((prefix) => !missing.has(formatPrefix(prefix)));
+      return missing;
+    } catch (error) {
+      if (!(error instanceof DataplaneError)) throw error;
+      // The data plane goes on trying to reach the set that it was given last, so what was there is there or comes back.
+      const before = new Set(this.#present?.map(formatPrefix));
+      this.#components.log.warn({ error }, 'unreachable routes could not be set');
+      return new Map(texts.filter((text) => !before.has(text)).map((text) => [text, error.message]));
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import { mergeRoutes } from '../../decisions/announcement/merge-routes.ts';
+import type { RouteIntent } from '../../decisions/announcement/route.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import type { Reason } from '../../model/reasons.ts';
+import { comparePrefixes, formatPrefix, type Prefix } from '../../net/prefix.ts';
+
+/** The routes of one Service by name of the peer. */
+export type RoutesByPeer = ReadonlyMap<string, readonly RouteIntent[]>;
+
+/** Why a route that a Service had goes: undefined where nobody can say. Asked in the same turn. */
+export type WhyWithdrawn = (peer: string, route: RouteIntent) => Reason | undefined;
+
+/** Told of every `set`, also of one that changes nothing. */
+type RoutesObserver = (service: ServiceKey, before: RoutesByPeer, after: RoutesByPeer, why: WhyWithdrawn | undefined) => void;
+
+export interface PeerRoutes {
+  readonly announce: readonly RouteIntent[];
+  readonly withdraw: readonly Prefix[];
+}
+
+interface Wanted {
+  readonly prefix: Prefix;
+  readonly byService: Map<ServiceKey, RouteIntent>;
+}
+
+/**
+ * Which Service wants which prefix at which peer. Several may want the same one (a shared address, an aggregate): it is
+ * announced once with their merged attributes, and withdrawn when the last of them lets go.
+ */
+export class RouteTable {
+  readonly #peers = new Map<string, Map<string, Wanted>>();
+  readonly #services = new Map<ServiceKey, RoutesByPeer>();
+  readonly #touched = new Map<string, Map<string, Prefix>>();
+  /** How often each aggregate is wanted, over all Services and peers. */
+  readonly #aggregates = new Map<string, { readonly prefix: Prefix; wanted: number }>();
+  readonly #observe: RoutesObserver | undefined;
+
+  constructor(observe?: RoutesObserver) {
+    this.#observe = observe;
+  }
+
+  routesOf(service: ServiceKey): RoutesByPeer {
+    return this.#services.get(service) ?? new Map();
+  }
+
+  /** Replaces what the Service wants. The cost follows its own routes. */
+  set(service: ServiceKey, routes: RoutesByPeer, why?: WhyWithdrawn): void {
+    // Two addresses of one Service may lead to the same aggregate.
+    const merged = new Map([...routes].map(([peer, after]) => [peer, mergeRoutes(after)]));
+    this.#observe?.(service, this.routesOf(service), merged, why);
+    for (const [peer, before] of this.routesOf(service)) for (const route of before) this.#drop(peer, route, service);
+    for (const [peer, after] of merged) for (const route of after) this.#add(peer, route, service);
+    if (merged.size === 0) this.#services.delete(service);
+    else this.#services.set(service, merged);
+  }
+
+  /** Of the routes that the Service has, leaves those that are also wanted, with the wanted attributes: withdraws, and announces nothing more. */
+  narrow(service: ServiceKey, wanted: RoutesByPeer, why?: WhyWithdrawn): void {
+    const left = new Map<string, readonly RouteIntent[]>();
+    for (const [peer, routes] of this.routesOf(service)) {
+      const present = new Set(routes.map(({ prefix }) => formatPrefix(prefix)));
+      const both = (wanted.get(peer) ?? []).filter(({ prefix }) => present.has(formatPrefix(prefix)));
+      if (both.length > 0) left.set(peer, both);
+    }
+    this.set(service, left, why);
+  }
+
+  /** What to tell each peer about the prefixes that were touched since the last call. */
+  takeChanges(): Map<string, PeerRoutes> {
+    const changes = new Map<string, PeerRoutes>();
+    for (const [peer, prefixes] of this.#touched) {
+      const announce: RouteIntent[] = [];
+      const withdraw: Prefix[] = [];
+      for (const [key, prefix] of prefixes) {
+        const wanted = this.#peers.get(peer)?.get(key);
+        if (wanted === undefined) withdraw.push(prefix);
+        else announce.push(...mergeRoutes(wanted.byService.values()));
+      }
+      changes.set(peer, { announce, withdraw });
+    }
+    this.#touched.clear();
+    return changes;
+  }
+
+  /** The Services that want a prefix at a peer, by its text. */
+  wantedBy(peer: string, prefix: string): Iterable<ServiceKey> {
+    return this.#peers.get(peer)?.get(prefix)?.byService.keys() ?? [];
+  }
+
+  /** Everything that one peer should be told, for a session that begins. */
+  allRoutes(peer: string): RouteIntent[] {
+    return [...(this.#peers.get(peer)?.values() ?? [])].flatMap(({ byService }) => mergeRoutes(byService.values()));
+  }
+
+  /** The aggregates that are announced to anyone, sorted. */
+  aggregates(): Prefix[] {
+    return [...this.#aggregates.values()].map(({ prefix }) => prefix).toSorted(comparePrefixes);
+  }
+
+  #add(peer: string, route: RouteIntent, service: ServiceKey): void {
+    const prefixes = getOrMake(this.#peers, peer, () => new Map<string, Wanted>());
+    const key = formatPrefix(route.prefix);
+    getOrMake(prefixes, key, () => ({ prefix: route.prefix, byService: new Map() })).byService.set(service, route);
+    if (route.aggregate) getOrMake(this.#aggregates, key, () => ({ prefix: route.prefix, wanted: 0 })).wanted++;
+    this.#touch(peer, key, route.prefix);
+  }
+
+  #drop(peer: string, route: RouteIntent, service: ServiceKey): void {
+    const prefixes = this.#peers.get(peer);
+    const key = formatPrefix(route.prefix);
+    const wanted = prefixes?.get(key);
+    if (prefixes === undefined || wanted === undefined) return;
+    wanted.byService.delete(service);
+    if (wanted.byService.size === 0) prefixes.delete(key);
+    if (prefixes.size === 0) this.#peers.delete(peer);
+    const aggregate = this.#aggregates.get(key);
+    if (route.aggregate && aggregate !== undefined && --aggregate.wanted === 0) this.#aggregates.delete(key);
+    this.#touch(peer, key, route.prefix);
+  }
+
+  #touch(peer: string, key: string, prefix: Prefix): void {
+    getOrMake(this.#touched, peer, () => new Map<string, Prefix>()).set(key, prefix);
+  }
+}
+
+function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const present = map.get(key);
+  if (present !== undefined) return present;
+  const made = make();
+  map.set(key, made);
+  return made;
+}

@@ -1,0 +1,237 @@
+import type { CountConnections } from '../../dataplane/conntrack/connection-count.ts';
+import type { DrainView } from '../../decisions/announcement/node-drain.ts';
+import { drainWish } from '../../model/drain-wish.ts';
+import { reportAge, staleAfterSeconds, type DrainPhase, type NodeDrainReport } from '../../model/node-state.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { formatTime, parseTime } from '../../model/time.ts';
+import type { Cancel, Clock } from '../../system/clock.ts';
+import type { Log } from '../../system/log.ts';
+import { limits } from '../limits.ts';
+
+export interface NodeDrainingComponents {
+  readonly countConnections: CountConnections;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** How far the plans of Services are with the drain. */
+export interface DrainProgress {
+  /** Services with routes that are yet to go. */
+  readonly leaving: number;
+  /** Services whose routes stay, as nobody else announces them. */
+  readonly kept: number;
+  /** Frontends, by frontendKey, whose address is no longer announced because of the drain. */
+  readonly left: ReadonlySet<string>;
+}
+
+interface NodeDrainingOptions {
+  readonly node: string;
+  readonly snapshot: () => Snapshot;
+  readonly progress: () => DrainProgress;
+  /** Every Service is to be planned anew. */
+  readonly again: () => void;
+  readonly news: () => void;
+}
+
+/** What is said is by the wall clock, which somebody may set; how much time has passed is not. Both in milliseconds. */
+interface Moment {
+  readonly epoch: number;
+  readonly clock: number;
+}
+
+interface Drain {
+  readonly since: Moment;
+  settled: boolean;
+  /** When the routes were gone, as long as they are. */
+  withdrawn?: Moment;
+  connections?: number;
+  /** At the last look nothing was left, or nobody waited for it any longer. */
+  over: boolean;
+  /** What of the other nodes the decision depends upon, at the last look. */
+  others: string;
+  /** What the agent before said of it. */
+  readonly resumed: NodeDrainReport | undefined;
+}
+
+/**
+ * Carries out the drain of this node. It knows what the pure decision does not: how much time has passed, and how many connections are left.
+ * The drain of an agent that was restarted goes on where its report says that it was, and is not said to be any further before everything was
+ * planned and committed: without plans there are no routes, no last next hop and no connections.
+ */
+export class NodeDraining {
+  readonly #components: NodeDrainingComponents;
+  readonly #options: NodeDrainingOptions;
+  #drain: Drain | undefined;
+  #settling: Cancel | undefined;
+  #looking: Cancel | undefined;
+  #begun = false;
+  #planned = false;
+  #stopped = false;
+
+  constructor(components: NodeDrainingComponents, options: NodeDrainingOptions) {
+    this.#components = components;
+    this.#options = options;
+  }
+
+  /** Begins, goes on or ends as the snapshot wants it; before Services are planned. */
+  follow(snapshot: Snapshot): void {
+    const { node: name } = this.#options;
+    const node = snapshot.nodes.get(name);
+    const isWanted = node !== undefined && drainWish(snapshot.config, node) !== undefined;
+    const resumed = this.#begun ? undefined : snapshot.nodeStates.get(name)?.drain;
+    this.#begun = true;
+    if (!isWanted) this.#end();
+    else if (this.#drain === undefined) this.#begin(resumed);
+    if (this.#drain?.settled === false) this.#settleAfter(snapshot.config.nodeDrain.settleSeconds);
+  }
+
+  /** Every Service has been planned, and the kernel has it. */
+  planned(): void {
+    if (this.#planned) return;
+    this.#planned = true;
+    if (this.#drain?.settled === true) this.#lookLater(this.#drain);
+    this.#options.news();
+  }
+
+  /** For the decision about this node. */
+  view(): DrainView {
+    const now = this.#now();
+    return this.#drain === undefined ? { now } : { now, settled: this.#drain.settled };
+  }
+
+  report(): { readonly drain?: NodeDrainReport } {
+    const drain = this.#drain;
+    if (drain === undefined) return {};
+    const since = formatTime(drain.since.epoch);
+    if (!this.#planned) return { drain: { phase: 'Draining', kept: 0, ...drain.resumed, since } };
+    const { leaving, kept } = this.#options.progress();
+    const phase = phaseOf(drain, leaving, kept);
+    const hasLeft = phase === 'Withdrawn' || phase === 'Drained';
+    const withdrawn = hasLeft && drain.withdrawn !== undefined ? { withdrawn: formatTime(drain.withdrawn.epoch) } : {};
+    const connections = hasLeft && drain.connections !== undefined ? { connections: drain.connections } : {};
+    return { drain: { phase, since, kept: drain.settled ? kept : 0, ...withdrawn, ...connections } };
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#settling?.();
+    this.#looking?.();
+  }
+
+  #begin(resumed: NodeDrainReport | undefined): void {
+    const settled = resumed !== undefined && resumed.phase !== 'Draining';
+    this.#drain = {
+      since: this.#moment(resumed?.since),
+      settled,
+      ...(resumed?.withdrawn === undefined ? {} : { withdrawn: this.#moment(resumed.withdrawn) }),
+      ...(resumed?.connections === undefined ? {} : { connections: resumed.connections }),
+      over: resumed?.phase === 'Drained',
+      others: '',
+      resumed,
+    };
+    this.#components.log.info({ node: this.#options.node, resumed: resumed !== undefined }, 'the node is drained');
+    if (settled) this.#lookLater(this.#drain);
+    this.#options.news();
+  }
+
+  #end(): void {
+    if (this.#drain === undefined) return;
+    this.#drain = undefined;
+    this.#settling?.();
+    this.#looking?.();
+    this.#settling = undefined;
+    this.#components.log.info({ node: this.#options.node }, 'the node is not drained any more');
+    this.#options.news();
+  }
+
+  /** Since the beginning, so that the time of a changed setting counts from there as well. */
+  #settleAfter(seconds: number): void {
+    const drain = this.#drain;
+    if (drain === undefined) return;
+    this.#settling?.();
+    const left = Math.max(0, drain.since.clock + seconds * 1000 - this.#components.clock.now());
+    this.#settling = this.#components.clock.after(left, () => {
+      this.#settling = undefined;
+      drain.settled = true;
+      drain.others = this.#others();
+      this.#lookLater(drain);
+      this.#options.again();
+    });
+  }
+
+  #lookLater(drain: Drain): void {
+    if (!this.#planned) return;
+    this.#looking = this.#components.clock.after(limits.nodeDrainLookMilliseconds, () => void this.#look(drain));
+  }
+
+  async #look(drain: Drain): Promise<void> {
+    const others = this.#others();
+    if (others !== drain.others) {
+      drain.others = others;
+      this.#options.again();
+    }
+    const { leaving, kept, left } = this.#options.progress();
+    if (leaving === 0 && kept === 0) {
+      drain.withdrawn ??= this.#moment();
+      const connections = await this.#count(left);
+      if (connections === undefined) delete drain.connections;
+      else drain.connections = connections;
+      const deadline = drain.withdrawn.clock + this.#options.snapshot().config.nodeDrain.deadlineSeconds * 1000;
+      drain.over = connections === 0 || this.#components.clock.now() >= deadline;
+    } else {
+      delete drain.withdrawn;
+      delete drain.connections;
+      drain.over = false;
+    }
+    if (this.#stopped || this.#drain !== drain) return;
+    this.#options.news();
+    this.#lookLater(drain);
+  }
+
+  /** Undefined: that cannot be told, and the deadline ends the drain. No trouble with counting is a reason to stop forwarding. */
+  async #count(frontends: ReadonlySet<string>): Promise<number | undefined> {
+    try {
+      return await this.#components.countConnections(frontends);
+    } catch (error) {
+      this.#components.log.warn({ error }, 'connections cannot be counted');
+      return undefined;
+    }
+  }
+
+  /** That reports grow old is no event, so everything is looked at now and then: other nodes, what they are asked, and whether they are heard. */
+  #others(): string {
+    const snapshot = this.#options.snapshot();
+    const now = this.#now();
+    const texts = [...snapshot.nodes.values()].map((node) => {
+      const { name, labels } = node.metadata;
+      const state = snapshot.nodeStates.get(name);
+      const established = state?.sessions.flatMap((session) => (session.state === 'Established' ? [session.peer] : [])) ?? [];
+      const isStale = state === undefined || reportAge(state, now) > staleAfterSeconds;
+      const differing = state?.differing.map(({ service, aspect }) => `${service} ${aspect}`);
+      const problems = [state?.problem?.code, differing, state?.truncated];
+      const drain = [drainWish(snapshot.config, node), state?.drain?.since];
+      return name === this.#options.node
+        ? ''
+        : JSON.stringify([name, labels, node.networkUnavailable, drain, established, isStale, problems]);
+    });
+    return texts.toSorted().join('\n');
+  }
+
+  /** Of a time in the report of the agent before, which is not later than now; else now. */
+  #moment(text?: string): Moment {
+    const now = this.#now();
+    const epoch = Math.min(parseTime(text) ?? now, now);
+    return { epoch, clock: this.#components.clock.now() - (now - epoch) };
+  }
+
+  /** Milliseconds since the epoch. */
+  #now(): number {
+    return this.#components.clock.date().getTime();
+  }
+}
+
+function phaseOf({ settled, over }: Drain, leaving: number, kept: number): DrainPhase {
+  if (!settled || leaving > 0) return 'Draining';
+  if (kept > 0) return 'Settled';
+  return over ? 'Drained' : 'Withdrawn';
+}

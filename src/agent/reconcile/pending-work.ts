@@ -1,0 +1,162 @@
+import { reachesBackendsAt } from '../../decisions/forwarding/balancing.ts';
+import { wantsDirectReturn } from '../../decisions/direct-return/plan.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import type { NodeState } from '../../model/node-state.ts';
+import { formatPrefix } from '../../net/prefix.ts';
+import type { Change, HeraldObject, Kind, Snapshot } from '../../model/snapshot.ts';
+
+/** What one pass has to look at. */
+interface Work {
+  readonly services: readonly ServiceKey[];
+  /** The node's own settings or its sessions may differ. */
+  readonly node: boolean;
+  /** Highest resourceVersion among the changes, by kind. */
+  readonly versions: ReadonlyMap<Kind, bigint>;
+}
+
+/** Kinds on which every Service and every session may depend. They are few and change rarely. */
+const shared: ReadonlySet<Kind> = new Set<Kind>([
+  'IPAddressPool',
+  'BGPPeer',
+  'BFDProfile',
+  'BGPAdvertisement',
+  'Community',
+  'ExternalIPPolicy',
+  'HeraldConfig',
+  'ServiceCIDR',
+  'Secret',
+]);
+
+/** Gathers changes until a pass takes them: which Services to plan again, each once, however often it changed. */
+export class WorkToDo {
+  readonly #node: string;
+  readonly #services = new Set<ServiceKey>();
+  /** Those that were put back and not named by a change since. */
+  readonly #again = new Set<ServiceKey>();
+  #nodeToo = false;
+  /** As `#again`, of the node. */
+  #nodeAgain = false;
+  #versions = new Map<Kind, bigint>();
+  readonly #consumed = new Map<Kind, bigint>();
+  #begun = false;
+  /** What nodes last said of direct server return, by name. */
+  readonly #directReturn = new Map<string, string>();
+
+  constructor(node: string) {
+    this.#node = node;
+  }
+
+  /** The first pass has been carried out. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  get empty(): boolean {
+    return this.#services.size === 0 && this.#again.size === 0 && !this.#nodeToo && !this.#nodeAgain;
+  }
+
+  /** Services that wait for a pass. */
+  get waiting(): number {
+    return this.#services.union(this.#again).size;
+  }
+
+  /** Highest resourceVersion acted upon, by kind. */
+  get consumed(): Record<string, string> {
+    return Object.fromEntries([...this.#consumed].map(([kind, version]) => [kind, version.toString()]));
+  }
+
+  addService(key: ServiceKey): void {
+    this.#services.add(key);
+  }
+
+  addEverything(snapshot: Snapshot): void {
+    this.#nodeToo = true;
+    for (const [node, state] of snapshot.nodeStates) this.#directReturn.set(node, directReturnText(state));
+    for (const key of snapshot.services.keys()) this.#services.add(key);
+    for (const objects of [snapshot.services, snapshot.nodes, snapshot.peers, snapshot.advertisements, snapshot.pools]) {
+      for (const object of objects.values()) this.#saw(object);
+    }
+  }
+
+  add(changes: readonly Change[], snapshot: Snapshot): void {
+    for (const change of changes) {
+      const { kind, key } = change;
+      for (const service of change.services ?? []) this.#services.add(service);
+      if (kind === 'Service') this.#services.add(key as ServiceKey);
+      if (kind === 'Namespace') this.#addNamespace(key, snapshot);
+      // Of another node only its podCIDRs matter, and its address where its pods are behind slots; of our own its labels and conditions, to everything.
+      if (kind === 'Node') {
+        this.#nodeToo = true;
+        this.#addServicesWithSlotsAt(key, snapshot);
+      }
+      if (kind === 'NodeState' && this.#takesPartOtherwise(key, snapshot)) this.#addDirectReturn(snapshot);
+      if (shared.has(kind) || (kind === 'Node' && key === this.#node)) this.addEverything(snapshot);
+      if (kind === 'Service') this.#saw(snapshot.services.get(key as ServiceKey));
+    }
+  }
+
+  take(): Work {
+    const work = { services: [...this.#again.union(this.#services)], node: this.#nodeToo || this.#nodeAgain, versions: this.#versions };
+    this.#again.clear();
+    this.#services.clear();
+    this.#nodeToo = false;
+    this.#nodeAgain = false;
+    this.#versions = new Map();
+    return work;
+  }
+
+  /** The part of the work that was not there when the last was put back; the rest stays. */
+  takeNew(): Work {
+    const work = { services: [...this.#services], node: this.#nodeToo, versions: new Map() };
+    this.#services.clear();
+    this.#nodeToo = false;
+    return work;
+  }
+
+  done(work: Work): void {
+    this.#begun = true;
+    for (const [kind, version] of work.versions) raise(this.#consumed, kind, version);
+  }
+
+  /** The pass failed: its work is to be done again, together with what has come since. */
+  putBack(work: Work): void {
+    for (const key of work.services) this.#again.add(key);
+    this.#nodeAgain ||= work.node;
+    for (const [kind, version] of work.versions) raise(this.#versions, kind, version);
+  }
+
+  #addNamespace(namespace: string, snapshot: Snapshot): void {
+    for (const [key, service] of snapshot.services) if (service.metadata.namespace === namespace) this.#services.add(key);
+  }
+
+  /** Most reports only say that an agent lives. */
+  #takesPartOtherwise(node: string, snapshot: Snapshot): boolean {
+    const says = directReturnText(snapshot.nodeStates.get(node));
+    if (says === (this.#directReturn.get(node) ?? '')) return false;
+    this.#directReturn.set(node, says);
+    return true;
+  }
+
+  /** Services with direct server return depend on what all nodes say that they can do. */
+  #addDirectReturn(snapshot: Snapshot): void {
+    this.#nodeToo = true;
+    for (const [key, service] of snapshot.services) if (wantsDirectReturn(snapshot.config, service)) this.#services.add(key);
+  }
+
+  #addServicesWithSlotsAt(node: string, snapshot: Snapshot): void {
+    for (const [key, service] of snapshot.services) if (reachesBackendsAt(snapshot, service, node)) this.#services.add(key);
+  }
+
+  #saw(object: HeraldObject | undefined): void {
+    if (object !== undefined) raise(this.#versions, object.kind, BigInt(object.metadata.resourceVersion || '0'));
+  }
+}
+
+function raise(versions: Map<Kind, bigint>, kind: Kind, version: bigint): void {
+  if (version > (versions.get(kind) ?? -1n)) versions.set(kind, version);
+}
+
+function directReturnText(state: NodeState | undefined): string {
+  const { directReturn } = state ?? {};
+  return directReturn === undefined ? '' : JSON.stringify({ ...directReturn, networks: directReturn.networks.map(formatPrefix) });
+}

@@ -1,0 +1,54 @@
+import type { QuarantinedFrontend } from '../../dataplane/dataplane.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import type { Clock } from '../../system/clock.ts';
+import type { Random } from '../../system/random.ts';
+import { BackOff } from './back-off.ts';
+
+/** The frontends whose latest form the kernel has not, by the data plane's latest answer. What it refused is tried again after a while. */
+export class Quarantine {
+  readonly #again: BackOff;
+  #frontends: ReadonlyMap<string, QuarantinedFrontend> = new Map();
+
+  /** `again` is called with the services of frontends that were refused: the reason may have passed, and no change of theirs may ever come. */
+  constructor(components: { readonly clock: Clock; readonly random: Random }, again: (services: Iterable<ServiceKey>) => void) {
+    this.#again = new BackOff(components, () => again(new Set(this.#refused())));
+  }
+
+  get frontends(): ReadonlyMap<string, QuarantinedFrontend> {
+    return this.#frontends;
+  }
+
+  /** Takes the latest answer. The services that depend on a frontend that went into quarantine or came out of it. */
+  update(frontends: ReadonlyMap<string, QuarantinedFrontend>): Set<ServiceKey> {
+    const before = this.#frontends;
+    this.#frontends = frontends;
+    const services = new Set<ServiceKey>();
+    for (const frontend of new Set([...before.keys(), ...frontends.keys()])) {
+      const [then, now] = [concerned(before.get(frontend)), concerned(frontends.get(frontend))];
+      if (then.join() === now.join()) continue;
+      for (const service of [...then, ...now]) services.add(service);
+    }
+    if (this.#refused().length === 0) this.#again.succeeded();
+    else if (!this.#again.waiting) this.#again.failed();
+    return services;
+  }
+
+  /** Services that wait for a frontend of one of these. */
+  waitingFor(services: ReadonlySet<string>): ServiceKey[] {
+    const waiting = [...this.#frontends.values()].filter(({ owner }) => owner !== undefined && services.has(owner));
+    return waiting.flatMap(({ services }) => services as readonly ServiceKey[]);
+  }
+
+  stop(): void {
+    this.#again.stop();
+  }
+
+  #refused(): ServiceKey[] {
+    return [...this.#frontends.values()].flatMap(({ owner, services }) => (owner === undefined ? (services as readonly ServiceKey[]) : []));
+  }
+}
+
+/** The services whose announcements depend on a frontend in quarantine: its owner, and those that have not got it. */
+function concerned(entry: QuarantinedFrontend | undefined): readonly ServiceKey[] {
+  return [entry?.owner ?? [], entry?.services ?? []].flat() as readonly ServiceKey[];
+}

@@ -1,0 +1,73 @@
+import type { Metadata } from '../../model/metadata.ts';
+import type { NodeState } from '../../model/node-state.ts';
+import type { Cancel, Clock } from '../../system/clock.ts';
+import type { Log } from '../../system/log.ts';
+import type { Random } from '../../system/random.ts';
+import { limits } from '../limits.ts';
+
+interface NodeReportComponents {
+  readonly writeNodeState: (state: NodeState) => Promise<void>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** What a NodeState says, without who says it and when. */
+export type ReportContent = Omit<NodeState, 'kind' | 'metadata' | 'updated'>;
+
+/** Writes the NodeState: soon after news, and now and then without, one write at a time. */
+export class NodeReport {
+  readonly #components: NodeReportComponents;
+  readonly #node: string;
+  readonly #content: () => ReportContent;
+  #cancel: Cancel | undefined;
+  #due = Number.POSITIVE_INFINITY;
+  #writing: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(components: NodeReportComponents, node: string, content: () => ReportContent) {
+    this.#components = components;
+    this.#node = node;
+    this.#content = content;
+  }
+
+  /** Something changed that readers wait for. */
+  news(): void {
+    this.#schedule(limits.reportPauseMilliseconds);
+  }
+
+  /** Writes the last state and stops. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancel?.();
+    await this.#writing;
+    await this.#write();
+  }
+
+  #schedule(milliseconds: number): void {
+    const { clock } = this.#components;
+    const due = clock.now() + milliseconds;
+    if (this.#closed || due >= this.#due) return;
+    this.#cancel?.();
+    this.#due = due;
+    this.#cancel = clock.after(milliseconds, () => {
+      // Until it begins, this write is due: news that come while the one before it takes its time are in it.
+      this.#writing = this.#writing.then(() => this.#write());
+    });
+  }
+
+  async #write(): Promise<void> {
+    const { clock, random, log, writeNodeState } = this.#components;
+    this.#due = Number.POSITIVE_INFINITY;
+    try {
+      await writeNodeState({ kind: 'NodeState', metadata: metadata(this.#node), updated: clock.date().toISOString(), ...this.#content() });
+    } catch (error) {
+      log.warn({ error }, 'the state of the node was not written, it is tried again');
+    }
+    this.#schedule(limits.reportEveryMilliseconds * (0.75 + 0.25 * random()));
+  }
+}
+
+function metadata(name: string): Metadata {
+  return { namespace: '', name, uid: '', resourceVersion: '', labels: {}, annotations: {}, creationTimestamp: '', deleting: false };
+}

@@ -1,0 +1,147 @@
+import { defined } from '../../lang/defined.ts';
+import type { Family } from '../../net/address.ts';
+import { EventStream, type Streamed } from './event-stream.ts';
+import type { StateName } from '../session/fsm-events.ts';
+import { maximumQueuedEvents } from '../limits.ts';
+import type { NegotiatedStatus } from '../negotiation/open-status.ts';
+import type { Problem } from './problem.ts';
+import { errorName } from '../wire/codes.ts';
+import { innermost, shutdownMessageOf, type Notification } from '../wire/notification.ts';
+
+/** What happens to a session, for the program that uses the speaker. Nothing comes per route or per UPDATE. */
+export type PeerEvent =
+  /** The state of RFC 4271 8.2.2 changed; the status of the peer says the new one already. */
+  | { readonly type: 'state'; readonly from: StateName; readonly to: StateName; readonly at: Date }
+  | { readonly type: 'established'; readonly negotiated: NegotiatedStatus }
+  /** The session ended, or could not be made for another reason than the last time; `reason` is `problem` in words. */
+  | { readonly type: 'down'; readonly reason: string; readonly problem: Problem }
+  | ({ readonly type: 'notification' } & NotificationStatus)
+  /** The peer asked for all routes of the family again (RFC 2918). */
+  | { readonly type: 'refresh'; readonly family: Family }
+  /** The peer has sent all its routes of the family (RFC 4724 2). */
+  | { readonly type: 'endOfRib'; readonly family: Family };
+
+export interface NotificationStatus {
+  readonly direction: 'sent' | 'received';
+  /** Of a Hard Reset (RFC 8538 3) those that it carries. */
+  readonly code: number;
+  readonly subcode: number;
+  /** "Cease: Administrative Shutdown (6/2)", in the words of the RFCs. */
+  readonly name: string;
+  /** The sender's own words (RFC 9003). */
+  readonly text?: string;
+}
+
+/** What a stream of events yields. */
+export type StreamedEvent = Streamed<PeerEvent>;
+
+export type PeerEventType = PeerEvent['type'];
+export type PeerEventOf<T extends PeerEventType> = Extract<PeerEvent, { readonly type: T }>;
+
+/** The peer was removed, or its speaker stopped, while somebody waited for its session. */
+export class PeerClosedError extends Error {
+  readonly code = 'ERR_BGP_PEER_CLOSED';
+
+  constructor() {
+    super('the peer was removed, or the speaker stopped');
+    this.name = 'PeerClosedError';
+  }
+}
+
+export function notificationStatus(direction: NotificationStatus['direction'], notification: Notification): NotificationStatus {
+  const inner = innermost(notification);
+  const text = shutdownMessageOf(inner);
+  const { code, subcode } = inner;
+  return { direction, code, subcode, name: errorName(code, subcode), ...defined({ text }) };
+}
+
+/** Hands the events of one peer to listeners, to streams, and to whoever waits for the session. */
+export class PeerEvents {
+  readonly #listeners = new Map<PeerEventType, Set<(event: PeerEvent) => void>>();
+  readonly #streams = new Set<EventStream<PeerEvent>>();
+  readonly #waiting = new Set<PromiseWithResolvers<NegotiatedStatus>>();
+  readonly #onError: (error: unknown) => void;
+  #negotiated: NegotiatedStatus | undefined;
+  #closed = false;
+
+  /** `onError` takes what a listener throws. */
+  constructor(onError: (error: unknown) => void = throwLater) {
+    this.#onError = onError;
+  }
+
+  /**
+   * Calls the listener with every event of the type, in the same turn; the result takes it off again. What it throws does not
+   * disturb the session: it is an uncaught exception of the process.
+   */
+  on<T extends PeerEventType>(type: T, listener: (event: PeerEventOf<T>) => void): () => void {
+    let listeners = this.#listeners.get(type);
+    if (listeners === undefined) this.#listeners.set(type, (listeners = new Set()));
+    // A function of its own, so that one listener may be put on twice and taken off once.
+    const call = (event: PeerEvent): void => listener(event as PeerEventOf<T>);
+    listeners.add(call);
+    return () => void listeners.delete(call);
+  }
+
+  /**
+   * Everything that happens from now on, until the peer is removed. Of events that nobody takes the latest 256 are kept
+   * (`maximumQueuedEvents`) and `lost` says how many are missing. When the signal aborts, the iteration throws its reason.
+   */
+  events({ signal }: { readonly signal?: AbortSignal } = {}): EventStream<PeerEvent> {
+    const stream = new EventStream<PeerEvent>({ count: maximumQueuedEvents, leave: (ended) => this.#streams.delete(ended) }, signal);
+    if (this.#closed) stream.finish();
+    else if (!stream.done) this.#streams.add(stream);
+    return stream;
+  }
+
+  /**
+   * Resolves with what was negotiated as soon as the session is established, at once if it is. Rejects with the reason of the signal, or with
+   * PeerClosedError when the peer is removed; a session that fails is no error, because it is tried again.
+   */
+  async established({ signal }: { readonly signal?: AbortSignal } = {}): Promise<NegotiatedStatus> {
+    signal?.throwIfAborted();
+    if (this.#negotiated !== undefined) return this.#negotiated;
+    if (this.#closed) throw new PeerClosedError();
+    const waiting = Promise.withResolvers<NegotiatedStatus>();
+    const abort = (): void => waiting.reject(signal?.reason);
+    this.#waiting.add(waiting);
+    signal?.addEventListener('abort', abort, { once: true });
+    try {
+      return await waiting.promise;
+    } finally {
+      this.#waiting.delete(waiting);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  /** For the peer. */
+  emit(event: PeerEvent): void {
+    if (this.#closed) return;
+    if (event.type === 'established') this.#negotiated = event.negotiated;
+    else if (event.type === 'state' && event.from === 'Established') this.#negotiated = undefined;
+    for (const listener of this.#listeners.get(event.type) ?? []) {
+      try {
+        listener(event);
+      } catch (error) {
+        this.#onError(error);
+      }
+    }
+    for (const stream of this.#streams) stream.push(event);
+    if (event.type === 'established') for (const { resolve } of this.#waiting) resolve(event.negotiated);
+  }
+
+  /** For the peer, when it is removed: streams end after what they hold, and nobody waits any longer. */
+  close(): void {
+    this.#closed = true;
+    this.#negotiated = undefined;
+    for (const stream of this.#streams) stream.finish();
+    for (const { reject } of this.#waiting) reject(new PeerClosedError());
+    this.#listeners.clear();
+  }
+}
+
+/** In a turn of its own: the session that was in the middle of something goes on. */
+export function throwLater(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}

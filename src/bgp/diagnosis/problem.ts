@@ -1,0 +1,174 @@
+import type { KernelDrops } from '../transport/transport.ts';
+import { cease, errorCode, errorName, openError } from '../wire/codes.ts';
+import { describeNotification, innermost, type Notification } from '../wire/notification.ts';
+
+/** Why a connection could not be made or was lost below BGP. */
+export interface TransportFailure {
+  readonly kind: 'refused' | 'unreachable' | 'timeout' | 'reset' | 'unsupported' | 'notReady' | 'inUse' | 'denied' | 'other';
+  readonly detail: string;
+}
+
+/** Why a session is not up, or went down. */
+export type Problem =
+  | { readonly kind: 'connectFailed'; readonly failure: TransportFailure }
+  | { readonly kind: 'connectTimeout'; readonly seconds: number }
+  /** `handshake`: before the peer has said its OPEN; in others, the session was never up. */
+  | { readonly kind: 'lost'; readonly failure: TransportFailure | undefined; readonly handshake: boolean }
+  | { readonly kind: 'holdTimerExpired'; readonly seconds: number; readonly handshake: boolean }
+  | { readonly kind: 'sendHoldTimerExpired' }
+  | { readonly kind: 'received'; readonly notification: Notification }
+  | { readonly kind: 'sent'; readonly notification: Notification; readonly detail: string }
+  | { readonly kind: 'stopped'; readonly notification: Notification }
+  /** Closed so that the peer keeps our routes. */
+  | { readonly kind: 'suspended' }
+  /** The peer has connected again and says that it restarted. */
+  | { readonly kind: 'peerRestarted' }
+  /** Both had connected, and the other connection was chosen. */
+  | { readonly kind: 'collision' };
+
+/** What the words need to know about the peer. */
+export interface ProblemContext {
+  /** "192.0.2.1 port 179". */
+  readonly target: string;
+  readonly hasPassword: boolean;
+  readonly localAsn: number;
+  readonly ttlSecurityHops: number | undefined;
+  /** What the kernel has dropped since the connection was tried. */
+  readonly drops: KernelDrops | undefined;
+}
+
+/** The problem in words for the person who operates the peer. */
+export function describeProblem(problem: Problem, context: ProblemContext): string {
+  const { target } = context;
+  switch (problem.kind) {
+    case 'connectFailed':
+      return describeConnectFailure(problem.failure, context);
+    case 'connectTimeout':
+      return `no answer from ${target} within ${problem.seconds} s: ${silence(context)}`;
+    case 'lost':
+      return describeLoss(problem, context);
+    case 'holdTimerExpired':
+      return `hold timer expired: nothing was heard from the peer for ${problem.seconds} s${problem.handshake ? half(context) : ''}`;
+    case 'sendHoldTimerExpired':
+      return 'send hold timer expired: the peer has stopped reading';
+    case 'received':
+      return `the peer closed the session: ${describeNotification(problem.notification)}${hint(problem.notification, context)}`;
+    case 'sent':
+      return `${problem.detail}: closed with ${errorName(problem.notification.code, problem.notification.subcode)}`;
+    case 'stopped':
+      return `closed by us: ${describeNotification(problem.notification)}`;
+    case 'suspended':
+      return 'closed by us without a word, so that the peer keeps our routes until we are back';
+    case 'peerRestarted':
+      return 'the peer has restarted and connected again';
+    case 'collision':
+      return 'both sides had connected, and the other connection was chosen';
+  }
+}
+
+/** What was dropped between two readings; undefined where one is missing. */
+export function newDrops(before: KernelDrops | undefined, now: KernelDrops | undefined): KernelDrops | undefined {
+  if (before === undefined || now === undefined) return undefined;
+  return {
+    missing: now.missing - before.missing,
+    unexpected: now.unexpected - before.unexpected,
+    wrong: now.wrong - before.wrong,
+    belowMinimumTtl: now.belowMinimumTtl - before.belowMinimumTtl,
+  };
+}
+
+/** Whether there were any, without how many: these words stay the same from one attempt to the next. */
+export function withoutNumbers(drops: KernelDrops | undefined): KernelDrops | undefined {
+  if (drops === undefined) return undefined;
+  const { missing, unexpected, wrong, belowMinimumTtl } = drops;
+  const some = (count: number): number => Math.min(count, 1);
+  return { missing: some(missing), unexpected: some(unexpected), wrong: some(wrong), belowMinimumTtl: some(belowMinimumTtl) };
+}
+
+/** Many routers take every connection, and close it at once where no such neighbour is configured. */
+function describeLoss({ failure, handshake }: Problem & { readonly kind: 'lost' }, context: ProblemContext): string {
+  const unknown = handshake && (failure === undefined || failure.kind === 'reset') ? ': it may not have us as a neighbour' : '';
+  return failure === undefined
+    ? `the peer closed the connection without saying why${unknown}`
+    : `the connection was lost: ${failure.detail}${suspicion(context) || unknown}`;
+}
+
+function describeConnectFailure(failure: TransportFailure, context: ProblemContext): string {
+  const { target } = context;
+  switch (failure.kind) {
+    case 'refused':
+      return `connection refused by ${target}: no BGP speaker listens there, or it does not know us`;
+    case 'unreachable':
+      return `${target} is unreachable: ${failure.detail}`;
+    case 'timeout':
+      return `no answer from ${target}: ${silence(context)}`;
+    case 'reset':
+      return `${target} reset the connection`;
+    case 'unsupported':
+    case 'notReady':
+      return failure.detail;
+    case 'inUse':
+    case 'denied':
+    case 'other':
+      return `cannot connect to ${target}: ${failure.detail}`;
+  }
+}
+
+/**
+ * The kernel of the peer drops segments with a wrong signature or TTL silently (RFC 2385 2, RFC 5082 3), so both look like a
+ * dead peer. What our own kernel drops is counted, though for all connections together.
+ */
+function silence(context: ProblemContext): string {
+  const seen = dropsInWords(context);
+  if (seen !== undefined) return seen;
+  const password = context.hasPassword
+    ? 'the TCP MD5 password may differ from the one that the peer has for us'
+    : 'the peer may demand a TCP MD5 password';
+  const ttl = context.ttlSecurityHops === undefined ? ' or TTL security' : '';
+  return `${password}${context.hasPassword ? '' : ttl}, or packets are dropped on the way`;
+}
+
+/** What the kernel dropped meanwhile, where that may be the cause. */
+function suspicion(context: ProblemContext): string {
+  const seen = dropsInWords(context);
+  return seen === undefined ? '' : `; ${seen}`;
+}
+
+/** The connection was made, and then one side did not hear the other. */
+function half(context: ProblemContext): string {
+  const seen = dropsInWords(context);
+  if (seen !== undefined) return `; ${seen}`;
+  return context.ttlSecurityHops === undefined
+    ? ' although it took the connection: it may drop what we send, because it demands TTL security'
+    : ' although it took the connection: one side may drop what the other sends, because of different TTL security';
+}
+
+function dropsInWords({ drops, hasPassword, ttlSecurityHops }: ProblemContext): string | undefined {
+  if (drops === undefined) return undefined;
+  const { wrong, missing, unexpected, belowMinimumTtl } = drops;
+  if (hasPassword && wrong > 0) {
+    return `the TCP MD5 password differs from the one that the peer has for us, it seems: meanwhile the kernel dropped ${wrong} segments with a wrong signature`;
+  }
+  if (hasPassword && missing > 0) {
+    return `the peer has no TCP MD5 password for us, it seems: meanwhile the kernel dropped ${missing} segments without a signature`;
+  }
+  if (!hasPassword && unexpected > 0) {
+    return `the peer has a TCP MD5 password for us and we have none, it seems: meanwhile the kernel dropped ${unexpected} signed segments`;
+  }
+  if (ttlSecurityHops !== undefined && belowMinimumTtl > 0) {
+    return `the peer does not send with TTL 255, or is more than ${ttlSecurityHops} hops away, it seems: meanwhile the kernel dropped ${belowMinimumTtl} segments with a TTL below ${256 - ttlSecurityHops}`;
+  }
+  return undefined;
+}
+
+/** What a NOTIFICATION from a peer probably means. */
+function hint(notification: Notification, { localAsn }: ProblemContext): string {
+  const { code, subcode } = innermost(notification);
+  if (code === errorCode.cease && subcode === cease.connectionCollision) {
+    return ': it has an earlier connection with us, and takes another when it sees that this has ended';
+  }
+  if (code !== errorCode.open) return '';
+  if (subcode === openError.peerAs) return `: it expects another AS number of us than ${localAsn}`;
+  if (subcode === openError.routerId) return ': it takes our router ID for wrong, or it has the same';
+  return '';
+}

@@ -1,0 +1,224 @@
+import type { Family } from '../../net/address.ts';
+import { advertisesExtendedNextHop, roles, type Identity, type Role } from './local-open.ts';
+import { encodeCapability, type Capability } from '../wire/capability.ts';
+import { afi, asTrans, errorCode, openError, safi } from '../wire/codes.ts';
+import { decoded, failed, fault, type Decoded, type Fault } from '../wire/fault.ts';
+import type { OpenMessage } from '../wire/open.ts';
+import { afiOf, familyOfAfi } from '../wire/update.ts';
+import { octets, u16 } from '../wire/writer.ts';
+
+/** What both sides agreed on. */
+export interface Negotiated {
+  readonly peerAsn: number;
+  readonly peerRouterId: number;
+  readonly internal: boolean;
+  /** Seconds: the smaller of both, 0 for none. */
+  readonly holdTime: number;
+  readonly families: readonly Family[];
+  readonly fourOctetAsn: boolean;
+  readonly routeRefresh: boolean;
+  readonly enhancedRouteRefresh: boolean;
+  /** Messages may have 65535 octets instead of 4096 (RFC 8654). */
+  readonly extendedMessages: boolean;
+  /** The peer takes IPv4 routes with an IPv6 next hop. */
+  readonly extendedNextHop: boolean;
+  /** Absent where one side does not offer it. */
+  readonly gracefulRestart?: NegotiatedRestart;
+  /** The peer's, where we said ours. */
+  readonly peerRole?: Role;
+  /** Families in which the peer sends path identifiers (RFC 7911). */
+  readonly addPathReceive: readonly Family[];
+  /** Families whose routes the peer keeps for longer (RFC 9494). */
+  readonly longLivedFamilies: readonly Family[];
+}
+
+interface NegotiatedRestart {
+  /** Seconds after which the peer counts as gone for good when it restarts. */
+  readonly peerRestartTime: number;
+  /** The peer has restarted, and does not wait for our End-of-RIB. */
+  readonly peerRestarted: boolean;
+  /** A NOTIFICATION other than Hard Reset does not end the routes (RFC 8538). */
+  readonly notification: boolean;
+}
+
+/** Judges the peer's OPEN (RFC 4271 6.2) and intersects the capabilities. */
+export function negotiate(open: OpenMessage, identity: Identity): Decoded<Negotiated> {
+  const plain = identity.plainOpen === true;
+  const theirs = summarize(open.capabilities);
+  const peerAsn = theirs.asn ?? open.asn;
+  const holdTime = Math.min(open.holdTime, identity.holdTime);
+  const wrong =
+    checkAsn(open, peerAsn, theirs.asn !== undefined, identity) ??
+    checkRouterId(open, peerAsn, identity) ??
+    checkHoldTime(open, holdTime, identity) ??
+    checkRole(theirs.roles, identity);
+  if (wrong !== undefined) return failed(wrong);
+  // Without any multiprotocol capability a peer speaks IPv4 unicast (RFC 4760 8).
+  const offered = theirs.multiprotocol && !plain ? theirs.families : new Set<Family>([4]);
+  const families = identity.families.filter((family) => offered.has(family));
+  if (families.length === 0) return failed(noCommonFamily(offered, identity));
+  const { gracefulRestart } = theirs;
+  const [peerRole] = theirs.roles;
+  return decoded({
+    peerAsn,
+    peerRouterId: open.routerId,
+    internal: peerAsn === identity.localAsn,
+    holdTime,
+    families,
+    fourOctetAsn: theirs.asn !== undefined && !plain,
+    routeRefresh: theirs.routeRefresh && !plain,
+    enhancedRouteRefresh: theirs.enhancedRouteRefresh && !plain,
+    extendedMessages: theirs.extendedMessages && !plain,
+    extendedNextHop: theirs.extendedNextHop && advertisesExtendedNextHop(identity),
+    ...(gracefulRestart === undefined || identity.gracefulRestart === undefined || plain
+      ? {}
+      : {
+          gracefulRestart: {
+            peerRestartTime: gracefulRestart.restartTime,
+            peerRestarted: gracefulRestart.restarted,
+            notification: gracefulRestart.notification,
+          },
+        }),
+    ...(identity.role === undefined || peerRole === undefined ? {} : { peerRole: roleName(peerRole) }),
+    addPathReceive: plain ? [] : (identity.addPathReceive ?? []).filter((family) => theirs.addPathSend.has(family)),
+    // Without graceful restart the capability means nothing (RFC 9494 4.1).
+    longLivedFamilies:
+      identity.longLivedStaleTime === undefined || gracefulRestart === undefined || plain
+        ? []
+        : families.filter((family) => theirs.longLived.has(family)),
+  });
+}
+
+/** What matters to us of the peer's capabilities. */
+interface Offer {
+  readonly families: Set<Family>;
+  readonly roles: Set<number>;
+  readonly addPathSend: Set<Family>;
+  readonly longLived: Set<Family>;
+  multiprotocol: boolean;
+  routeRefresh: boolean;
+  enhancedRouteRefresh: boolean;
+  extendedMessages: boolean;
+  extendedNextHop: boolean;
+  asn: number | undefined;
+  gracefulRestart: (Capability & { readonly kind: 'gracefulRestart' }) | undefined;
+}
+
+/** Duplicates are allowed (RFC 5492 4); of AS numbers and restart times the last one counts. */
+function summarize(capabilities: readonly Capability[]): Offer {
+  const offer: Offer = {
+    families: new Set(),
+    roles: new Set(),
+    addPathSend: new Set(),
+    longLived: new Set(),
+    multiprotocol: false,
+    routeRefresh: false,
+    enhancedRouteRefresh: false,
+    extendedMessages: false,
+    extendedNextHop: false,
+    asn: undefined,
+    gracefulRestart: undefined,
+  };
+  for (const capability of capabilities) {
+    switch (capability.kind) {
+      case 'multiprotocol':
+        offer.multiprotocol = true;
+        addFamily(offer.families, capability);
+        break;
+      case 'routeRefresh':
+        offer.routeRefresh = true;
+        break;
+      case 'enhancedRouteRefresh':
+        offer.enhancedRouteRefresh = true;
+        break;
+      case 'extendedMessage':
+        offer.extendedMessages = true;
+        break;
+      case 'extendedNextHop':
+        offer.extendedNextHop ||= capability.tuples.some(
+          (tuple) => familyOfAfi(tuple.afi, tuple.safi) === 4 && tuple.nextHopAfi === afi.ipv6,
+        );
+        break;
+      case 'fourOctetAsn':
+        offer.asn = capability.asn;
+        break;
+      case 'gracefulRestart':
+        offer.gracefulRestart = capability;
+        break;
+      case 'role':
+        offer.roles.add(capability.role);
+        break;
+      case 'addPath':
+        for (const family of capability.families) if (family.send) addFamily(offer.addPathSend, family);
+        break;
+      case 'longLivedGracefulRestart':
+        for (const family of capability.families) addFamily(offer.longLived, family);
+        break;
+      case 'fqdn':
+      case 'softwareVersion':
+      case 'other':
+        break;
+    }
+  }
+  return offer;
+}
+
+function addFamily(into: Set<Family>, { afi, safi }: { readonly afi: number; readonly safi: number }): void {
+  const family = familyOfAfi(afi, safi);
+  if (family !== undefined) into.add(family);
+}
+
+/** RFC 7607: AS 0 is no AS. AS_TRANS without the capability hides the real number. */
+function checkAsn(open: OpenMessage, asn: number, fourOctets: boolean, { localAsn, peerAsn }: Identity): Fault | undefined {
+  const refuse = (problem: string): Fault => fault('reset', errorCode.open, openError.peerAs, problem);
+  if (open.asn === 0 || asn === 0) return refuse('peer says AS 0, which is reserved');
+  if (asn === asTrans && !fourOctets) return refuse(`peer says AS ${asTrans} (AS_TRANS) without its real AS number`);
+  if (peerAsn === 'internal' && asn !== localAsn) return refuse(`peer says AS ${asn}, configured internal (our AS ${localAsn})`);
+  if (peerAsn === 'external' && asn === localAsn) return refuse(`peer says AS ${asn}, configured external, but that is our AS`);
+  if (typeof peerAsn === 'number' && asn !== peerAsn) return refuse(`peer says AS ${asn}, configured ${peerAsn}`);
+  return undefined;
+}
+
+/** RFC 6286 2.2: not zero, and different from ours where both are in one AS. */
+function checkRouterId(open: OpenMessage, asn: number, { routerId, localAsn }: Identity): Fault | undefined {
+  if (open.routerId === 0) return fault('reset', errorCode.open, openError.routerId, 'peer says router ID 0.0.0.0');
+  if (open.routerId !== routerId || asn !== localAsn) return undefined;
+  return fault('reset', errorCode.open, openError.routerId, 'peer has the same router ID as we, and both are in one AS: give each its own');
+}
+
+function checkHoldTime(open: OpenMessage, agreed: number, { minimumHoldTime = 0 }: Identity): Fault | undefined {
+  const refuse = (problem: string): Fault => fault('reset', errorCode.open, openError.holdTime, problem, octets(u16(open.holdTime)));
+  if (open.holdTime === 1 || open.holdTime === 2) return refuse(`peer says hold time ${open.holdTime} s, which is too short`);
+  if (minimumHoldTime > 0 && agreed === 0) return refuse(`peer wants no hold time, configured at least ${minimumHoldTime} s`);
+  if (agreed < minimumHoldTime) return refuse(`peer says hold time ${open.holdTime} s, configured at least ${minimumHoldTime} s`);
+  return undefined;
+}
+
+/** Which role of ours goes with which of the peer's (RFC 9234 4.2). */
+const counterpart: Readonly<Record<Role, Role>> = {
+  provider: 'customer',
+  customer: 'provider',
+  routeServer: 'routeServerClient',
+  routeServerClient: 'routeServer',
+  peer: 'peer',
+};
+
+const roleNames = Object.keys(roles) as Role[];
+const roleName = (code: number): Role => roleNames.find((name) => roles[name] === code) ?? 'peer';
+
+function checkRole(theirs: ReadonlySet<number>, { role, strictRole, plainOpen }: Identity): Fault | undefined {
+  if (role === undefined || plainOpen === true) return undefined;
+  const refuse = (problem: string): Fault => fault('reset', errorCode.open, openError.roleMismatch, problem);
+  const expected = counterpart[role];
+  if (theirs.size === 0) return strictRole === true ? refuse(`peer says no BGP role, and ours (${role}) demands ${expected}`) : undefined;
+  if (theirs.size === 1 && theirs.has(roles[expected])) return undefined;
+  const said = [...theirs].map((code) => roleNames.find((name) => roles[name] === code) ?? String(code)).join(' and ');
+  return refuse(`peer says BGP role ${said}, and ours (${role}) demands ${expected}`);
+}
+
+function noCommonFamily(offered: ReadonlySet<Family>, identity: Identity): Fault {
+  const wanted = identity.families.map((family) => encodeCapability({ kind: 'multiprotocol', afi: afiOf(family), safi: safi.unicast }));
+  const names = (families: Iterable<Family>): string => [...families].map((family) => `IPv${family} unicast`).join(' and ') || 'neither';
+  const problem = `no address family in common: peer offers ${names(offered)}, configured ${names(identity.families)}`;
+  return fault('reset', errorCode.open, openError.capability, problem, octets(...wanted));
+}

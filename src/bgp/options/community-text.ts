@@ -1,0 +1,62 @@
+import { parsed, refused, type Parsed } from '../../net/parsed.ts';
+import {
+  ACCEPT_OWN,
+  BLACKHOLE,
+  GRACEFUL_SHUTDOWN,
+  LLGR_STALE,
+  NO_ADVERTISE,
+  NO_EXPORT,
+  NO_EXPORT_SUBCONFED,
+  NO_LLGR,
+  NO_PEER,
+} from './well-known-communities.ts';
+import type { Community } from '../route.ts';
+import { linkBandwidthOf } from '../wire/attributes/communities.ts';
+
+/** The IANA registry "BGP Well-known Communities", as far as somebody who announces has use for them. */
+const wellKnown: ReadonlyMap<string, Community> = new Map([
+  ['graceful-shutdown', GRACEFUL_SHUTDOWN],
+  ['accept-own', ACCEPT_OWN],
+  ['llgr-stale', LLGR_STALE],
+  ['no-llgr', NO_LLGR],
+  ['blackhole', BLACKHOLE],
+  ['no-export', NO_EXPORT],
+  ['no-advertise', NO_ADVERTISE],
+  ['no-export-subconfed', NO_EXPORT_SUBCONFED],
+  ['no-peer', NO_PEER],
+]);
+
+/** "64512:100" (RFC 1997), "64512:1:2" or "large:64512:1:2" (RFC 8092), or a well-known name such as "no-export". */
+export function parseCommunity(text: string): Parsed<Community> {
+  const named = wellKnown.get(text);
+  if (named !== undefined) return parsed(named);
+  const numbers = text.replace(/^large:(?=\d+:\d+:\d+$)/, '').split(':');
+  const most = numbers.length === 2 ? 0xffff : 0xffff_ffff;
+  const [first, second, third, ...others] = numbers.map((digits) => (/^\d{1,10}$/.test(digits) ? Number(digits) : Infinity));
+  if (first === undefined || second === undefined || others.length > 0 || Math.max(first, second, third ?? 0) > most) {
+    return refused('not a community: write 64512:100 with numbers to 65535, 64512:1:2 with numbers to 4294967295, or a name as no-export');
+  }
+  if (third === undefined) return parsed({ kind: 'standard', value: first * 0x1_0000 + second });
+  return parsed({ kind: 'large', globalAdministrator: first, localData1: second, localData2: third });
+}
+
+/** What `parseCommunity` reads, with the names of well-known ones; an extended community as its type, subtype and value in hexadecimal. */
+export function formatCommunity(community: Community): string {
+  switch (community.kind) {
+    case 'standard':
+      return wellKnownNames.get(community.value) ?? `${community.value >>> 16}:${community.value & 0xffff}`;
+    case 'large':
+      return `large:${community.globalAdministrator}:${community.localData1}:${community.localData2}`;
+    case 'extended': {
+      const bandwidth = linkBandwidthOf(community);
+      if (bandwidth !== undefined) return `link-bandwidth:${bandwidth.asn}:${bandwidth.bytesPerSecond}`;
+      return `extended:${hex(community.type, 2)}:${hex(community.subtype, 2)}:${hex(community.value, 12)}`;
+    }
+  }
+}
+
+const wellKnownNames = new Map(
+  [...wellKnown].flatMap(([name, community]) => (community.kind === 'standard' ? [[community.value, name] as const] : [])),
+);
+
+const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');

@@ -1,0 +1,197 @@
+import { maximumExtendedAttributeLength, maximumPrepend } from '../limits.ts';
+import { defaultLocalPref, type Community, type Route } from '../route.ts';
+
+type LargeCommunity = readonly [globalAdministrator: number, localData1: number, localData2: number];
+
+/** The two 32-bit halves of the eight octets of RFC 4360 2. */
+export type ExtendedCommunity = readonly [high: number, low: number];
+
+/** What routes share on the wire, whatever the session: the unit by which they are packed. Lists are sorted, without duplicates. */
+export interface Attributes {
+  readonly localPref: number;
+  readonly med: number | undefined;
+  readonly standard: readonly number[];
+  readonly large: readonly LargeCommunity[];
+  readonly extended: readonly ExtendedCommunity[];
+  /** Octets per second. */
+  readonly linkBandwidth: number | undefined;
+  readonly prepend: number;
+}
+
+/** Attributes that routes hold: equal ones are one object, compared by identity or by number. */
+export interface AttributeSet extends Attributes {
+  /** Above 0, and given to another set when nobody holds this one any more. */
+  readonly id: number;
+  readonly canonical: string;
+  /** Octets in the UPDATE of the most demanding session. */
+  readonly length: number;
+}
+
+type AttributesResult = { readonly ok: true; readonly value: Attributes } | { readonly ok: false; readonly why: string };
+
+interface Held extends AttributeSet {
+  holders: number;
+}
+
+const noCommunities: readonly Community[] = [];
+
+/** The canonical form of a route's attributes, or why no UPDATE can carry them. */
+function attributesOf(route: Route): AttributesResult {
+  const { communities = noCommunities, asPathPrepend: prepend = 0, localPref = defaultLocalPref, med, linkBandwidth } = route;
+  if (prepend > maximumPrepend) return { ok: false, why: `asPathPrepend ${prepend} is above ${maximumPrepend}` };
+  if (linkBandwidth !== undefined && !(linkBandwidth >= 0 && linkBandwidth <= largestFloat)) {
+    return { ok: false, why: `linkBandwidth ${linkBandwidth} is no number of octets per second that an IEEE float of 32 bits holds` };
+  }
+  const value = { localPref, med, linkBandwidth, prepend, ...sortCommunities(communities) };
+  const length = worstLength(value);
+  return length > maximumExtendedAttributeLength
+    ? { ok: false, why: tooLong(length, maximumExtendedAttributeLength) }
+    : { ok: true, value };
+}
+
+export const tooLong = (length: number, room: number): string =>
+  `its attributes take ${length} octets, more than the ${room} that an UPDATE has room for`;
+
+/** Interns attributes: equal ones are one set, with one number, as long as somebody holds it. */
+export class AttributeSets {
+  readonly #byCanonical = new Map<string, Held>();
+  readonly #byId: (Held | undefined)[] = [undefined];
+  readonly #freed: number[] = [];
+  /** The latest: routes come in runs with the same attributes. */
+  #latest: Held | undefined;
+  #longest = 0;
+
+  get size(): number {
+    return this.#byCanonical.size;
+  }
+
+  /** No set is longer. */
+  get longest(): number {
+    return this.#longest;
+  }
+
+  get(id: number): AttributeSet | undefined {
+    return this.#byId[id];
+  }
+
+  /** The set of the route's attributes, which the caller holds from here on; or why there is none. */
+  acquire(route: Route): { readonly ok: true; readonly set: AttributeSet } | { readonly ok: false; readonly why: string } {
+    const latest = this.#latest;
+    if (latest !== undefined && isWrittenAs(latest, route)) {
+      latest.holders++;
+      return { ok: true, set: latest };
+    }
+    const result = attributesOf(route);
+    if (!result.ok) return result;
+    const canonical = canonicalOf(result.value);
+    const held = this.#byCanonical.get(canonical) ?? this.#add(canonical, result.value);
+    held.holders++;
+    this.#latest = held;
+    return { ok: true, set: held };
+  }
+
+  /** That many more holders of a set that is held already. */
+  retain(id: number, times = 1): void {
+    const held = this.#byId[id];
+    if (held !== undefined) held.holders += times;
+  }
+
+  release(id: number, times = 1): void {
+    const held = this.#byId[id];
+    if (held === undefined || (held.holders -= times) > 0) return;
+    this.#byCanonical.delete(held.canonical);
+    this.#byId[id] = undefined;
+    this.#freed.push(id);
+    if (this.#latest === held) this.#latest = undefined;
+    if (this.size === 0) this.#longest = 0;
+  }
+
+  #add(canonical: string, attributes: Attributes): Held {
+    const id = this.#freed.pop() ?? this.#byId.length;
+    const held = { ...attributes, id, canonical, length: worstLength(attributes), holders: 0 };
+    this.#longest = Math.max(this.#longest, held.length);
+    this.#byId[id] = held;
+    this.#byCanonical.set(canonical, held);
+    return held;
+  }
+}
+
+/** Whether the route has these attributes in so many words. Communities in another order are left to the canonical form. */
+function isWrittenAs(set: AttributeSet, route: Route): boolean {
+  const { communities = noCommunities, asPathPrepend = 0, localPref = defaultLocalPref } = route;
+  if (set.med !== route.med || set.localPref !== localPref) return false;
+  if (set.prepend !== asPathPrepend || set.linkBandwidth !== route.linkBandwidth) return false;
+  if (communities.length !== set.standard.length + set.large.length + set.extended.length) return false;
+  let [standard, large, extended] = [0, 0, 0];
+  for (const community of communities) {
+    switch (community.kind) {
+      case 'standard':
+        if (set.standard[standard++] !== community.value) return false;
+        break;
+      case 'large': {
+        const triple = set.large[large++];
+        if (triple?.[0] !== community.globalAdministrator) return false;
+        if (triple[1] !== community.localData1 || triple[2] !== community.localData2) return false;
+        break;
+      }
+      case 'extended': {
+        const [high, low] = halvesOf(community.type, community.subtype, community.value);
+        const halves = set.extended[extended++];
+        if (halves?.[0] !== high || halves[1] !== low) return false;
+        break;
+      }
+    }
+  }
+  return true;
+}
+
+function canonicalOf({ localPref, med, prepend, linkBandwidth, standard, large, extended }: Attributes): string {
+  const numbers = `${localPref}|${med ?? ''}|${prepend}|${linkBandwidth ?? ''}`;
+  return `${numbers}|${standard.join()}|${large.join(';')}|${extended.join(';')}`;
+}
+
+function sortCommunities(communities: readonly Community[]): Pick<Attributes, 'standard' | 'large' | 'extended'> {
+  const standard = new Set<number>();
+  const large = new Map<string, LargeCommunity>();
+  const extended = new Map<string, ExtendedCommunity>();
+  for (const community of communities) {
+    switch (community.kind) {
+      case 'standard':
+        standard.add(community.value);
+        break;
+      case 'large': {
+        const triple = [community.globalAdministrator, community.localData1, community.localData2] as const;
+        large.set(triple.join(), triple);
+        break;
+      }
+      case 'extended': {
+        const halves = halvesOf(community.type, community.subtype, community.value);
+        extended.set(halves.join(), halves);
+        break;
+      }
+    }
+  }
+  return {
+    standard: [...standard].sort((a, b) => a - b),
+    large: [...large.values()].sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]),
+    extended: [...extended.values()].sort(compareExtended),
+  };
+}
+
+export const compareExtended = (a: ExtendedCommunity, b: ExtendedCommunity): number => a[0] - b[0] || a[1] - b[1];
+
+/** Type (1) | subtype (1) | value (6), RFC 4360 2. */
+export function halvesOf(type: number, subtype: number, value: number): ExtendedCommunity {
+  const upper = Math.floor(value / 0x1_0000_0000) & 0xffff;
+  return [(((type & 0xff) << 24) | ((subtype & 0xff) << 16) | upper) >>> 0, value % 0x1_0000_0000];
+}
+
+const largestFloat = 3.402_823_466_385_288_6e38;
+
+/** Octets for the most demanding session: AS_PATH and AS4_PATH, a 32-octet next hop, LOCAL_PREF and MED. */
+function worstLength({ prepend, standard, large, extended, linkBandwidth }: Attributes): number {
+  const path = 6 + 4 * (prepend + 1);
+  const list = (count: number, each: number): number => (count === 0 ? 0 : 4 + count * each);
+  const extendedCount = extended.length + (linkBandwidth === undefined ? 0 : 1);
+  return 4 + 2 * path + 42 + 7 + 7 + list(standard.length, 4) + list(large.length, 12) + list(extendedCount, 8);
+}

@@ -1,0 +1,378 @@
+import type { Prefix } from '../../net/prefix.ts';
+import type { SentPrefix } from './advertised-route.ts';
+import { tooLong, type AttributeSet, type AttributeSets } from './attribute-set.ts';
+import { maximumAttributeLength } from '../limits.ts';
+import { noSlot, type PrefixTable } from './prefix-table.ts';
+
+/** A prefix that is desired and not announced. */
+export interface NotPossible {
+  readonly prefix: Prefix;
+  readonly why: string;
+}
+
+/** Prefixes that wait for the same: a doubly linked list of slots, whose links are in the arrays of its FamilyRib. */
+export interface Bucket {
+  /** The attribute set that is to be announced; `none`: these are to be withdrawn. */
+  readonly id: number;
+  first: number;
+  last: number;
+  size: number;
+}
+
+/** What a session can carry of this family. */
+interface Constraint {
+  /** Why there is no next hop; undefined where there is one. */
+  readonly impossible: string | undefined;
+  /** Octets of attributes. */
+  readonly room: number;
+}
+
+const none = 0;
+/** Advertised, but the peer asked for it again: differs from every desired set. */
+const stale = -1;
+const unconstrained: Constraint = { impossible: undefined, room: maximumAttributeLength };
+
+/**
+ * One family of what one peer should have, what it has been sent, and the difference, which is kept at hand in buckets:
+ * one of prefixes to withdraw and one for each set of attributes to announce. A change moves its prefix between buckets,
+ * so changes coalesce by themselves, and each costs the same whatever the size of the table.
+ *
+ * All is kept by slot of the shared prefix table. The rib holds a slot as long as the prefix is desired or advertised,
+ * and an attribute set once for each prefix that is to have it and once for each that has it.
+ */
+export class FamilyRib {
+  readonly table: PrefixTable;
+  /** Prefixes that were sent and not withdrawn since the session began. */
+  advertised = 0;
+  readonly withdrawals: Bucket = { id: none, first: noSlot, last: noSlot, size: 0 };
+  readonly announcements = new Map<number, Bucket>();
+  readonly #sets: AttributeSets;
+  #desired = new Int32Array(0);
+  #has = new Int32Array(0);
+  #next = new Int32Array(0);
+  #previous = new Int32Array(0);
+  /** Routes that no UPDATE can carry, by slot, which is held. */
+  readonly #refused = new Map<number, string>();
+  #constraint = unconstrained;
+  /** Prefixes that are desired and that this session cannot carry. */
+  #blocked = 0;
+  /** A chain of slots whose withdrawal was sent. */
+  #unswept = noSlot;
+  #unsweptCount = 0;
+  /** Which slots were named since `beginSet`. */
+  #named: Uint8Array | undefined;
+
+  constructor(table: PrefixTable, sets: AttributeSets) {
+    this.table = table;
+    this.#sets = sets;
+  }
+
+  get notPossibleCount(): number {
+    return this.#refused.size + this.#blocked;
+  }
+
+  /** What is not announced between this and `endSet` is no longer desired. */
+  beginSet(): void {
+    this.sweep();
+    this.#named = new Uint8Array(this.table.capacity);
+  }
+
+  endSet(): void {
+    const named = this.#named;
+    this.#named = undefined;
+    if (named === undefined) return;
+    for (let slot = 0; slot < this.#desired.length; slot++) {
+      if (this.#desired[slot] !== none && named[slot] !== 1) this.#change(slot, none, this.#has[slot] ?? none);
+    }
+    for (const slot of this.#refused.keys()) if (named[slot] !== 1) this.#accept(slot);
+  }
+
+  announce(prefix: Prefix, set: AttributeSet): void {
+    this.sweep();
+    const slot = this.#acquire(prefix);
+    this.#accept(slot);
+    this.#change(slot, set.id, this.#has[slot] ?? none);
+    this.table.release(slot);
+  }
+
+  /** The route cannot be sent; an older form of it must not stay behind. */
+  refuse(prefix: Prefix, why: string): void {
+    this.sweep();
+    const slot = this.#acquire(prefix);
+    this.#change(slot, none, this.#has[slot] ?? none);
+    if (!this.#refused.has(slot)) this.table.retain(slot);
+    this.#refused.set(slot, why);
+    this.table.release(slot);
+  }
+
+  /** Withdrawing what is not desired is no error. */
+  withdraw(prefix: Prefix): void {
+    this.sweep();
+    const slot = this.table.find(prefix);
+    if (slot === noSlot || slot >= this.#desired.length) return;
+    this.table.retain(slot);
+    this.#accept(slot);
+    this.#change(slot, none, this.#has[slot] ?? none);
+    this.table.release(slot);
+  }
+
+  /** Whether a route of the prefix is desired, possible or not. */
+  desires(prefix: Prefix): boolean {
+    const slot = this.table.find(prefix);
+    return slot !== noSlot && ((this.#desired[slot] ?? none) !== none || this.#refused.has(slot));
+  }
+
+  /** The session is gone, and with it everything that was sent. */
+  reset(): void {
+    this.sweep();
+    if (this.advertised === 0) return;
+    for (let slot = 0; slot < this.#has.length; slot++) {
+      if (this.#has[slot] !== none) this.#change(slot, this.#desired[slot] ?? none, none);
+    }
+  }
+
+  /** Everything goes, without a word to the peer: it is no peer any more. */
+  clear(): void {
+    this.reset();
+    this.beginSet();
+    this.endSet();
+  }
+
+  /** The peer wants it all again (RFC 2918). What waits to be withdrawn is still withdrawn. */
+  readvertise(): void {
+    this.sweep();
+    for (let slot = 0; slot < this.#has.length; slot++) {
+      const desired = this.#desired[slot] ?? none;
+      if (desired !== none && this.#has[slot] !== none) this.#change(slot, desired, stale);
+    }
+  }
+
+  /** What this session cannot carry does not count as desired: it is taken back where it was announced before. */
+  constrain(constraint: Constraint): void {
+    const before = this.#constraint;
+    if (before.impossible === constraint.impossible && before.room === constraint.room) return;
+    this.sweep();
+    const blocksNothing = ({ impossible, room }: Constraint): boolean => impossible === undefined && this.#sets.longest <= room;
+    if (blocksNothing(before) && blocksNothing(constraint)) {
+      this.#constraint = constraint;
+      return;
+    }
+    for (let slot = 0; slot < this.#desired.length; slot++) this.#leaveBucket(slot);
+    this.#constraint = constraint;
+    this.#blocked = 0;
+    for (let slot = 0; slot < this.#desired.length; slot++) {
+      this.#enterBucket(slot);
+      if (this.#isBlocked(this.#desired[slot] ?? none)) this.#blocked++;
+    }
+  }
+
+  *notPossible(): Generator<NotPossible> {
+    for (const [slot, why] of this.#refused) yield { prefix: this.table.prefix(slot), why };
+    if (this.#blocked === 0) return;
+    for (let slot = 0; slot < this.#desired.length; slot++) {
+      const id = this.#desired[slot] ?? none;
+      if (this.#isBlocked(id)) yield { prefix: this.table.prefix(slot), why: this.#whyBlocked(id) };
+    }
+  }
+
+  /** Only those that hold without a session. */
+  *refused(): Generator<NotPossible> {
+    for (const [slot, why] of this.#refused) yield { prefix: this.table.prefix(slot), why };
+  }
+
+  get refusedCount(): number {
+    return this.#refused.size;
+  }
+
+  /** What the peer has been sent, from a slot on. To be read in one turn, or with the knowledge that it changes. */
+  *sentPrefixes(from: number): Generator<SentPrefix> {
+    for (let slot = from; slot < this.#has.length; slot++) {
+      const sent = this.#sentAt(slot);
+      if (sent !== undefined) yield sent;
+    }
+  }
+
+  sentPrefix(prefix: Prefix): SentPrefix | undefined {
+    return this.#sentAt(this.table.find(prefix));
+  }
+
+  /** Which slot waits behind each in its bucket; for reading, and until the next change. */
+  get links(): Int32Array {
+    return this.#next;
+  }
+
+  /** The first `count` of the bucket were sent. */
+  sent(bucket: Bucket, count: number): void {
+    const { id } = bucket;
+    // Retained before anything is released: the last holder may be among those that go.
+    if (id !== none) this.#sets.retain(id, count);
+    const has = this.#has;
+    const next = this.#next;
+    let slot = bucket.first;
+    let run = none;
+    let length = 0;
+    for (let left = count; left > 0; left--) {
+      const before = has[slot] ?? none;
+      has[slot] = id;
+      if (before === run) {
+        length++;
+      } else {
+        this.#lost(run, length);
+        run = before;
+        length = 1;
+      }
+      slot = next[slot] ?? noSlot;
+    }
+    this.#lost(run, length);
+    this.advertised += id === none ? 0 : count;
+    if (id === none) this.#keepForSweep(bucket.first, count);
+    bucket.size -= count;
+    bucket.first = slot;
+    if (slot === noSlot) bucket.last = noSlot;
+    else this.#previous[slot] = noSlot;
+    if (bucket.size === 0 && id !== none) this.announcements.delete(id);
+  }
+
+  /**
+   * Gives back the slots of prefixes whose withdrawal was sent. It is put off until there is nothing left to withdraw,
+   * so that the peer does not wait for it, and done before anything changes.
+   */
+  sweep(): void {
+    if (this.#unsweptCount === 0) return;
+    // What this session cannot carry was withdrawn and is desired all the same, so it stays.
+    this.table.releaseChain(this.#unswept, this.#next, this.#unsweptCount, this.#desired);
+    this.#unswept = noSlot;
+    this.#unsweptCount = 0;
+  }
+
+  /** The peer no longer has that many prefixes with the set that it had. */
+  #lost(id: number, count: number): void {
+    if (id !== none) this.advertised -= count;
+    if (id > none) this.#sets.release(id, count);
+  }
+
+  /** Batches follow each other in the bucket, so that their links make one chain. */
+  #keepForSweep(first: number, count: number): void {
+    if (this.#unsweptCount === 0) this.#unswept = first;
+    this.#unsweptCount += count;
+  }
+
+  #acquire(prefix: Prefix): number {
+    const slot = this.table.acquire(prefix);
+    if (slot >= this.#desired.length) this.#grow();
+    const named = this.#named;
+    if (named !== undefined) {
+      if (slot < named.length) named[slot] = 1;
+      else this.#growNamed(named)[slot] = 1;
+    }
+    return slot;
+  }
+
+  #grow(): void {
+    const grown = (old: Int32Array): Int32Array<ArrayBuffer> => {
+      const larger = new Int32Array(this.table.capacity);
+      larger.set(old);
+      return larger;
+    };
+    this.#desired = grown(this.#desired);
+    this.#has = grown(this.#has);
+    this.#next = grown(this.#next);
+    this.#previous = grown(this.#previous);
+  }
+
+  #growNamed(named: Uint8Array): Uint8Array {
+    this.#named = new Uint8Array(this.table.capacity);
+    this.#named.set(named);
+    return this.#named;
+  }
+
+  /** The route, refused before, is possible or no longer desired. */
+  #accept(slot: number): void {
+    if (this.#refused.size > 0 && this.#refused.delete(slot)) this.table.release(slot);
+  }
+
+  #change(slot: number, desired: number, has: number): void {
+    const desiredBefore = this.#desired[slot] ?? none;
+    const hadBefore = this.#has[slot] ?? none;
+    if (desired === desiredBefore && has === hadBefore) return;
+    this.#leaveBucket(slot);
+    this.#desired[slot] = desired;
+    this.#has[slot] = has;
+    this.#enterBucket(slot);
+    if (desired !== desiredBefore) {
+      this.#blocked += Number(this.#isBlocked(desired)) - Number(this.#isBlocked(desiredBefore));
+      if (desired !== none) this.#sets.retain(desired);
+      if (desiredBefore !== none) this.#sets.release(desiredBefore);
+    }
+    if (has !== hadBefore) {
+      this.advertised += Number(has !== none) - Number(hadBefore !== none);
+      if (has > none) this.#sets.retain(has);
+      if (hadBefore > none) this.#sets.release(hadBefore);
+    }
+    const heldBefore = desiredBefore !== none || hadBefore !== none;
+    const held = desired !== none || has !== none;
+    if (held && !heldBefore) this.table.retain(slot);
+    if (heldBefore && !held) this.table.release(slot);
+  }
+
+  #isBlocked(id: number): boolean {
+    const { impossible, room } = this.#constraint;
+    if (impossible === undefined && this.#sets.longest <= room) return false;
+    return id !== none && (impossible !== undefined || (this.#sets.get(id)?.length ?? 0) > room);
+  }
+
+  #whyBlocked(id: number): string {
+    const { impossible, room } = this.#constraint;
+    return impossible ?? tooLong(this.#sets.get(id)?.length ?? 0, room);
+  }
+
+  #sentAt(slot: number): SentPrefix | undefined {
+    const has = this.#has[slot] ?? none;
+    if (has === none) return undefined;
+    // What the peer asked for again it has as it is desired, unless that has changed in the same moment.
+    const set = this.#sets.get(has === stale ? (this.#desired[slot] ?? none) : has);
+    if (set === undefined) return undefined;
+    return { slot, prefix: this.table.prefix(slot), set, isChanging: this.#target(slot) !== has };
+  }
+
+  /** What this session should announce. */
+  #target(slot: number): number {
+    const id = this.#desired[slot] ?? none;
+    return this.#isBlocked(id) ? none : id;
+  }
+
+  #leaveBucket(slot: number): void {
+    const target = this.#target(slot);
+    if (target === this.#has[slot]) return;
+    const bucket = target === none ? this.withdrawals : this.announcements.get(target);
+    if (bucket === undefined) return;
+    const next = this.#next[slot] ?? noSlot;
+    const previous = this.#previous[slot] ?? noSlot;
+    if (previous === noSlot) bucket.first = next;
+    else this.#next[previous] = next;
+    if (next === noSlot) bucket.last = previous;
+    else this.#previous[next] = previous;
+    if (--bucket.size === 0 && target !== none) this.announcements.delete(target);
+  }
+
+  #enterBucket(slot: number): void {
+    const target = this.#target(slot);
+    if (target === this.#has[slot]) return;
+    const bucket = target === none ? this.withdrawals : this.#bucketOf(target);
+    this.#next[slot] = noSlot;
+    this.#previous[slot] = bucket.last;
+    if (bucket.last === noSlot) bucket.first = slot;
+    else this.#next[bucket.last] = slot;
+    bucket.last = slot;
+    bucket.size++;
+  }
+
+  #bucketOf(id: number): Bucket {
+    let bucket = this.announcements.get(id);
+    if (bucket === undefined) {
+      bucket = { id, first: noSlot, last: noSlot, size: 0 };
+      this.announcements.set(id, bucket);
+    }
+    return bucket;
+  }
+}

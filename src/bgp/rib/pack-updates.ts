@@ -1,0 +1,106 @@
+import assert from 'node:assert';
+import type { Bucket, FamilyRib } from './family-rib.ts';
+import { maximumExtendedMessageLength } from '../limits.ts';
+import { attributeFlags as flags } from '../wire/attributes/decode-attributes.ts';
+import { attributeType as type, messageType, safi } from '../wire/codes.ts';
+import { headerLength } from '../wire/header.ts';
+import { afiOf } from '../wire/update.ts';
+import { octets, u16 } from '../wire/writer.ts';
+
+export interface Packed {
+  readonly message: Uint8Array;
+  /** How many prefixes of the bucket the message carries: its first ones, at least one. */
+  readonly count: number;
+}
+
+/** What comes before and behind the prefixes of an announcement. */
+export interface Announcement {
+  /** In ascending order of type, without MP_REACH_NLRI. */
+  readonly attributes: Uint8Array;
+  /** Of MP_REACH_NLRI; undefined where the prefixes go into the NLRI field. */
+  readonly multiprotocolNextHop: Uint8Array | undefined;
+}
+
+/** Header and two length fields, RFC 4271 4.3. */
+const fixedLength = headerLength + 4;
+/** Header of an attribute with the extended length. */
+const attributeHeader = 4;
+
+/** Where prefixes are written before it is known how many fit. */
+const scratch = new Uint8Array(maximumExtendedMessageLength);
+
+/**
+ * One UPDATE that withdraws as many prefixes of the bucket as fit. Messages are as long as the session allows: a router goes to
+ * its other work between messages, and FRR takes a burst in long ones with less delay (docs/explanation/performance.md).
+ */
+export function packWithdrawals(rib: FamilyRib, bucket: Bucket, maximumLength: number): Packed {
+  const { family } = rib.table;
+  if (family === 4) {
+    const { count, prefixes } = fit(rib, bucket, maximumLength - fixedLength);
+    const message = header(fixedLength + prefixes.length);
+    writeU16(message, headerLength, prefixes.length);
+    message.set(prefixes, headerLength + 2);
+    return { message, count };
+  }
+  const head = octets(u16(afiOf(family)), safi.unicast);
+  const { count, prefixes } = fit(rib, bucket, maximumLength - fixedLength - attributeHeader - head.length);
+  return { message: messageOf(attributeHead(type.mpUnreach, head.length + prefixes.length), head, prefixes), count };
+}
+
+/** One UPDATE that announces as many prefixes of the bucket as fit. */
+export function packAnnouncements(rib: FamilyRib, bucket: Bucket, announcement: Announcement, maximumLength: number): Packed {
+  const { attributes, multiprotocolNextHop: nextHop } = announcement;
+  if (nextHop === undefined) {
+    const fixed = fixedLength + attributes.length;
+    const { count, prefixes } = fit(rib, bucket, maximumLength - fixed);
+    const message = header(fixed + prefixes.length);
+    writeU16(message, headerLength + 2, attributes.length);
+    message.set(attributes, fixedLength);
+    message.set(prefixes, fixed);
+    return { message, count };
+  }
+  const head = octets(u16(afiOf(rib.table.family)), safi.unicast, nextHop.length, nextHop, 0);
+  const fixed = fixedLength + attributeHeader + head.length + attributes.length;
+  const { count, prefixes } = fit(rib, bucket, maximumLength - fixed);
+  // MP_REACH_NLRI goes first, so that a receiver finds the prefixes even if a later attribute is broken (RFC 7606 5.1).
+  return { message: messageOf(attributeHead(type.mpReach, head.length + prefixes.length), head, prefixes, attributes), count };
+}
+
+/** As many of the first prefixes as fit into `room` octets; a view that the next call overwrites. */
+function fit(rib: FamilyRib, bucket: Bucket, room: number): { readonly count: number; readonly prefixes: Uint8Array } {
+  const { count, length } = rib.table.write(bucket.first, rib.links, scratch, room);
+  assert(count > 0, 'the attributes of a route leave no room for its prefix');
+  return { count, prefixes: scratch.subarray(0, length) };
+}
+
+/** An UPDATE of nothing but path attributes. */
+function messageOf(...attributes: readonly Uint8Array[]): Uint8Array {
+  const length = attributes.reduce((sum, part) => sum + part.length, 0);
+  const message = header(fixedLength + length);
+  writeU16(message, headerLength + 2, length);
+  let offset = fixedLength;
+  for (const part of attributes) {
+    message.set(part, offset);
+    offset += part.length;
+  }
+  return message;
+}
+
+/** The header of the message, and zeros behind it. */
+function header(length: number): Uint8Array {
+  const message = new Uint8Array(length);
+  message.fill(0xff, 0, 16);
+  writeU16(message, 16, length);
+  message[18] = messageType.update;
+  return message;
+}
+
+function attributeHead(attribute: number, length: number): Uint8Array {
+  const flag = flags.optionalNonTransitive;
+  return length > 255 ? octets(flag | flags.extendedLength, attribute, u16(length)) : octets(flag, attribute, length);
+}
+
+function writeU16(bytes: Uint8Array, offset: number, value: number): void {
+  bytes[offset] = value >>> 8;
+  bytes[offset + 1] = value;
+}

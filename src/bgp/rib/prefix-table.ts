@@ -1,0 +1,261 @@
+import type { Family } from '../../net/address.ts';
+import type { Prefix } from '../../net/prefix.ts';
+
+/** No slot: the end of a chain, or a prefix that nobody holds. */
+export const noSlot = -1;
+
+const firstCapacity = 16;
+
+interface Written {
+  /** Prefixes. */
+  readonly count: number;
+  /** Octets. */
+  readonly length: number;
+}
+
+/**
+ * Gives each prefix of one family a small number, its slot, as long as somebody holds it. What is known of a prefix then
+ * lives in typed arrays under that number: half a million prefixes take a few octets each instead of an object, and all
+ * peers share one table. An index with open addressing leads from the prefix to its slot.
+ */
+export class PrefixTable {
+  readonly family: Family;
+  /** 32-bit words of an address. */
+  readonly #words: 1 | 4;
+  #addresses: Uint32Array<ArrayBuffer>;
+  #lengths: Uint8Array<ArrayBuffer>;
+  #holders: Int32Array<ArrayBuffer>;
+  /** Slot + 1; 0 where nothing is. Twice as long as the capacity, so that probing stays short. */
+  #index: Int32Array<ArrayBuffer>;
+  /** Slots below `#used` that nobody holds. */
+  #freed: number[] = [];
+  #used = 0;
+  #generation = 0;
+  /** The prefix that is looked for: an IPv6 address arrives here as two 64-bit halves, without an allocation a word. */
+  readonly #halves = new BigUint64Array(2);
+  readonly #halfWords = new Uint32Array(this.#halves.buffer);
+  readonly #key = new Uint32Array(4);
+
+  constructor(family: Family) {
+    this.family = family;
+    this.#words = family === 4 ? 1 : 4;
+    this.#addresses = new Uint32Array(firstCapacity * this.#words);
+    this.#lengths = new Uint8Array(firstCapacity);
+    this.#holders = new Int32Array(firstCapacity);
+    this.#index = new Int32Array(2 * firstCapacity);
+  }
+
+  /** Prefixes that somebody holds. */
+  get size(): number {
+    return this.#used - this.#freed.length;
+  }
+
+  /** Slots are below this number. */
+  get capacity(): number {
+    return this.#lengths.length;
+  }
+
+  /** Changes whenever a slot that was given back may have got another prefix: what is remembered by slot is void then. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** The slot of a prefix that somebody holds, else `noSlot`. */
+  find(prefix: Prefix): number {
+    this.#load(prefix);
+    const { length } = prefix;
+    const mask = this.#index.length - 1;
+    for (let at = this.#hash(this.#key, 0, length) & mask; ; at = (at + 1) & mask) {
+      const slot = (this.#index[at] ?? 0) - 1;
+      if (slot === noSlot || this.#isAt(slot, length)) return slot;
+    }
+  }
+
+  /** The slot of the prefix, which the caller holds from here on. */
+  acquire(prefix: Prefix): number {
+    const found = this.find(prefix);
+    if (found !== noSlot) {
+      this.retain(found);
+      return found;
+    }
+    const slot = this.#takeSlot();
+    const at = slot * this.#words;
+    for (let word = 0; word < this.#words; word++) this.#addresses[at + word] = this.#key[word] ?? 0;
+    this.#lengths[slot] = prefix.length;
+    this.#holders[slot] = 1;
+    this.#enter(slot);
+    return slot;
+  }
+
+  /** One more holder of a slot that is held already. */
+  retain(slot: number): void {
+    this.#holders[slot] = (this.#holders[slot] ?? 0) + 1;
+  }
+
+  release(slot: number): void {
+    const left = (this.#holders[slot] ?? 0) - 1;
+    this.#holders[slot] = left;
+    if (left > 0) return;
+    this.#leave(slot);
+    this.#freed.push(slot);
+    if (this.size === 0) this.#startAnew();
+  }
+
+  /** Releases `count` slots, of the chain that begins with `first` and goes on as `next` says: all but those that `except` is not 0 for. */
+  releaseChain(first: number, next: Int32Array, count: number, except: Int32Array): void {
+    // Where half of the table goes, a new index is less work than one that is mended for each.
+    const anew = count > this.size / 2;
+    let slot = first;
+    for (let left = count; left > 0; left--) {
+      const following = next[slot] ?? noSlot;
+      if (except[slot] === 0) {
+        const holders = (this.#holders[slot] ?? 0) - 1;
+        this.#holders[slot] = holders;
+        if (holders === 0) {
+          if (!anew) this.#leave(slot);
+          this.#freed.push(slot);
+        }
+      }
+      slot = following;
+    }
+    if (this.size === 0) this.#startAnew();
+    else if (anew) this.#indexAnew();
+  }
+
+  prefix(slot: number): Prefix {
+    let value = 0n;
+    const first = slot * this.#words;
+    for (let word = first; word < first + this.#words; word++) value = (value << 32n) | BigInt(this.#addresses[word] ?? 0);
+    return { address: { family: this.family, value }, length: this.#lengths[slot] ?? 0 };
+  }
+
+  /**
+   * Writes prefixes as an UPDATE carries them, each as its length and as many octets of the address as the length covers
+   * (RFC 4271 4.3): those of the chain that begins with `first` and goes on as `next` says, as long as there is room.
+   */
+  write(first: number, next: Int32Array, bytes: Uint8Array, room: number): Written {
+    // One loop without calls: this is where a burst spends its time, and often before any of it has been compiled.
+    const lengths = this.#lengths;
+    const addresses = this.#addresses;
+    const words = this.#words;
+    let length = 0;
+    let count = 0;
+    for (let slot = first; slot !== noSlot; slot = next[slot] ?? noSlot) {
+      const bits = lengths[slot] ?? 0;
+      if (length + 1 + ((bits + 7) >>> 3) > room) break;
+      bytes[length++] = bits;
+      let at = slot * words;
+      for (let left = bits; left > 0; left -= 32) {
+        const word = addresses[at++] ?? 0;
+        bytes[length++] = word >>> 24;
+        if (left > 8) bytes[length++] = word >>> 16;
+        if (left > 16) bytes[length++] = word >>> 8;
+        if (left > 24) bytes[length++] = word;
+      }
+      count++;
+    }
+    return { count, length };
+  }
+
+  #load({ address }: Prefix): void {
+    if (this.#words === 1) {
+      this.#key[0] = Number(address.value);
+      return;
+    }
+    // What does not fit into 64 bits falls off by itself. The halves are read with the byte order they were written in.
+    this.#halves[0] = address.value >> 64n;
+    this.#halves[1] = address.value;
+    this.#key[0] = this.#halfWords[littleEndian] ?? 0;
+    this.#key[1] = this.#halfWords[1 - littleEndian] ?? 0;
+    this.#key[2] = this.#halfWords[2 + littleEndian] ?? 0;
+    this.#key[3] = this.#halfWords[3 - littleEndian] ?? 0;
+  }
+
+  #isAt(slot: number, length: number): boolean {
+    const at = slot * this.#words;
+    if (this.#addresses[at] !== this.#key[0] || this.#lengths[slot] !== length) return false;
+    for (let word = 1; word < this.#words; word++) if (this.#addresses[at + word] !== this.#key[word]) return false;
+    return true;
+  }
+
+  /** Mixes all bits into the low ones, which the index uses (the finalizer of MurmurHash 3). */
+  #hash(words: Uint32Array, at: number, length: number): number {
+    let hash = length;
+    for (let word = at; word < at + this.#words; word++) {
+      hash = Math.imul(hash ^ (words[word] ?? 0), 0x85ebca6b);
+      hash ^= hash >>> 13;
+    }
+    hash = Math.imul(hash, 0xc2b2ae35);
+    return hash ^ (hash >>> 16);
+  }
+
+  #takeSlot(): number {
+    const freed = this.#freed.pop();
+    if (freed !== undefined) {
+      this.#generation++;
+      return freed;
+    }
+    if (this.#used === this.capacity) this.#grow();
+    return this.#used++;
+  }
+
+  #grow(): void {
+    const capacity = 2 * this.capacity;
+    this.#addresses = grown(this.#addresses, new Uint32Array(capacity * this.#words));
+    this.#lengths = grown(this.#lengths, new Uint8Array(capacity));
+    this.#holders = grown(this.#holders, new Int32Array(capacity));
+    this.#index = new Int32Array(2 * capacity);
+    this.#indexAnew();
+  }
+
+  #indexAnew(): void {
+    this.#index.fill(0);
+    for (let slot = 0; slot < this.#used; slot++) if ((this.#holders[slot] ?? 0) > 0) this.#enter(slot);
+  }
+
+  /** The last prefix is gone: the next burst does not start with the memory of the largest so far. */
+  #startAnew(): void {
+    this.#generation++;
+    this.#freed = [];
+    this.#used = 0;
+    this.#index = new Int32Array(2 * firstCapacity);
+    if (this.capacity === firstCapacity) return;
+    this.#addresses = new Uint32Array(firstCapacity * this.#words);
+    this.#lengths = new Uint8Array(firstCapacity);
+    this.#holders = new Int32Array(firstCapacity);
+  }
+
+  #home(slot: number): number {
+    return this.#hash(this.#addresses, slot * this.#words, this.#lengths[slot] ?? 0) & (this.#index.length - 1);
+  }
+
+  #enter(slot: number): void {
+    const mask = this.#index.length - 1;
+    let at = this.#home(slot);
+    while (this.#index[at] !== 0) at = (at + 1) & mask;
+    this.#index[at] = slot + 1;
+  }
+
+  /** Moves up what was pushed behind by the entry that goes, so that no marks of deleted entries pile up (Knuth 6.4, algorithm R). */
+  #leave(slot: number): void {
+    const mask = this.#index.length - 1;
+    let hole = this.#home(slot);
+    while (this.#index[hole] !== slot + 1) hole = (hole + 1) & mask;
+    for (let at = (hole + 1) & mask; this.#index[at] !== 0; at = (at + 1) & mask) {
+      const moving = this.#index[at] ?? 0;
+      const distance = (at - this.#home(moving - 1)) & mask;
+      if (distance < ((at - hole) & mask)) continue;
+      this.#index[hole] = moving;
+      hole = at;
+    }
+    this.#index[hole] = 0;
+  }
+}
+
+/** 1 on little-endian machines, where the low word of a 64-bit number comes first. */
+const littleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1 ? 1 : 0;
+
+function grown<T extends Uint32Array | Uint8Array | Int32Array>(old: T, larger: T): T {
+  larger.set(old);
+  return larger;
+}

@@ -1,0 +1,51 @@
+import { compareExtended, halvesOf, type Attributes, type ExtendedCommunity } from './attribute-set.ts';
+import type { Outbound } from './update-format.ts';
+import { encodeAsPath } from '../wire/attributes/as-path.ts';
+import { attributeFlags as flags, encodeAttribute } from '../wire/attributes/decode-attributes.ts';
+import { asTrans, attributeType as type } from '../wire/codes.ts';
+import { octets, u32 } from '../wire/writer.ts';
+
+/** draft-ietf-idr-link-bandwidth 2: non-transitive, two-octet AS specific. */
+const linkBandwidth = { type: 0x40, subtype: 0x04 } as const;
+
+/**
+ * The attributes of a set for one session, in ascending order of type, without MP_REACH_NLRI. All nodes send the same
+ * bytes for the same route except the next hop, so that a router sees equal paths and uses all of them.
+ */
+export function encodeAttributes(set: Attributes, outbound: Outbound, classicNextHop: Uint8Array | undefined): Uint8Array {
+  const path = outbound.internal ? [] : Array<number>(1 + set.prepend).fill(outbound.localAsn);
+  const segments = path.length === 0 ? [] : [{ kind: 'sequence' as const, asns: path }];
+  const blocks = [
+    encodeAttribute(flags.wellKnown, type.origin, octets(0)), // IGP: anything else leaves the multipath set of peers that send IGP
+    encodeAttribute(flags.wellKnown, type.asPath, encodeAsPath(segments, outbound.fourOctetAsn)),
+  ];
+  if (classicNextHop !== undefined) blocks.push(encodeAttribute(flags.wellKnown, type.nextHop, classicNextHop));
+  if (set.med !== undefined) blocks.push(encodeAttribute(flags.optionalNonTransitive, type.med, octets(u32(set.med))));
+  if (outbound.internal) blocks.push(encodeAttribute(flags.wellKnown, type.localPref, octets(u32(set.localPref))));
+  if (set.standard.length > 0) {
+    blocks.push(encodeAttribute(flags.optionalTransitive, type.communities, octets(...set.standard.map(u32))));
+  }
+  const extended = extendedCommunities(set, outbound.localAsn);
+  if (extended.length > 0) {
+    const values = octets(...extended.map(([high, low]) => octets(u32(high), u32(low))));
+    blocks.push(encodeAttribute(flags.optionalTransitive, type.extendedCommunities, values));
+  }
+  if (path.length > 0 && !outbound.fourOctetAsn && outbound.localAsn > 0xffff) {
+    blocks.push(encodeAttribute(flags.optionalTransitive, type.as4Path, encodeAsPath(segments, true)));
+  }
+  if (set.large.length > 0) {
+    const values = octets(...set.large.map((triple) => octets(...triple.map(u32))));
+    blocks.push(encodeAttribute(flags.optionalTransitive, type.largeCommunities, values));
+  }
+  return octets(...blocks);
+}
+
+/** Those of the routes and the link bandwidth, sorted, without duplicates. */
+function extendedCommunities(set: Attributes, localAsn: number): readonly ExtendedCommunity[] {
+  if (set.linkBandwidth === undefined) return set.extended;
+  const asn = localAsn > 0xffff ? asTrans : localAsn;
+  const float = new DataView(new ArrayBuffer(4));
+  float.setFloat32(0, set.linkBandwidth);
+  const own = halvesOf(linkBandwidth.type, linkBandwidth.subtype, asn * 0x1_0000_0000 + float.getUint32(0));
+  return [...set.extended.filter((other) => compareExtended(other, own) !== 0), own].sort(compareExtended);
+}

@@ -1,0 +1,139 @@
+import { formatPrefix, type Prefix } from '../../net/prefix.ts';
+import type { Route } from '../route.ts';
+
+/** The part of a RIB that says what a peer should have. */
+export interface DesiredRoutes {
+  set(routes: Iterable<Route>): void;
+  announce(route: Route): void;
+  withdraw(prefix: Prefix): void;
+  /** Whether a route of the prefix is desired, possible or not. */
+  desires(prefix: Prefix): boolean;
+}
+
+/** Routes for all peers of a speaker, also for those that are added later. Where a peer has its own route of a prefix, that one counts. */
+export class SharedRoutes {
+  readonly #routes = new Map<string, Route>();
+  readonly #peers = new Set<OverlaidRoutes>();
+  #complete = false;
+
+  /** Somebody has said once that these are all there are. */
+  get complete(): boolean {
+    return this.#complete;
+  }
+
+  get size(): number {
+    return this.#routes.size;
+  }
+
+  get(prefix: Prefix): Route | undefined {
+    return this.#routes.get(formatPrefix(prefix));
+  }
+
+  routes(): Iterable<Route> {
+    return this.#routes.values();
+  }
+
+  /** Exactly these; of two with one prefix the last counts. */
+  set(routes: readonly Route[]): void {
+    const next = new Set(routes.map(({ prefix }) => formatPrefix(prefix)));
+    for (const [key, { prefix }] of this.#routes) if (!next.has(key)) this.withdraw(prefix);
+    for (const route of routes) this.announce(route);
+    this.#complete = true;
+  }
+
+  announce(route: Route): void {
+    this.#routes.set(formatPrefix(route.prefix), route);
+    for (const peer of this.#peers) peer.inherit(route);
+  }
+
+  withdraw(prefix: Prefix): void {
+    if (!this.#routes.delete(formatPrefix(prefix))) return;
+    for (const peer of this.#peers) peer.disinherit(prefix);
+  }
+
+  join(peer: OverlaidRoutes): void {
+    this.#peers.add(peer);
+    for (const route of this.#routes.values()) peer.inherit(route);
+  }
+
+  leave(peer: OverlaidRoutes): void {
+    this.#peers.delete(peer);
+  }
+}
+
+/**
+ * What one peer should have: its own routes over the shared ones. Only the prefixes that come from the shared routes are remembered, so
+ * a peer that has nothing but its own costs nothing.
+ */
+export class OverlaidRoutes {
+  readonly #shared: SharedRoutes;
+  readonly #rib: DesiredRoutes;
+  readonly #changed: () => void;
+  readonly #inherited = new Set<string>();
+
+  /** `changed` is called whenever the RIB may have changed. */
+  constructor(shared: SharedRoutes, rib: DesiredRoutes, changed: () => void) {
+    this.#shared = shared;
+    this.#rib = rib;
+    this.#changed = changed;
+    shared.join(this);
+  }
+
+  /** Its own routes are exactly these. */
+  set(routes: Iterable<Route>): void {
+    this.#inherited.clear();
+    this.#changed();
+    if (this.#shared.size === 0) {
+      this.#rib.set(routes);
+      return;
+    }
+    const all = [...routes];
+    const own = new Set(all.map(({ prefix }) => formatPrefix(prefix)));
+    for (const route of this.#shared.routes()) {
+      const key = formatPrefix(route.prefix);
+      if (own.has(key)) continue;
+      this.#inherited.add(key);
+      all.push(route);
+    }
+    this.#rib.set(all);
+  }
+
+  announce(route: Route): void {
+    if (this.#inherited.size > 0) this.#inherited.delete(formatPrefix(route.prefix));
+    this.#rib.announce(route);
+    this.#changed();
+  }
+
+  /** What all peers have comes back in its place. */
+  withdraw(prefix: Prefix): void {
+    this.#changed();
+    const shared = this.#shared.size === 0 ? undefined : this.#shared.get(prefix);
+    if (shared === undefined) {
+      this.#rib.withdraw(prefix);
+      return;
+    }
+    this.#inherited.add(formatPrefix(prefix));
+    this.#rib.announce(shared);
+  }
+
+  /** For the shared routes. */
+  inherit(route: Route): void {
+    const key = formatPrefix(route.prefix);
+    if (!this.#inherited.has(key) && this.#rib.desires(route.prefix)) return;
+    this.#inherited.add(key);
+    this.#rib.announce(route);
+    this.#changed();
+  }
+
+  /** For the shared routes. */
+  disinherit(prefix: Prefix): void {
+    if (!this.#inherited.delete(formatPrefix(prefix))) return;
+    this.#rib.withdraw(prefix);
+    this.#changed();
+  }
+
+  /** The peer is gone. */
+  close(): void {
+    this.#shared.leave(this);
+  }
+}

@@ -1,0 +1,77 @@
+import { addressBytes, isLinkLocal, type Address, type Family } from '../../net/address.ts';
+import { maximumExtendedMessageLength, maximumMessageLength } from '../limits.ts';
+import type { Negotiated } from '../negotiation/negotiate.ts';
+
+/** How this session carries the routes of one family: the next hop and its place in the UPDATE. */
+type Carriage =
+  | { readonly kind: 'classic'; readonly nextHop: Uint8Array } // NLRI field and NEXT_HOP: 4 octets
+  | { readonly kind: 'multiprotocol'; readonly nextHop: Uint8Array } // MP_REACH_NLRI: 16 octets, or 32 with the link-local address
+  | { readonly kind: 'impossible'; readonly why: string };
+
+export interface NextHops {
+  readonly ipv4?: Address;
+  readonly ipv6?: Address;
+  /**
+   * The link-local address that goes with the IPv6 next hop, where the peer is on the same link (RFC 2545 3). The peer must know
+   * the link: FRR 8.4 without zebra does not, and ends the session.
+   */
+  readonly ipv6LinkLocal?: Address;
+}
+
+export interface Outbound {
+  readonly internal: boolean;
+  readonly localAsn: number;
+  readonly fourOctetAsn: boolean;
+  /** Octets of a message. */
+  readonly maximumLength: number;
+  readonly carriage: Readonly<Record<Family, Carriage>>;
+}
+
+/**
+ * Decides the next hop of each family: the configured one, else the session's own address where it is of the right
+ * family. A family without a next hop that is certainly right is not announced at all.
+ */
+export function outboundOf(negotiated: Negotiated, localAsn: number, localAddress: Address | undefined, nextHops: NextHops): Outbound {
+  const { internal, fourOctetAsn, families, extendedMessages } = negotiated;
+  const carriage = (family: Family): Carriage => {
+    if (!families.includes(family)) return { kind: 'impossible', why: notNegotiated(family) };
+    return family === 4 ? carryIpv4(negotiated, localAddress, nextHops) : carryIpv6(localAddress, nextHops);
+  };
+  const maximumLength = extendedMessages ? maximumExtendedMessageLength : maximumMessageLength;
+  return { internal, localAsn, fourOctetAsn, maximumLength, carriage: { 4: carriage(4), 6: carriage(6) } };
+}
+
+const notNegotiated = (family: Family): string =>
+  `the session does not carry IPv${family} unicast: the peer did not offer it, or it is not configured`;
+
+function carryIpv4(negotiated: Negotiated, localAddress: Address | undefined, nextHops: NextHops): Carriage {
+  const classic = nextHops.ipv4 ?? localAddress;
+  if (classic === undefined) return { kind: 'impossible', why: 'the local address of the session is unknown' };
+  if (classic.family === 4) return { kind: 'classic', nextHop: addressBytes(classic) };
+  const nextHop = ipv6NextHop(localAddress, nextHops);
+  if (negotiated.extendedNextHop && nextHop !== undefined) return { kind: 'multiprotocol', nextHop };
+  return {
+    kind: 'impossible',
+    why: 'the session runs over IPv6 and the peer does not take IPv4 routes with an IPv6 next hop (RFC 8950): configure an IPv4 next hop',
+  };
+}
+
+function carryIpv6(localAddress: Address | undefined, nextHops: NextHops): Carriage {
+  const nextHop = ipv6NextHop(localAddress, nextHops);
+  if (nextHop !== undefined) return { kind: 'multiprotocol', nextHop };
+  return { kind: 'impossible', why: 'the session has no global IPv6 address to use as next hop: configure an IPv6 next hop' };
+}
+
+/**
+ * A global address, and its link-local one where it is known; on a session between link-local addresses (unnumbered
+ * peering) the link-local address alone, because there the peer is on the same link for certain.
+ */
+function ipv6NextHop(localAddress: Address | undefined, { ipv6, ipv6LinkLocal }: NextHops): Uint8Array | undefined {
+  const address = ipv6 ?? localAddress;
+  if (address?.family !== 6) return undefined;
+  if (isLinkLocal(address)) {
+    const unnumbered = localAddress !== undefined && isLinkLocal(localAddress);
+    return unnumbered ? addressBytes(ipv6 ?? ipv6LinkLocal ?? localAddress) : undefined;
+  }
+  return ipv6LinkLocal === undefined ? addressBytes(address) : Uint8Array.of(...addressBytes(address), ...addressBytes(ipv6LinkLocal));
+}

@@ -1,0 +1,151 @@
+import type { Family } from '../../net/address.ts';
+import type { AttributeSet } from './attribute-set.ts';
+import type { Bucket, FamilyRib } from './family-rib.ts';
+import { maximumSharedUpdates } from '../limits.ts';
+import type { Outbound } from './update-format.ts';
+import { packAnnouncements, packWithdrawals, type Announcement, type Packed } from './pack-updates.ts';
+import { encodeAttributes } from './route-attributes.ts';
+import { noSlot } from './prefix-table.ts';
+
+interface SharedUpdate extends Packed {
+  /** Undefined: a withdrawal. */
+  readonly set: AttributeSet | undefined;
+  readonly slots: Int32Array;
+  /** Of the prefix table when this was packed. */
+  readonly generation: number;
+  /** More would not have fitted. */
+  readonly full: boolean;
+  /** Members that have not taken it yet. */
+  left: number;
+}
+
+/**
+ * Sessions that are sent the same octets for the same routes. Attributes are encoded once for all of them, and an UPDATE
+ * that one of them packed is handed to the others when their turn comes and they wait for the same prefixes in the same
+ * order, which is so when all were told the same.
+ */
+export class UpdateGroup {
+  readonly key: string;
+  members = 0;
+  readonly #outbound: Outbound;
+  readonly #announcements: Record<Family, WeakMap<AttributeSet, Announcement>> = { 4: new WeakMap(), 6: new WeakMap() };
+  /** By the first slot. */
+  readonly #shared: Record<Family, Map<number, SharedUpdate>> = { 4: new Map(), 6: new Map() };
+
+  constructor(key: string, outbound: Outbound) {
+    this.key = key;
+    this.#outbound = outbound;
+  }
+
+  /** UPDATEs that wait for other members. */
+  get kept(): number {
+    return this.#shared[4].size + this.#shared[6].size;
+  }
+
+  /** The only member left has nobody to share with. */
+  forget(): void {
+    for (const family of [4, 6] as const) this.#shared[family].clear();
+  }
+
+  withdraw(rib: FamilyRib): Packed {
+    return this.#shareable(rib, rib.withdrawals, undefined, () => packWithdrawals(rib, rib.withdrawals, this.#outbound.maximumLength));
+  }
+
+  announce(rib: FamilyRib, bucket: Bucket, set: AttributeSet): Packed {
+    return this.#shareable(rib, bucket, set, () =>
+      packAnnouncements(rib, bucket, this.#announcement(rib.table.family, set), this.#outbound.maximumLength),
+    );
+  }
+
+  #announcement(family: Family, set: AttributeSet): Announcement {
+    let announcement = this.#announcements[family].get(set);
+    if (announcement === undefined) {
+      const carriage = this.#outbound.carriage[family];
+      const nextHop = carriage.kind === 'impossible' ? undefined : carriage.nextHop;
+      const classic = carriage.kind === 'classic';
+      announcement = {
+        attributes: encodeAttributes(set, this.#outbound, classic ? nextHop : undefined),
+        multiprotocolNextHop: classic ? undefined : nextHop,
+      };
+      this.#announcements[family].set(set, announcement);
+    }
+    return announcement;
+  }
+
+  #shareable(rib: FamilyRib, bucket: Bucket, set: AttributeSet | undefined, pack: () => Packed): Packed {
+    if (this.members < 2) return pack();
+    const shared = this.#shared[rib.table.family];
+    const found = shared.get(bucket.first);
+    if (found !== undefined && found.set === set && isFor(found, rib, bucket)) {
+      if (--found.left === 0) shared.delete(bucket.first);
+      return found;
+    }
+    const packed = pack();
+    shared.delete(bucket.first);
+    const [oldest] = shared.keys();
+    if (oldest !== undefined && shared.size >= maximumSharedUpdates) shared.delete(oldest);
+    const full = packed.count < bucket.size;
+    const { generation } = rib.table;
+    shared.set(bucket.first, { ...packed, set, slots: slotsOf(rib, bucket, packed.count), generation, full, left: this.members - 1 });
+    return packed;
+  }
+}
+
+/** Makes a group of the sessions that are sent the same. */
+export class UpdateGroups {
+  readonly #byKey = new Map<string, UpdateGroup>();
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+
+  /** UPDATEs that are kept for sessions that have not come to them. */
+  get kept(): number {
+    return this.#byKey.values().reduce((sum, group) => sum + group.kept, 0);
+  }
+
+  join(outbound: Outbound): UpdateGroup {
+    const key = keyOf(outbound);
+    const group = this.#byKey.get(key) ?? new UpdateGroup(key, outbound);
+    this.#byKey.set(key, group);
+    group.members++;
+    return group;
+  }
+
+  leave(group: UpdateGroup): void {
+    group.members--;
+    if (group.members === 0) this.#byKey.delete(group.key);
+    if (group.members === 1) group.forget();
+  }
+}
+
+function keyOf({ internal, localAsn, fourOctetAsn, maximumLength, carriage }: Outbound): string {
+  const families = ([4, 6] as const).map((family) => {
+    const { kind, ...rest } = carriage[family];
+    return `${kind} ${'nextHop' in rest ? rest.nextHop.join('.') : ''}`;
+  });
+  return [internal, localAsn, fourOctetAsn, maximumLength, ...families].join();
+}
+
+/** Whether the bucket begins with just these prefixes, and could not have filled a longer message. */
+function isFor({ slots, generation, full }: SharedUpdate, rib: FamilyRib, bucket: Bucket): boolean {
+  if (generation !== rib.table.generation || (!full && slots.length < bucket.size)) return false;
+  const { links } = rib;
+  let slot = bucket.first;
+  for (const expected of slots) {
+    if (slot !== expected) return false;
+    slot = links[slot] ?? noSlot;
+  }
+  return true;
+}
+
+function slotsOf(rib: FamilyRib, bucket: Bucket, count: number): Int32Array {
+  const { links } = rib;
+  const slots = new Int32Array(count);
+  let slot = bucket.first;
+  for (let i = 0; i < count && slot !== noSlot; i++) {
+    slots[i] = slot;
+    slot = links[slot] ?? noSlot;
+  }
+  return slots;
+}

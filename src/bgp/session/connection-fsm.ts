@@ -1,0 +1,385 @@
+import type { Address, Family } from '../../net/address.ts';
+import type { Clock } from '../../system/clock.ts';
+import type { Log } from '../../system/log.ts';
+import type { Random } from '../../system/random.ts';
+import type { Direction } from '../negotiation/collision.ts';
+import { countNotification, type Counters } from '../diagnosis/counters.ts';
+import type { Effect, FsmConfig, FsmEvent, FsmState, StateName } from './fsm-events.ts';
+import { step } from './fsm.ts';
+import { openOf, type Identity } from '../negotiation/local-open.ts';
+import { lingerMilliseconds, maximumExtendedMessageLength } from '../limits.ts';
+import type { Negotiated } from '../negotiation/negotiate.ts';
+import type { Problem } from '../diagnosis/problem.ts';
+import type { RibStore } from '../rib/rib-store.ts';
+import { sendHoldTime } from './session-config.ts';
+import { Timers } from './timers.ts';
+import type { Tap, TappedConnection } from '../trace/tap.ts';
+import type { Connection, ConnectionEvents, DialOptions, Incoming, SocketOptions, Transport } from '../transport/transport.ts';
+import { messageType, refreshSubtype } from '../wire/codes.ts';
+import { Framer } from '../wire/framer.ts';
+import { keepaliveMessage } from '../wire/header.ts';
+import { decodeNotification, encodeNotification, type Notification } from '../wire/notification.ts';
+import { decodeOpen, encodeOpen, type OpenMessage } from '../wire/open.ts';
+import { decodeRouteRefresh } from '../wire/route-refresh.ts';
+import { decodeUpdate, familyOfAfi, type UpdateMessage } from '../wire/update.ts';
+
+export interface Components {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly transport: Transport;
+  readonly log: Log;
+  /** What the RIBs of all peers share. Default: each has its own. */
+  readonly store?: RibStore;
+}
+
+/** What a connection's state machine asks of the session that it belongs to, and tells it. */
+export interface Owner {
+  readonly components: Components;
+  readonly counters: Counters;
+  readonly tap: Tap;
+  fsmConfig(): FsmConfig;
+  /** Or in words why there is nothing to dial. */
+  dialOptions(): DialOptions | string;
+  /** Before the machine sees an OPEN: false where another connection is preferred, and the machine has been told. */
+  judge(fsm: ConnectionFsm, open: OpenMessage): boolean;
+  stepped(fsm: ConnectionFsm, event: FsmEvent, from: StateName): void;
+  established(fsm: ConnectionFsm, negotiated: Negotiated): void;
+  down(fsm: ConnectionFsm, problem: Problem, wasEstablished: boolean): void;
+  readvertise(fsm: ConnectionFsm, family: Family): void;
+  received(fsm: ConnectionFsm, update: UpdateMessage): void;
+  notification(direction: 'sent' | 'received', notification: Notification): void;
+  /** What was written has left. */
+  drained(fsm: ConnectionFsm): void;
+  opened(connection: object): void;
+  closed(connection: object): void;
+}
+
+/** What both have said in OPEN. */
+export interface Opens {
+  readonly sent: OpenMessage | undefined;
+  readonly received: OpenMessage | undefined;
+}
+
+/** One connection, current or on its way out. */
+interface Link {
+  readonly framer: Framer;
+  readonly tap: TappedConnection;
+  connection: Connection | undefined;
+  cancelLinger: (() => void) | undefined;
+}
+
+/** Runs the state machine for one connection at a time: carries out what it decides, and tells it what happens. */
+export class ConnectionFsm {
+  /** Of the connection that there is or was last. */
+  direction: Direction = 'dialed';
+  localAddress: Address | undefined;
+  remoteAddress: Address | undefined;
+  opens: Opens = { sent: undefined, received: undefined };
+  readonly #owner: Owner;
+  readonly #timers: Timers;
+  readonly #events: FsmEvent[] = [];
+  #state: FsmState;
+  #link: Link | undefined;
+  #blocked = false;
+  #probed = -Infinity;
+  #processing = false;
+
+  constructor(owner: Owner, state: FsmState) {
+    this.#owner = owner;
+    this.#state = state;
+    this.#timers = new Timers(owner.components.clock, (timer) => this.post({ type: `${timer}Expired` }));
+  }
+
+  get state(): FsmState {
+    return this.#state;
+  }
+
+  /** The peer does not read as fast as we write. */
+  get blocked(): boolean {
+    return this.#blocked;
+  }
+
+  /** Events may cause events; they are handled one after the other. */
+  post(event: FsmEvent): void {
+    this.#events.push(event);
+    if (this.#processing) return;
+    this.#processing = true;
+    try {
+      for (let next = this.#events.shift(); next !== undefined; next = this.#events.shift()) this.#handle(next);
+    } finally {
+      this.#processing = false;
+    }
+  }
+
+  /** Takes over a connection that the peer has opened. The state must admit it. */
+  accept(incoming: Incoming, options: SocketOptions): void {
+    this.direction = 'accepted';
+    this.remoteAddress = incoming.remoteAddress;
+    const link = this.#newLink();
+    link.connection = incoming.accept(
+      options,
+      this.#eventsOf(link, () => {}),
+    );
+    link.tap.opened(link.connection);
+    this.post({ type: 'accepted' });
+  }
+
+  /** The machine is of no use any more: nothing happens to it from here on. */
+  discard(): void {
+    for (const timer of ['connectRetry', 'connect', 'hold', 'keepalive', 'sendHold', 'stable'] as const) this.#timers.cancel(timer);
+    this.#dropLink()?.connection?.destroy();
+  }
+
+  /** Makes the kernel of a peer that lost power say that it does not know the connection. At most once a second (RFC 4271 4.4). */
+  probe(): void {
+    const now = this.#owner.components.clock.now();
+    if (now - this.#probed < 1_000) return;
+    this.#probed = now;
+    this.#sendKeepalive();
+  }
+
+  /** False: wait for `drained`. */
+  write(bytes: Uint8Array): boolean {
+    this.#link?.tap.sent(bytes, this.#state.negotiated);
+    const free = this.#link?.connection?.write(bytes) ?? true;
+    if (!free) {
+      this.#blocked = true;
+      const seconds = sendHoldTime(this.#state.negotiated?.holdTime ?? 0);
+      if (!this.#timers.isRunning('sendHold')) this.#timers.arm('sendHold', seconds * 1000);
+    }
+    return free;
+  }
+
+  #handle(event: FsmEvent): void {
+    if (event.type === 'open') {
+      this.opens = { ...this.opens, received: event.open };
+      if (!this.#owner.judge(this, event.open)) return;
+    }
+    const from = this.#state.name;
+    const { state, effects } = step(this.#state, event, this.#owner.fsmConfig());
+    this.#state = state;
+    if (event.type === 'open' && state.negotiated !== undefined) this.#widen(state.negotiated);
+    const wasEstablished = from === 'Established' && state.name !== 'Established';
+    for (const effect of effects) this.#carryOut(effect, wasEstablished);
+    this.#owner.stepped(this, event, from);
+  }
+
+  /** Both have said what messages they take. */
+  #widen({ extendedMessages, enhancedRouteRefresh }: Negotiated): void {
+    const framer = this.#link?.framer;
+    if (extendedMessages) framer?.setMaximum(maximumExtendedMessageLength);
+    framer?.setEnhancedRouteRefresh(enhancedRouteRefresh);
+  }
+
+  #carryOut(effect: Effect, wasEstablished: boolean): void {
+    switch (effect.type) {
+      case 'dial':
+        this.#dial();
+        break;
+      case 'sendOpen':
+        this.#sendOpen(effect.identity);
+        break;
+      case 'sendKeepalive':
+        this.#sendKeepalive();
+        break;
+      case 'finish':
+        this.#finish(effect.notification);
+        break;
+      case 'close':
+        this.#dropLink()?.connection?.destroy();
+        break;
+      case 'arm': {
+        const factor = effect.jitter ? 0.75 + this.#owner.components.random() / 4 : 1;
+        this.#timers.arm(effect.timer, effect.milliseconds * factor);
+        break;
+      }
+      case 'prolong':
+        this.#timers.prolong(effect.timer, effect.milliseconds);
+        break;
+      case 'cancel':
+        for (const timer of effect.timers) this.#timers.cancel(timer);
+        break;
+      case 'established':
+        this.#owner.established(this, effect.negotiated);
+        break;
+      case 'down':
+        this.#owner.down(this, effect.problem, wasEstablished);
+        break;
+      case 'readvertise':
+        this.#owner.readvertise(this, effect.family);
+        break;
+    }
+  }
+
+  #dial(): void {
+    const { components, counters } = this.#owner;
+    const { transport } = components;
+    const options = this.#owner.dialOptions();
+    this.direction = 'dialed';
+    counters.connectAttempts++;
+    if (typeof options === 'string') {
+      this.post({ type: 'connectFailed', failure: { kind: 'notReady', detail: options } });
+      return;
+    }
+    const incapable = transport.cannot(options);
+    if (incapable !== undefined) {
+      this.post({ type: 'connectFailed', failure: { kind: 'unsupported', detail: incapable } });
+      return;
+    }
+    this.remoteAddress = options.address;
+    const link = this.#newLink();
+    link.connection = transport.dial(
+      options,
+      this.#eventsOf(link, () => {
+        link.tap.opened(link.connection);
+        this.post({ type: 'connected' });
+      }),
+    );
+  }
+
+  #newLink(): Link {
+    const link: Link = {
+      framer: new Framer(),
+      tap: this.#owner.tap.connection(this.direction),
+      connection: undefined,
+      cancelLinger: undefined,
+    };
+    this.#link = link;
+    this.localAddress = undefined;
+    this.#owner.opened(link);
+    return link;
+  }
+
+  #eventsOf(link: Link, connected: () => void): ConnectionEvents {
+    const isCurrent = (): boolean => this.#link === link;
+    return {
+      connected: (localAddress) => {
+        if (!isCurrent()) return;
+        this.localAddress = localAddress;
+        connected();
+      },
+      data: (bytes) => this.#receive(link, bytes),
+      drain: () => {
+        if (!isCurrent()) return;
+        this.#blocked = false;
+        this.#timers.cancel('sendHold');
+        this.#owner.drained(this);
+      },
+      closed: (failure) => {
+        link.cancelLinger?.();
+        this.#owner.closed(link);
+        link.tap.closed(isCurrent() ? 'peer' : 'us', failure);
+        if (!isCurrent()) return;
+        this.#dropLink();
+        const dialing = this.#state.name === 'Connect' && failure !== undefined;
+        this.post(dialing ? { type: 'connectFailed', failure } : { type: 'closed', failure });
+      },
+    };
+  }
+
+  /** The bytes after a message that ends the session are never looked at. */
+  #receive(link: Link, bytes: Uint8Array): void {
+    if (this.#link !== link) return;
+    link.framer.push(bytes);
+    while (this.#link === link) {
+      const framing = link.framer.next();
+      if (framing.kind === 'needMore') return;
+      if (framing.kind === 'fault') {
+        link.tap.unreadable(framing);
+        this.post({ type: 'fault', fault: framing.fault });
+        return;
+      }
+      link.tap.received(framing, this.#state.negotiated);
+      this.#receiveFrame(framing.type, framing.body);
+    }
+  }
+
+  #receiveFrame(type: number, body: Uint8Array): void {
+    const { received } = this.#owner.counters;
+    switch (type) {
+      case messageType.open: {
+        received.open++;
+        const open = decodeOpen(body);
+        this.post(open.ok ? { type: 'open', open: open.value } : { type: 'fault', fault: open.fault });
+        break;
+      }
+      case messageType.update:
+        received.update++;
+        this.#receiveUpdate(body);
+        break;
+      case messageType.notification:
+        received.notification++;
+        this.#receiveNotification(decodeNotification(body));
+        break;
+      case messageType.keepalive:
+        received.keepalive++;
+        this.post({ type: 'keepalive' });
+        break;
+      case messageType.routeRefresh: {
+        received.routeRefresh++;
+        const { afi, subtype, safi } = decodeRouteRefresh(body);
+        this.post({ type: 'routeRefresh', family: subtype === refreshSubtype.request ? familyOfAfi(afi, safi) : undefined });
+        break;
+      }
+    }
+  }
+
+  #receiveNotification(notification: Notification): void {
+    countNotification(this.#owner.counters, 'received', notification);
+    this.#owner.notification('received', notification);
+    this.post({ type: 'notification', notification });
+  }
+
+  #receiveUpdate(body: Uint8Array): void {
+    const { name, negotiated } = this.#state;
+    if (name === 'Established' && negotiated !== undefined) {
+      const update = decodeUpdate(body, negotiated);
+      if (!update.ok) {
+        this.post({ type: 'fault', fault: update.fault });
+        return;
+      }
+      this.post({ type: 'update' });
+      this.#owner.received(this, update.value);
+    } else {
+      this.post({ type: 'update' });
+    }
+  }
+
+  #sendOpen(identity: Identity): void {
+    const open = openOf(identity);
+    this.#owner.counters.sent.open++;
+    this.opens = { sent: open, received: undefined };
+    this.write(encodeOpen(open));
+  }
+
+  #sendKeepalive(): void {
+    // While the peer does not read there is a queue, and whatever is in it will keep the session alive as well.
+    if (this.#blocked) return;
+    this.#owner.counters.sent.keepalive++;
+    this.write(keepaliveMessage);
+  }
+
+  /** Destroying the connection at once could discard what was just written, so it may linger until the peer has read it. */
+  #finish(notification: Notification | undefined): void {
+    const link = this.#dropLink();
+    const connection = link?.connection;
+    if (link === undefined || connection === undefined) return;
+    if (notification !== undefined) {
+      this.#owner.counters.sent.notification++;
+      countNotification(this.#owner.counters, 'sent', notification);
+      this.#owner.notification('sent', notification);
+      const message = encodeNotification(notification);
+      link.tap.sent(message, this.#state.negotiated);
+      connection.write(message);
+    }
+    connection.end();
+    link.cancelLinger = this.#owner.components.clock.after(lingerMilliseconds, () => connection.destroy());
+  }
+
+  #dropLink(): Link | undefined {
+    const link = this.#link;
+    this.#link = undefined;
+    this.#blocked = false;
+    return link;
+  }
+}

@@ -1,0 +1,384 @@
+import assert from 'node:assert';
+import { defined } from '../../lang/defined.ts';
+import {
+  initialState,
+  type Effect,
+  type EventOf,
+  type EventType,
+  type FsmConfig,
+  type FsmEvent,
+  type FsmState,
+  type StateName,
+  type Step,
+  type TimerName,
+} from './fsm-events.ts';
+import type { Identity } from '../negotiation/local-open.ts';
+import { negotiate, type Negotiated } from '../negotiation/negotiate.ts';
+import type { Problem } from '../diagnosis/problem.ts';
+import { cease, errorCode, openError } from '../wire/codes.ts';
+import { noData, type Fault } from '../wire/fault.ts';
+import { innermost, type Notification } from '../wire/notification.ts';
+
+/**
+ * The state machine of RFC 4271 section 8 as a pure function, for one connection. Timers and sockets only post events; what
+ * is to be done comes out as effects, in order. While the peer connects to us and we to it there are two of these machines,
+ * until collision detection has ended one.
+ */
+export function step(state: FsmState, event: FsmEvent, config: FsmConfig): Step {
+  const cell = table[state.name][event.type] as (state: FsmState, event: FsmEvent, config: FsmConfig) => Step;
+  return cell(state, event, config);
+}
+
+/** Whether a connection that the peer opens now may become the machine's own. */
+export function admits(state: FsmState): boolean {
+  return state.name === 'Active' || (state.name === 'Idle' && state.pause === 'admitting');
+}
+
+type Cell<T extends EventType> = (state: FsmState, event: EventOf<T>, config: FsmConfig) => Step;
+type Row = { readonly [T in EventType]: Cell<T> };
+
+const ignore = (state: FsmState): Step => ({ state, effects: [] });
+
+/** Nothing is open, so there is nothing to say. */
+const stopQuietly: Cell<'stop'> = (_, { problem }) => ({
+  state: initialState,
+  effects: [cancelAll, { type: 'close' }, { type: 'down', problem }],
+});
+
+const stopConnection: Cell<'stop'> = (_, { notification, problem }) => ({
+  state: initialState,
+  effects: [cancelAll, { type: 'finish', notification }, { type: 'down', problem }],
+});
+
+/** A stray event from a connection that is no longer ours, closed for safety. */
+const drop: (state: FsmState) => Step = (state) => ({ state, effects: [{ type: 'close' }] });
+
+/** Start, or start again: a passive peer is waited for, for as long as it takes. */
+const begin = (state: FsmState, _: unknown, config: FsmConfig): Step =>
+  config.passive
+    ? { state: enter(state, 'Active'), effects: [cancelAll] }
+    : { state: enter(state, 'Connect'), effects: [{ type: 'dial' }, arm('connect', config.connectTimeout)] };
+
+const startHandshake = (state: FsmState, _: unknown, config: FsmConfig): Step => ({
+  state: enter(state, 'OpenSent'),
+  effects: [
+    { type: 'cancel', timers: ['connect', 'connectRetry'] },
+    { type: 'sendOpen', identity: identityOf(state, config) },
+    arm('hold', config.openHoldTime),
+  ],
+});
+
+/** While the pause lasts that an error of the peer's has earned, it is turned away. */
+const acceptInIdle: Cell<'accepted'> = (state, event, config) => (admits(state) ? startHandshake(state, event, config) : drop(state));
+
+const dialFailed: Cell<'connectFailed'> = (state, { failure }, config) => pause(state, { kind: 'connectFailed', failure }, config);
+
+const dialTimedOut: Cell<'connectExpired'> = (state, _, config) =>
+  pause(state, { kind: 'connectTimeout', seconds: config.connectTimeout }, config);
+
+/** RFC 4271 8.2.2: from Connect and OpenSent, a lost connection leads to Active, not Idle. */
+const lostEarly: Cell<'closed'> = (state, { failure }, config) => pause(state, { kind: 'lost', failure, handshake: true }, config);
+
+const lost: Cell<'closed'> = (state, { failure }, config) => ({
+  state: { ...enter(state, 'Idle'), pause: 'admitting' },
+  effects: [
+    cancelAll,
+    { type: 'close' },
+    retryLater(config.connectRetryTime),
+    { type: 'down', problem: { kind: 'lost', failure, handshake: false } },
+  ],
+});
+
+const acceptOpen: Cell<'open'> = (state, { open }, config) => {
+  const result = negotiate(open, identityOf(state, config));
+  if (!result.ok) return refuse(state, result.fault, config);
+  const negotiated = result.value;
+  return {
+    state: { ...enter(state, 'OpenConfirm'), negotiated },
+    effects: [{ type: 'sendKeepalive' }, ...runSessionTimers(negotiated, config)],
+  };
+};
+
+const establish: Cell<'keepalive'> = (state, _, config) => {
+  const negotiated = negotiatedOf(state);
+  return {
+    state: { ...state, name: 'Established' },
+    effects: [...heard(state), arm('stable', config.maximumBackoff), { type: 'established', negotiated }],
+  };
+};
+
+const stayAlive = (state: FsmState): Step => ({ state, effects: heard(state) });
+
+const readvertise: Cell<'routeRefresh'> = (state, { family }) => {
+  const wanted = family !== undefined && negotiatedOf(state).families.includes(family);
+  return { state, effects: wanted ? [...heard(state), { type: 'readvertise', family }] : heard(state) };
+};
+
+const sendKeepalive: Cell<'keepaliveExpired'> = (state, _, config) => ({
+  state,
+  effects: [{ type: 'sendKeepalive' }, ...keepaliveTimer(negotiatedOf(state), config)],
+});
+
+/** A peer that fell silent is no protocol error: the next attempt follows after the usual pause. */
+const holdExpired: Cell<'holdExpired'> = (state, _, config) => {
+  const seconds = state.negotiated?.holdTime ?? config.openHoldTime;
+  const notification = { code: errorCode.holdTimer, subcode: 0, data: noData };
+  return closeWith(
+    state,
+    notification,
+    { kind: 'holdTimerExpired', seconds, handshake: state.name !== 'Established' },
+    config.connectRetryTime,
+  );
+};
+
+const sendHoldExpired: Cell<'sendHoldExpired'> = (state, _, config) => {
+  const notification = { code: errorCode.sendHoldTimer, subcode: 0, data: noData };
+  return closeWith(state, notification, { kind: 'sendHoldTimerExpired' }, config.connectRetryTime);
+};
+
+/** The pause that the end of the session has earned may be longer. */
+const holdBack: Cell<'hold'> = (state, { milliseconds }) => ({
+  state: { ...state, pause: 'refusing' },
+  effects: [{ type: 'prolong', timer: 'connectRetry', milliseconds }],
+});
+
+const forget: Cell<'stableExpired'> = (state) => ({ state: { ...state, failures: 0 }, effects: [] });
+
+/** The peer may come back whenever it wants after a Cease. After anything else it does not like us, and would not the next time. */
+const received: Cell<'notification'> = (state, { notification }, config) => {
+  const { code, subcode } = innermost(notification);
+  const isCease = code === errorCode.cease;
+  const shutDown = isCease && (subcode === cease.administrativeShutdown || subcode === cease.maximumPrefixes);
+  // It has an earlier connection of ours, perhaps of a node that lost power: soon it sees that it is dead, and need not be waited for longer.
+  const collided = isCease && subcode === cease.connectionCollision;
+  // Somebody wants it to begin anew, and to see that it does.
+  const reset = isCease && subcode === cease.administrativeReset;
+  const isNoError = collided || reset;
+  const seconds = isNoError ? config.connectRetryTime : Math.max(backoff(state, config), shutDown ? config.shutdownRetryTime : 0);
+  return {
+    state: {
+      name: 'Idle',
+      failures: state.failures + (isNoError ? 0 : 1),
+      pause: isCease ? 'admitting' : 'refusing',
+      ...(wantsPlainOpen(state, notification, config) ? { plainOpen: true } : {}),
+    },
+    effects: [cancelAll, { type: 'close' }, retryLater(seconds), { type: 'down', problem: { kind: 'received', notification } }],
+  };
+};
+
+const faulty: Cell<'fault'> = (state, { fault }, config) => refuse(state, fault, config);
+
+/** RFC 6608: which state the message was unexpected in is the subcode. */
+const unexpected =
+  (subcode: 1 | 2 | 3) =>
+  (state: FsmState, event: FsmEvent, config: FsmConfig): Step => {
+    const notification = { code: errorCode.fsm, subcode, data: noData };
+    const detail = `unexpected ${event.type === 'routeRefresh' ? 'ROUTE-REFRESH' : event.type.toUpperCase()} in state ${state.name}`;
+    return protocolError(state, notification, detail, config);
+  };
+
+/** Every state x event pair is here on purpose. Timers that a state never runs are ignored: they may fire while being cancelled. */
+const table: { readonly [S in StateName]: Row } = {
+  Idle: {
+    start: begin,
+    stop: stopQuietly,
+    connectRetryExpired: begin,
+    connectExpired: ignore,
+    holdExpired: ignore,
+    keepaliveExpired: ignore,
+    sendHoldExpired: ignore,
+    stableExpired: ignore,
+    hold: holdBack,
+    connected: drop,
+    accepted: acceptInIdle,
+    connectFailed: ignore,
+    closed: ignore,
+    open: drop,
+    keepalive: drop,
+    update: drop,
+    routeRefresh: drop,
+    notification: drop,
+    fault: drop,
+  },
+  Connect: {
+    start: ignore,
+    stop: stopQuietly,
+    connectRetryExpired: ignore,
+    connectExpired: dialTimedOut,
+    holdExpired: ignore,
+    keepaliveExpired: ignore,
+    sendHoldExpired: ignore,
+    stableExpired: ignore,
+    // A session that has begun is not held back.
+    hold: ignore,
+    connected: startHandshake,
+    // While we dial, a connection of the peer's has a machine of its own.
+    accepted: ignore,
+    connectFailed: dialFailed,
+    closed: lostEarly,
+    // No connection, so no message can come.
+    open: ignore,
+    keepalive: ignore,
+    update: ignore,
+    routeRefresh: ignore,
+    notification: ignore,
+    fault: ignore,
+  },
+  Active: {
+    start: ignore,
+    stop: stopQuietly,
+    connectRetryExpired: begin,
+    connectExpired: ignore,
+    holdExpired: ignore,
+    keepaliveExpired: ignore,
+    sendHoldExpired: ignore,
+    stableExpired: ignore,
+    hold: ignore,
+    connected: drop,
+    accepted: startHandshake,
+    connectFailed: ignore,
+    closed: ignore,
+    open: drop,
+    keepalive: drop,
+    update: drop,
+    routeRefresh: drop,
+    notification: drop,
+    fault: drop,
+  },
+  OpenSent: {
+    start: ignore,
+    stop: stopConnection,
+    connectRetryExpired: ignore,
+    connectExpired: ignore,
+    holdExpired,
+    keepaliveExpired: ignore,
+    sendHoldExpired,
+    stableExpired: ignore,
+    hold: ignore,
+    connected: ignore,
+    accepted: ignore,
+    connectFailed: ignore,
+    closed: lostEarly,
+    open: acceptOpen,
+    keepalive: unexpected(1),
+    update: unexpected(1),
+    routeRefresh: unexpected(1),
+    notification: received,
+    fault: faulty,
+  },
+  OpenConfirm: {
+    start: ignore,
+    stop: stopConnection,
+    connectRetryExpired: ignore,
+    connectExpired: ignore,
+    holdExpired,
+    keepaliveExpired: sendKeepalive,
+    sendHoldExpired,
+    stableExpired: ignore,
+    hold: ignore,
+    connected: ignore,
+    accepted: ignore,
+    connectFailed: ignore,
+    closed: lost,
+    open: unexpected(2),
+    keepalive: establish,
+    update: unexpected(2),
+    routeRefresh: unexpected(2),
+    notification: received,
+    fault: faulty,
+  },
+  Established: {
+    start: ignore,
+    stop: stopConnection,
+    connectRetryExpired: ignore,
+    connectExpired: ignore,
+    holdExpired,
+    keepaliveExpired: sendKeepalive,
+    sendHoldExpired,
+    stableExpired: forget,
+    hold: ignore,
+    connected: ignore,
+    accepted: ignore,
+    connectFailed: ignore,
+    closed: lost,
+    open: unexpected(3),
+    keepalive: stayAlive,
+    update: stayAlive,
+    routeRefresh: readvertise,
+    notification: received,
+    fault: faulty,
+  },
+};
+
+const cancelAll: Effect = { type: 'cancel', timers: ['connectRetry', 'connect', 'hold', 'keepalive', 'sendHold', 'stable'] };
+
+function arm(timer: TimerName, seconds: number): Effect {
+  return { type: 'arm', timer, milliseconds: seconds * 1000, jitter: timer === 'keepalive' || timer === 'connectRetry' };
+}
+
+const retryLater = (seconds: number): Effect => arm('connectRetry', seconds);
+
+function negotiatedOf(state: FsmState): Negotiated {
+  assert(state.negotiated !== undefined, `nothing is negotiated in state ${state.name}`);
+  return state.negotiated;
+}
+
+/** Something valid was received. */
+function heard(state: FsmState): Effect[] {
+  const { holdTime } = negotiatedOf(state);
+  return holdTime === 0 ? [] : [arm('hold', holdTime)];
+}
+
+/** Hold time 0 means neither timer (RFC 4271 4.2). */
+function runSessionTimers(negotiated: Negotiated, config: FsmConfig): Effect[] {
+  if (negotiated.holdTime === 0) return [{ type: 'cancel', timers: ['hold'] }];
+  return [arm('hold', negotiated.holdTime), ...keepaliveTimer(negotiated, config)];
+}
+
+function keepaliveTimer({ holdTime }: Negotiated, config: FsmConfig): Effect[] {
+  if (holdTime === 0) return [];
+  return [arm('keepalive', Math.min(config.keepaliveTime ?? Infinity, holdTime / 3))];
+}
+
+/** What lasts from one connection to the next. */
+function enter({ failures, plainOpen }: FsmState, name: StateName): FsmState {
+  return { name, failures, ...defined({ plainOpen }) };
+}
+
+/** Who we say we are: without optional parameters where the peer did not take them. */
+function identityOf({ plainOpen }: FsmState, { identity }: FsmConfig): Identity {
+  return plainOpen === true ? { ...identity, plainOpen } : identity;
+}
+
+/** RFC 5492 3. What is left without capabilities is IPv4 unicast and AS numbers of two octets. */
+function wantsPlainOpen(state: FsmState, { code, subcode }: Notification, { identity }: FsmConfig): boolean {
+  const refused = code === errorCode.open && subcode === openError.optionalParameter && state.name === 'OpenSent';
+  return refused && state.plainOpen === undefined && identity.capabilityFallback === true && identity.families.includes(4);
+}
+
+/** The pause stays the same however often the peer is not there: it must be found soon after it comes back. */
+function pause(state: FsmState, problem: Problem, config: FsmConfig): Step {
+  const retry = config.passive ? [] : [retryLater(config.connectRetryTime)];
+  return { state: enter(state, 'Active'), effects: [cancelAll, { type: 'close' }, ...retry, { type: 'down', problem }] };
+}
+
+/** Two speakers that disagree would do so every few seconds for ever, so the pause doubles (RFC 4271 8.1.1, DampPeerOscillations). */
+function backoff(state: FsmState, { connectRetryTime, maximumBackoff }: FsmConfig): number {
+  return Math.max(connectRetryTime, Math.min(connectRetryTime * 2 ** Math.min(state.failures, 16), maximumBackoff));
+}
+
+function refuse(state: FsmState, { code, subcode, data, problem }: Fault, config: FsmConfig): Step {
+  return protocolError(state, { code, subcode, data }, problem, config);
+}
+
+function protocolError(state: FsmState, notification: Notification, detail: string, config: FsmConfig): Step {
+  const next = closeWith(state, notification, { kind: 'sent', notification, detail }, backoff(state, config));
+  return { ...next, state: { ...next.state, failures: state.failures + 1, pause: 'refusing' } };
+}
+
+function closeWith(state: FsmState, notification: Notification, problem: Problem, pauseSeconds: number): Step {
+  return {
+    state: { ...enter(state, 'Idle'), pause: 'admitting' },
+    effects: [cancelAll, { type: 'finish', notification }, retryLater(pauseSeconds), { type: 'down', problem }],
+  };
+}

@@ -1,0 +1,186 @@
+import { defined } from '../../lang/defined.ts';
+import { formatAddress, type Address } from '../../net/address.ts';
+import { formatPrefix, prefixContains } from '../../net/prefix.ts';
+import type { Cancel, Clock } from '../../system/clock.ts';
+import type { Log } from '../../system/log.ts';
+import { listenRetryTime, strangerLogInterval } from '../limits.ts';
+import type { TransportFailure } from '../diagnosis/problem.ts';
+import type { Incoming, Listener, ListenOptions, PeerKey, Transport } from '../transport/transport.ts';
+
+/** Where a speaker waits for its peers. */
+export interface ListenAddress {
+  /** Default: every address of both families. */
+  readonly address?: Address;
+  /** Default 179; 0 lets the kernel choose. */
+  readonly port?: number;
+}
+
+export interface ListeningStatus {
+  /** Absent: every address of both families. */
+  readonly address?: string;
+  readonly port: number;
+  readonly listening: boolean;
+  /** Why it does not listen. */
+  readonly lastError?: string;
+}
+
+interface Components {
+  readonly clock: Clock;
+  readonly transport: Transport;
+  readonly log: Log;
+}
+
+/** What the peers have to do with it. */
+interface Doorkeeper {
+  /** False: the address is no peer's, or the peer does not want the connection now. */
+  accept(incoming: Incoming): 'accepted' | 'unwanted' | 'stranger';
+  keys(): readonly PeerKey[];
+}
+
+interface Socket {
+  readonly options: ListenOptions;
+  listener: Listener | undefined;
+  port: number | undefined;
+  failure: TransportFailure | undefined;
+  cancelRetry: Cancel | undefined;
+  /** Keys that the listener could not take: whoever should use one of them would get in without. */
+  refused: readonly PeerKey[];
+  /** The same in words, as it was logged last. */
+  refusedInWords: string;
+}
+
+/** The listening sockets of a speaker: opened again for as long as they fail, with the keys of all peers. */
+export class Listening {
+  /** Connections from addresses that are no peers. */
+  strangers = 0;
+  readonly #components: Components;
+  readonly #doorkeeper: Doorkeeper;
+  #sockets: readonly Socket[] = [];
+  #strangerLogged = -Infinity;
+
+  constructor(components: Components, addresses: readonly ListenAddress[], doorkeeper: Doorkeeper) {
+    this.#components = components;
+    this.#doorkeeper = doorkeeper;
+    this.set(addresses);
+  }
+
+  /** Makes these the sockets, exactly; those that stay are not touched, nor are connections that exist. */
+  set(addresses: readonly ListenAddress[]): void {
+    const before = new Map(this.#sockets.map((socket) => [keyOf(socket.options), socket]));
+    const wanted = new Map(
+      addresses.map(({ address, port = 179 }) => {
+        const options: ListenOptions = { port, ...defined({ address }) };
+        return [keyOf(options), options];
+      }),
+    );
+    for (const [key, socket] of before) if (!wanted.has(key)) close(socket);
+    this.#sockets = [...wanted].map(
+      ([key, options]) =>
+        before.get(key) ?? {
+          options,
+          listener: undefined,
+          port: undefined,
+          failure: undefined,
+          cancelRetry: undefined,
+          refused: [],
+          refusedInWords: '',
+        },
+    );
+    for (const socket of this.#sockets) if (!before.has(keyOf(socket.options))) this.#open(socket);
+  }
+
+  get isConfigured(): boolean {
+    return this.#sockets.length > 0;
+  }
+
+  status(): ListeningStatus[] {
+    return this.#sockets.map(({ options, port, failure }) => ({
+      ...(options.address === undefined ? {} : { address: formatAddress(options.address) }),
+      port: port ?? options.port,
+      listening: port !== undefined,
+      ...(failure === undefined ? {} : { lastError: failure.detail }),
+    }));
+  }
+
+  /** Peers were added, changed or removed. */
+  keysChanged(): void {
+    for (const socket of this.#sockets) this.#setKeys(socket);
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) close(socket);
+  }
+
+  #open(socket: Socket): void {
+    const { clock, log, transport } = this.#components;
+    const { port } = socket.options;
+    const address = socket.options.address === undefined ? 'any' : formatAddress(socket.options.address);
+    const listener = transport.listen(socket.options, {
+      listening: (chosen) => {
+        socket.port = chosen;
+        socket.failure = undefined;
+        log.info({ address, port: chosen }, 'listening for BGP peers');
+      },
+      connection: (incoming) => this.#connection(socket, incoming),
+      failed: (failure) => {
+        if (socket.failure?.detail !== failure.detail) log.warn({ address, port, reason: failure.detail }, 'cannot listen for BGP peers');
+        socket.listener = undefined;
+        socket.port = undefined;
+        socket.failure = failure;
+        socket.cancelRetry = clock.after(listenRetryTime * 1000, () => this.#open(socket));
+      },
+    });
+    socket.listener = listener;
+    this.#setKeys(socket);
+  }
+
+  #setKeys(socket: Socket): void {
+    const { listener } = socket;
+    if (listener === undefined) return;
+    const keys = this.#doorkeeper.keys();
+    const problems = listener.setKeys(keys);
+    socket.refused = keys.filter((_, index) => problems.has(index));
+    const refused = keys
+      .flatMap(({ prefix }, index) => (problems.has(index) ? [`${formatPrefix(prefix)}: ${problems.get(index)}`] : []))
+      .join('; ');
+    if (refused !== '' && refused !== socket.refusedInWords) {
+      this.#components.log.warn({ reason: refused }, 'TCP MD5 passwords could not be set, so these peers cannot connect to us');
+    }
+    socket.refusedInWords = refused;
+  }
+
+  #connection({ refused }: Socket, incoming: Incoming): void {
+    // The kernel did not check the signature: no session runs without what it was asked for.
+    if (refused.some((key) => concerns(key, incoming))) {
+      incoming.reject();
+      return;
+    }
+    const answer = this.#doorkeeper.accept(incoming);
+    if (answer === 'accepted') return;
+    incoming.reject();
+    if (answer === 'stranger') this.#countStranger(incoming);
+  }
+
+  /** A scanner must not fill the log. */
+  #countStranger({ remoteAddress }: Incoming): void {
+    const { clock, log } = this.#components;
+    this.strangers++;
+    if (clock.now() - this.#strangerLogged < strangerLogInterval * 1000) return;
+    this.#strangerLogged = clock.now();
+    log.warn({ address: formatAddress(remoteAddress), total: this.strangers }, 'a connection from an address that is no peer was closed');
+  }
+}
+
+const keyOf = ({ address, port }: ListenOptions): string => `${address === undefined ? '' : formatAddress(address)} ${port}`;
+
+function concerns({ prefix, interface: networkInterface }: PeerKey, incoming: Incoming): boolean {
+  if (!prefixContains(prefix, incoming.remoteAddress)) return false;
+  return networkInterface === undefined || incoming.interface === undefined || networkInterface === incoming.interface;
+}
+
+function close(socket: Socket): void {
+  socket.cancelRetry?.();
+  socket.listener?.close();
+  socket.listener = undefined;
+  socket.port = undefined;
+}

@@ -1,0 +1,389 @@
+import type { Address } from '../../net/address.ts';
+import { restartsGracefully, saysRestarted, survivor, type Direction } from '../negotiation/collision.ts';
+import { ConnectionFsm, type Components, type Opens, type Owner } from './connection-fsm.ts';
+import { countFlap, newCounters, type Counters } from '../diagnosis/counters.ts';
+import { Damper } from './damper.ts';
+import { initialState, stateNames, type FsmConfig, type FsmEvent, type FsmState, type StateName } from './fsm-events.ts';
+import { admits } from './fsm.ts';
+import { countsAsFlap } from './flap-damping.ts';
+import { notificationStatus, PeerEvents } from '../diagnosis/events.ts';
+import type { Identity } from '../negotiation/local-open.ts';
+import { collisionWindow, historyLength, maximumConnections } from '../limits.ts';
+import { negotiate, type Negotiated } from '../negotiation/negotiate.ts';
+import { Outbox } from './outbox.ts';
+import { outboundOf, type Outbound } from '../rib/update-format.ts';
+import type { ResolvedOptions } from '../options/peer-options.ts';
+import type { Problem } from '../diagnosis/problem.ts';
+import { ReceivedRoutes, tooManyPrefixes } from '../rib/adj-rib-in.ts';
+import { negotiatedStatus } from '../negotiation/open-status.ts';
+import type { RibOut } from '../rib/adj-rib-out.ts';
+import { dialOptionsOf, fsmConfigOf, identityOf, socketOptionsOf } from './session-config.ts';
+import { SessionProblem } from '../diagnosis/last-problem.ts';
+import { Tap } from '../trace/tap.ts';
+import type { DialOptions, Incoming } from '../transport/transport.ts';
+import { cease } from '../wire/codes.ts';
+import { ceaseNotification, hardReset, innermost, type Notification } from '../wire/notification.ts';
+import type { OpenMessage } from '../wire/open.ts';
+import type { UpdateMessage } from '../wire/update.ts';
+
+/** One step of a state machine, for the person who debugs it. */
+export interface HistoryEntry {
+  readonly at: Date;
+  readonly connection: Direction;
+  readonly event: FsmEvent['type'];
+  readonly from: StateName;
+  readonly to: StateName;
+}
+
+/** The process follows another that announced the same, and forwarding went on meanwhile (RFC 4724 4.1). */
+export interface Restart {
+  readonly restarted: boolean;
+}
+
+/**
+ * The session with one peer. Usually there is one connection; while both sides have connected to each other there are two,
+ * each with a state machine, until collision detection has chosen (RFC 4271 6.8).
+ */
+export class Session {
+  readonly counters: Counters = newCounters();
+  readonly events = new PeerEvents();
+  since: Date;
+  readonly problem: SessionProblem;
+  /** What passes on its connections, for whoever looks. */
+  readonly tap: Tap;
+  received = new ReceivedRoutes();
+  readonly #components: Components;
+  readonly outbox: Outbox;
+  readonly damper: Damper;
+  readonly #changed: () => void;
+  readonly #owner: Owner;
+  readonly #history: HistoryEntry[] = [];
+  readonly #open = new Set<object>();
+  readonly #created: number;
+  readonly #restarted: boolean;
+  #options: ResolvedOptions;
+  /** Of a peer without an address: the one that it was discovered by last. */
+  #discovered: Address | undefined;
+  #primary: ConnectionFsm;
+  /** A connection of the peer's beside ours. */
+  #rival: ConnectionFsm | undefined;
+  #establishedAt = -Infinity;
+  /** The state that was told last. */
+  #noted: StateName = 'Idle';
+  #whenClosed: (() => void)[] = [];
+
+  /** `changed` is called when the session was established, went down, or fails for another reason than before. */
+  constructor(
+    components: Components,
+    options: ResolvedOptions,
+    rib: RibOut,
+    changed: () => void,
+    { restarted }: Restart = { restarted: false },
+  ) {
+    this.#components = components;
+    this.#options = options;
+    this.#changed = changed;
+    this.#restarted = restarted;
+    this.#created = components.clock.now();
+    this.since = components.clock.date();
+    this.problem = new SessionProblem(components.transport);
+    this.tap = new Tap(components.clock);
+    this.outbox = new Outbox({ clock: components.clock, rib, counters: this.counters, established: () => this.#established });
+    this.damper = new Damper({ clock: components.clock, random: components.random, isOn: () => this.#options.flapDamping });
+    this.#owner = this.#makeOwner();
+    this.#primary = new ConnectionFsm(this.#owner, initialState);
+  }
+
+  /** The one of the connection that has come furthest. */
+  get state(): StateName {
+    return this.#foremost.state.name;
+  }
+
+  /** In OpenConfirm and Established. */
+  get negotiated(): Negotiated | undefined {
+    return this.#foremost.state.negotiated;
+  }
+
+  get opens(): Opens {
+    return this.#foremost.opens;
+  }
+
+  get history(): readonly HistoryEntry[] {
+    return this.#history;
+  }
+
+  /** Of a peer without an address: the one of the connection that there is. Who is found meanwhile is tried when that has ended. */
+  get peerAddress(): Address | undefined {
+    const { state, remoteAddress } = this.#foremost;
+    const isConnected = rank(state) >= rank({ name: 'OpenSent' });
+    return this.#options.address ?? (isConnected ? remoteAddress : this.#discovered);
+  }
+
+  start(): void {
+    const { left } = this.damper;
+    this.#primary.post(left > 0 ? { type: 'hold', milliseconds: left } : { type: 'start' });
+  }
+
+  /** Ends the session with a NOTIFICATION that makes the peer forget our routes, also one that keeps them after others. */
+  stop(notification: Notification): void {
+    const final = this.negotiated?.gracefulRestart?.notification === true ? hardReset(notification) : notification;
+    this.#stopAll(final, { kind: 'stopped', notification });
+  }
+
+  /**
+   * Ends the session so that the peer keeps our routes until we are back; where it would not, with the NOTIFICATION (RFC 4724 4). While
+   * the session comes back, the peer may hold routes of the one before.
+   */
+  suspend(notification: Notification): void {
+    const { negotiated } = this;
+    const kept = negotiated === undefined ? this.#mayBeKept : negotiated.gracefulRestart !== undefined;
+    this.#stopAll(kept ? undefined : notification, kept ? { kind: 'suspended' } : { kind: 'stopped', notification });
+  }
+
+  /** Resolves when no connection is left, neither a current one nor one that is still handing over its NOTIFICATION. */
+  async closed(): Promise<void> {
+    if (this.#open.size > 0) await new Promise<void>((resolve) => this.#whenClosed.push(resolve));
+  }
+
+  /** The peer has connected. False: not now. */
+  accept(incoming: Incoming): boolean {
+    const { state } = this.#primary;
+    if (state.name === 'Idle' && !admits(state)) return false;
+    // Whoever connects again and again without a word must not use up the descriptors of the process.
+    if (this.#open.size >= maximumConnections) return false;
+    const target = admits(state) ? this.#primary : this.#newRival(state);
+    target.accept(incoming, socketOptionsOf(this.#options));
+    return true;
+  }
+
+  /** A peer without an address has shown itself. */
+  discovered(address: Address): void {
+    if (this.#discovered?.value === address.value) return;
+    this.#discovered = address;
+    const { name, pause } = this.#primary.state;
+    if (name === 'Active' || (name === 'Idle' && pause === 'admitting')) this.#primary.post({ type: 'connectRetryExpired' });
+  }
+
+  get #mayBeKept(): boolean {
+    const connected = rank(this.#foremost.state) >= rank({ name: 'OpenSent' });
+    return connected && this.#options.gracefulRestart !== undefined;
+  }
+
+  /** Takes options that apply to a running session. Others take effect with the next connection. */
+  configure(options: ResolvedOptions): void {
+    // What was found on one interface is not on another.
+    if (options.interface !== this.#options.interface || options.address !== undefined) this.#discovered = undefined;
+    const wasHeld = this.damper.left > 0;
+    this.#options = options;
+    const { name, pause } = this.#primary.state;
+    const isReleased = wasHeld && this.damper.left === 0;
+    if (isReleased && name === 'Idle' && pause === 'refusing') this.#primary.post({ type: 'connectRetryExpired' });
+  }
+
+  /** The next hops changed: everything is sent again with the new ones. */
+  renewNextHops(): void {
+    const fsm = this.#established;
+    if (fsm?.state.negotiated === undefined) return;
+    this.outbox.outbound = this.#outboundOf(fsm, fsm.state.negotiated);
+    for (const family of fsm.state.negotiated.families) this.outbox.refresh(family, false);
+  }
+
+  get #foremost(): ConnectionFsm {
+    const rival = this.#rival;
+    return rival !== undefined && rank(rival.state) > rank(this.#primary.state) ? rival : this.#primary;
+  }
+
+  get #established(): ConnectionFsm | undefined {
+    return this.state === 'Established' ? this.#foremost : undefined;
+  }
+
+  #makeOwner(): Owner {
+    return {
+      components: this.#components,
+      counters: this.counters,
+      tap: this.tap,
+      fsmConfig: () => this.#fsmConfig(),
+      dialOptions: () => this.#dialOptions(),
+      judge: (fsm, open) => this.#judge(fsm, open),
+      stepped: (fsm, event, from) => this.#stepped(fsm, event, from),
+      established: (fsm, negotiated) => this.#enterEstablished(fsm, negotiated),
+      down: (fsm, problem, wasEstablished) => this.#down(fsm, problem, wasEstablished),
+      readvertise: (_, family) => {
+        this.events.emit({ type: 'refresh', family });
+        this.outbox.refresh(family, this.negotiated?.enhancedRouteRefresh === true);
+      },
+      received: (fsm, update) => this.#receive(fsm, update),
+      notification: (direction, notification) => this.events.emit({ type: 'notification', ...notificationStatus(direction, notification) }),
+      drained: () => this.outbox.send(),
+      opened: (connection) => void this.#open.add(connection),
+      closed: (connection) => {
+        this.#open.delete(connection);
+        if (this.#open.size === 0) for (const resolve of this.#whenClosed.splice(0)) resolve();
+      },
+    };
+  }
+
+  #stopAll(notification: Notification | undefined, problem: Problem): void {
+    this.#rival?.post({ type: 'stop', notification, problem: { kind: 'collision' } });
+    this.#primary.post({ type: 'stop', notification, problem });
+  }
+
+  #newRival({ failures }: FsmState): ConnectionFsm {
+    // A peer that connects again has given up its earlier connection.
+    if (this.#rival !== undefined) endCollision(this.#rival);
+    this.#rival = new ConnectionFsm(this.#owner, { name: 'Active', failures });
+    return this.#rival;
+  }
+
+  /** An OPEN tells who the peer is, so that one of two connections can be chosen; the other one must have come as far. */
+  #judge(fsm: ConnectionFsm, open: OpenMessage): boolean {
+    const other = fsm === this.#primary ? this.#rival : this.#primary;
+    if (other?.state.negotiated === undefined || fsm.state.name !== 'OpenSent') return true;
+    const identity = this.#identity();
+    const result = negotiate(open, identity);
+    if (!result.ok) return true;
+    const loser = this.#loser(fsm, other, open, result.value, identity);
+    if (loser === 'restarted') other.post({ type: 'stop', notification: undefined, problem: { kind: 'peerRestarted' } });
+    else endCollision(loser);
+    return loser !== fsm;
+  }
+
+  #loser(
+    fsm: ConnectionFsm,
+    other: ConnectionFsm,
+    open: OpenMessage,
+    { peerAsn, peerRouterId }: Negotiated,
+    { routerId, localAsn }: Identity,
+  ): ConnectionFsm | 'restarted' {
+    if (other.state.name === 'Established') {
+      const settled = this.#components.clock.now() - this.#establishedAt > collisionWindow * 1000;
+      if (settled && saysRestarted(open)) return 'restarted';
+      // Without keepalives nothing else would show that the old connection is dead.
+      if (settled) other.probe();
+      return fsm;
+    }
+    // Two connections of the peer's: it has given up the earlier one.
+    if (fsm.direction === other.direction) return this.#primary;
+    const winner = survivor({ routerId, asn: localAsn }, { routerId: peerRouterId, asn: peerAsn });
+    return fsm.direction === winner ? other : fsm;
+  }
+
+  #stepped(fsm: ConnectionFsm, event: FsmEvent, from: StateName): void {
+    const to = fsm.state.name;
+    if (event.type !== 'update' && (event.type !== 'keepalive' || from !== to)) {
+      this.#history.push({ at: this.#components.clock.date(), connection: fsm.direction, event: event.type, from, to });
+      if (this.#history.length > historyLength) this.#history.shift();
+    }
+    this.#dropIfOver(fsm);
+    this.#noteState();
+    if (from === 'Idle' && to !== from && this.damper.takeEnd()) this.#changed();
+  }
+
+  /** The state of the session, when it is another one than the last time. */
+  #noteState(): void {
+    const [from, to] = [this.#noted, this.state];
+    if (from === to) return;
+    this.#noted = to;
+    this.since = this.#components.clock.date();
+    this.events.emit({ type: 'state', from, to, at: this.since });
+  }
+
+  /** Of two connections only one may begin anew. */
+  #dropIfOver(fsm: ConnectionFsm): void {
+    const { name } = fsm.state;
+    if ((name !== 'Idle' && name !== 'Active') || this.#rival === undefined) return;
+    if (fsm === this.#primary) this.#primary = this.#rival;
+    else if (fsm !== this.#rival) return;
+    this.#rival = undefined;
+    fsm.discard();
+  }
+
+  #enterEstablished(fsm: ConnectionFsm, negotiated: Negotiated): void {
+    const { clock, log } = this.#components;
+    const other = fsm === this.#primary ? this.#rival : this.#primary;
+    if (other !== undefined) endCollision(other);
+    this.#noteState();
+    this.#establishedAt = clock.now();
+    this.counters.established++;
+    this.received = new ReceivedRoutes(this.#options.maximumPrefixes);
+    this.outbox.begin(negotiated, this.#outboundOf(fsm, negotiated));
+    log.info({ peer: this.#options.name, peerAsn: negotiated.peerAsn, families: negotiated.families }, 'session established');
+    this.events.emit({ type: 'established', negotiated: negotiatedStatus(negotiated) });
+    this.#changed();
+  }
+
+  #down(fsm: ConnectionFsm, problem: Problem, wasEstablished: boolean): void {
+    if (wasEstablished) {
+      countFlap(this.counters, problem);
+      this.outbox.end();
+      this.received = new ReceivedRoutes();
+      if (countsAsFlap(problem, restartsGracefully(fsm.opens.received))) this.#flapped(fsm, problem);
+    }
+    const other = fsm === this.#primary ? this.#rival : this.#primary;
+    const peerChose = problem.kind === 'received' && innermost(problem.notification).subcode === cease.connectionCollision;
+    const continues = other !== undefined && rank(other.state) >= rank({ name: 'OpenSent' });
+    if (problem.kind === 'collision' || (continues && peerChose)) return;
+    // What is wrong with a connection beside one that works is in the history, and is no end of the session.
+    if (!wasEstablished && other?.state.negotiated !== undefined) return;
+    this.#report(problem, wasEstablished);
+  }
+
+  /** One flap too many: neither this connection nor one beside it goes on. Where we have stopped the session, the next start waits. */
+  #flapped(fsm: ConnectionFsm, problem: Problem): void {
+    const milliseconds = this.damper.flapped();
+    if (milliseconds === 0) return;
+    const { flapsInLastHour, until } = this.damper.status();
+    this.#components.log.warn({ peer: this.#options.name, flapsInLastHour, until }, 'session is held back because it flaps');
+    const other = fsm === this.#primary ? this.#rival : this.#primary;
+    const notification = ceaseNotification(cease.connectionRejected);
+    other?.post({ type: 'stop', notification, problem: { kind: 'collision' } });
+    if (problem.kind !== 'stopped') fsm.post({ type: 'hold', milliseconds });
+  }
+
+  #report(problem: Problem, wasEstablished: boolean): void {
+    const { text: reason, isOther } = this.problem.set(problem, this.#options, this.peerAddress);
+    if (!wasEstablished && !isOther) return; // the same again and again is no news
+    const expected = problem.kind === 'stopped' || problem.kind === 'suspended';
+    this.#components.log[expected ? 'info' : 'warn']({ peer: this.#options.name, reason }, 'session down');
+    this.#noteState();
+    this.events.emit({ type: 'down', reason, problem });
+    this.#changed();
+  }
+
+  #receive(fsm: ConnectionFsm, update: UpdateMessage): void {
+    this.counters.toleratedFaults += update.faults.length;
+    const exceeded = this.received.add(update);
+    if (exceeded !== undefined) fsm.post({ type: 'fault', fault: tooManyPrefixes(exceeded) });
+    if (update.endOfRib !== undefined) this.events.emit({ type: 'endOfRib', family: update.endOfRib });
+  }
+
+  #outboundOf({ localAddress }: ConnectionFsm, negotiated: Negotiated): Outbound {
+    return outboundOf(negotiated, this.#options.localAsn, localAddress, this.#options.nextHop);
+  }
+
+  #dialOptions(): DialOptions | string {
+    this.problem.dialing();
+    const address = this.peerAddress;
+    return address === undefined
+      ? `no router advertisement was heard on ${this.#options.interface} yet`
+      : dialOptionsOf(this.#options, address);
+  }
+
+  /** The R bit goes out in the first session after the restart only; forwarding has been there ever since one was up. */
+  #identity(): Identity {
+    const first = this.counters.established === 0;
+    const age = (this.#components.clock.now() - this.#created) / 1000;
+    const inTime = age <= (this.#options.gracefulRestart?.restartTime ?? 0);
+    return identityOf(this.#options, { restarted: this.#restarted && first && inTime, forwardingPreserved: this.#restarted || !first });
+  }
+
+  #fsmConfig(): FsmConfig {
+    return fsmConfigOf(this.#options, this.#identity());
+  }
+}
+
+const rank = ({ name }: Pick<FsmState, 'name'>): number => stateNames.indexOf(name);
+
+function endCollision(loser: ConnectionFsm): void {
+  loser.post({ type: 'stop', notification: ceaseNotification(cease.connectionCollision), problem: { kind: 'collision' } });
+}

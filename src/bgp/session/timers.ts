@@ -1,0 +1,76 @@
+import type { Cancel, Clock } from '../../system/clock.ts';
+import type { TimerName } from './fsm-events.ts';
+
+/**
+ * The named timers of a session. Pushing a deadline back costs no timer: the running one looks at the deadline when it
+ * fires and goes on for the rest, because the hold timer is pushed back by every message of a burst.
+ */
+export class Timers {
+  readonly #clock: Clock;
+  readonly #expired: (timer: TimerName) => void;
+  readonly #running = new Map<TimerName, { deadline: number; fires: number; cancel: Cancel }>();
+
+  constructor(clock: Clock, expired: (timer: TimerName) => void) {
+    this.#clock = clock;
+    this.#expired = expired;
+  }
+
+  arm(timer: TimerName, milliseconds: number): void {
+    const deadline = this.#clock.now() + milliseconds;
+    const running = this.#running.get(timer);
+    if (running !== undefined && running.fires <= deadline) {
+      running.deadline = deadline;
+      return;
+    }
+    running?.cancel();
+    this.#schedule(timer, deadline, milliseconds);
+  }
+
+  /** Not before: pushes the deadline back, and never forward. */
+  prolong(timer: TimerName, milliseconds: number): void {
+    const running = this.#running.get(timer);
+    if (running === undefined || running.deadline < this.#clock.now() + milliseconds) this.arm(timer, milliseconds);
+  }
+
+  cancel(timer: TimerName): void {
+    this.#running.get(timer)?.cancel();
+    this.#running.delete(timer);
+  }
+
+  isRunning(timer: TimerName): boolean {
+    return this.#running.has(timer);
+  }
+
+  #schedule(timer: TimerName, deadline: number, milliseconds: number): void {
+    const cancel = this.#clock.after(milliseconds, () => this.#fired(timer));
+    this.#running.set(timer, { deadline, fires: this.#clock.now() + milliseconds, cancel });
+  }
+
+  #fired(timer: TimerName): void {
+    const running = this.#running.get(timer);
+    if (running === undefined) return;
+    const left = running.deadline - this.#clock.now();
+    if (left > 0) {
+      this.#schedule(timer, running.deadline, left);
+    } else if (timer === 'hold') {
+      // If this process was held up, what the peer sent meanwhile waits in the socket: let it be read before judging.
+      const cancel = this.#clock.after(0, () => this.#judge(timer));
+      this.#running.set(timer, { ...running, cancel });
+    } else {
+      this.#running.delete(timer);
+      this.#expired(timer);
+    }
+  }
+
+  #judge(timer: TimerName): void {
+    const running = this.#running.get(timer);
+    if (running === undefined) return;
+    const left = running.deadline - this.#clock.now();
+    if (left > 0) {
+      this.#schedule(timer, running.deadline, left);
+      return;
+    }
+    this.#running.delete(timer);
+    this.#expired(timer);
+  }
+}

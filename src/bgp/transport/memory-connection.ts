@@ -1,0 +1,155 @@
+import type { Address } from '../../net/address.ts';
+import type { TransportFailure } from '../diagnosis/problem.ts';
+import type { MemoryHost, MemoryNetwork } from './memory-network.ts';
+import type { Connection, ConnectionEvents, SocketOptions } from './transport.ts';
+
+/** Octets on their way after which a writer is asked to wait. */
+const window = 65_536;
+
+interface EndParts {
+  readonly local: Address | undefined;
+  readonly remote: Address;
+  options: SocketOptions;
+  /** Undefined until the connection was accepted. */
+  events: ConnectionEvents | undefined;
+  /** Called once, when nothing of this end is left on its host. */
+  readonly gone: () => void;
+}
+
+/** One end of a connection of a MemoryNetwork. */
+export class MemoryEnd implements Connection {
+  readonly #network: MemoryNetwork;
+  readonly #parts: EndParts;
+  #other: MemoryEnd | undefined;
+  #hosts: { readonly mine: MemoryHost; readonly theirs: MemoryHost } | undefined;
+  /** Arrived before anybody accepted the connection. */
+  #early: ((events: ConnectionEvents) => void)[] = [];
+  #inFlight = 0;
+  #blocked = false;
+  #ended = false;
+  #closed = false;
+  #abandoned = false;
+
+  constructor(network: MemoryNetwork, parts: EndParts) {
+    this.#network = network;
+    this.#parts = parts;
+  }
+
+  attach(other: MemoryEnd, hosts: { readonly mine: MemoryHost; readonly theirs: MemoryHost }): void {
+    this.#other = other;
+    this.#hosts = hosts;
+  }
+
+  /** The answer to our SYN has come. */
+  connect(): void {
+    if (this.#closed) this.#send((other) => other.#receiveEnd(undefined));
+    else this.#parts.events?.connected(this.#parts.local);
+  }
+
+  accept(options: SocketOptions, events: ConnectionEvents): void {
+    this.#parts.options = options;
+    this.#network.clock.after(0, () => {
+      if (!this.#closed) events.connected(this.#parts.local);
+      this.#parts.events = events;
+      for (const event of this.#early.splice(0)) event(events);
+    });
+  }
+
+  reject(): void {
+    this.#send((other) => other.#finish({ kind: 'reset', detail: 'reset by the peer' }));
+    this.#close();
+  }
+
+  /** The connection could not be made. */
+  fail(failure: TransportFailure): void {
+    this.#network.clock.after(0, () => this.#finish(failure));
+  }
+
+  /** The process that owns this end is dead, or with `told` false its whole host: none of its events come any more. */
+  abandon(told: boolean): void {
+    if (told && !this.#closed) this.#send((other) => other.#receiveEnd(undefined));
+    this.#abandoned = true;
+    this.#closed = true;
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (this.#closed || this.#ended) return true;
+    const copy = Uint8Array.from(bytes);
+    this.#inFlight += copy.length;
+    this.#send((other) => {
+      this.#inFlight -= copy.length;
+      other.#receive(copy);
+      if (this.#blocked && this.#inFlight === 0) {
+        this.#blocked = false;
+        if (!this.#closed) this.#parts.events?.drain();
+      }
+    });
+    this.#blocked ||= this.#inFlight > window;
+    return !this.#blocked;
+  }
+
+  end(): void {
+    if (this.#closed || this.#ended) return;
+    this.#ended = true;
+    this.#send((other) => other.#receiveEnd(undefined));
+  }
+
+  destroy(): void {
+    if (this.#closed) return;
+    this.end();
+    this.#closed = true;
+    this.#network.clock.after(0, () => this.#report(undefined));
+  }
+
+  #send(deliver: (other: MemoryEnd) => void): void {
+    const [other, hosts] = [this.#other, this.#hosts];
+    if (other === undefined || hosts === undefined || this.#abandoned) return;
+    this.#network.carry(hosts.mine, hosts.theirs, () => {
+      // A host that came back knows nothing of the connection and resets it; one that is away says nothing.
+      if (!other.#abandoned) deliver(other);
+      else if (this.#network.hostOf(this.#parts.remote) !== undefined) this.#finish({ kind: 'reset', detail: 'reset by the peer' });
+    });
+  }
+
+  #receive(bytes: Uint8Array): void {
+    // RFC 5082: hosts are neighbours here, so that what arrives has the TTL that it was sent with.
+    const arrived = this.#other === undefined ? 255 : this.#other.#parts.options.ttl;
+    if (arrived < (this.#parts.options.minimumTtl ?? 0)) {
+      this.#hosts?.mine.countDrop('belowMinimumTtl');
+      return;
+    }
+    this.#whenAccepted((events) => {
+      if (!this.#closed) events.data(bytes);
+    });
+  }
+
+  /** FIN. This end closes as well, unless it has already: nobody here wants to go on writing to a peer that ended. */
+  #receiveEnd(failure: TransportFailure | undefined): void {
+    this.#whenAccepted(() => {
+      if (this.#closed) return;
+      this.end();
+      this.#finish(failure);
+    });
+  }
+
+  #finish(failure: TransportFailure | undefined): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#whenAccepted(() => this.#report(failure));
+  }
+
+  #whenAccepted(event: (events: ConnectionEvents) => void): void {
+    if (this.#parts.events === undefined) this.#early.push(event);
+    else event(this.#parts.events);
+  }
+
+  #report(failure: TransportFailure | undefined): void {
+    this.#close();
+    if (!this.#abandoned) this.#parts.events?.closed(failure);
+  }
+
+  #close(): void {
+    this.#closed = true;
+    this.#parts.gone();
+  }
+}

@@ -1,0 +1,193 @@
+import { defined } from '../../lang/defined.ts';
+import { formatAddress, type Address } from '../../net/address.ts';
+import type { Clock } from '../../system/clock.ts';
+import type { TransportFailure } from '../diagnosis/problem.ts';
+import type {
+  Connection,
+  ConnectionEvents,
+  DialOptions,
+  DiscoveryEvents,
+  KernelDrops,
+  Listener,
+  ListenerEvents,
+  ListenOptions,
+  PeerKey,
+  Transport,
+} from './transport.ts';
+
+/** The far end of a connection in memory, for tests: plays the peer. */
+export interface RemoteEnd {
+  /** Of the side that is tested; of an accepted connection, the port is 0. */
+  readonly options: DialOptions;
+  /** All that arrived and was not taken yet. */
+  take(): Uint8Array;
+  send(bytes: Uint8Array): void;
+  /** FIN, or a reset with a failure. */
+  close(failure?: TransportFailure): void;
+  /** Our side sent FIN. */
+  readonly ended: boolean;
+  /** The connection is gone on our side. */
+  readonly closed: boolean;
+  /** A peer that does not read: every write asks to wait, until it reads again. */
+  block(): void;
+  unblock(): void;
+}
+
+export type Answer = 'accept' | 'silent' | TransportFailure;
+
+/** Connections inside the process, whose events come in later turns of the given clock: same order as on a network. */
+export class MemoryTransport implements Transport {
+  readonly dialed: DialOptions[] = [];
+  readonly remotes: RemoteEnd[] = [];
+  /** How the next dials end. */
+  answer: Answer = 'accept';
+  localAddress: Address | undefined;
+  incapable: string | undefined;
+  onAccept: ((remote: RemoteEnd) => void) | undefined;
+  drops: KernelDrops | undefined;
+  /** What the listeners were told last. */
+  keys: readonly PeerKey[] = [];
+  readonly listening: ListenOptions[] = [];
+  readonly discoveries = new Map<string, DiscoveryEvents>();
+  readonly #listeners = new Set<ListenerEvents>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  cannot(): string | undefined {
+    return this.incapable;
+  }
+
+  /** The latest connection that was accepted. */
+  get remote(): RemoteEnd {
+    const last = this.remotes.at(-1);
+    if (last === undefined) throw new Error(`nobody connected; dialed: ${this.dialed.map(({ address }) => formatAddress(address)).join()}`);
+    return last;
+  }
+
+  dial(options: DialOptions, events: ConnectionEvents): Connection {
+    this.dialed.push(options);
+    const link = new Link(this.#clock, options, events);
+    const { answer } = this;
+    if (answer === 'accept') {
+      this.#clock.after(0, () => {
+        if (link.closed) return;
+        this.remotes.push(link);
+        events.connected(this.localAddress);
+        this.onAccept?.(link);
+      });
+    } else if (answer !== 'silent') {
+      link.close(answer);
+    }
+    return link;
+  }
+
+  listen(options: ListenOptions, events: ListenerEvents): Listener {
+    this.listening.push(options);
+    this.#listeners.add(events);
+    this.#clock.after(0, () => {
+      if (this.#listeners.has(events)) events.listening(options.port);
+    });
+    return {
+      setKeys: (keys) => {
+        this.keys = keys;
+        return new Map();
+      },
+      close: () => void this.#listeners.delete(events),
+    };
+  }
+
+  /** A peer connects: its end of the connection, or undefined where it was turned away or nobody listens. */
+  connectFrom(remoteAddress: Address, networkInterface?: string): RemoteEnd | undefined {
+    let accepted: Link | undefined;
+    const [events] = this.#listeners;
+    events?.connection({
+      remoteAddress,
+      ...defined({ interface: networkInterface }),
+      accept: (options, connectionEvents) => {
+        const link = new Link(this.#clock, { address: remoteAddress, port: 0, ...options }, connectionEvents);
+        accepted = link;
+        this.#clock.after(0, () => {
+          if (!link.closed) connectionEvents.connected(this.localAddress);
+        });
+        return link;
+      },
+      reject: () => {},
+    });
+    if (accepted !== undefined) this.remotes.push(accepted);
+    return accepted;
+  }
+
+  kernelDrops(): KernelDrops | undefined {
+    return this.drops;
+  }
+
+  discover(networkInterface: string, events: DiscoveryEvents): { close(): void } {
+    this.discoveries.set(networkInterface, events);
+    return { close: () => void this.discoveries.delete(networkInterface) };
+  }
+}
+
+class Link implements Connection, RemoteEnd {
+  readonly options: DialOptions;
+  ended = false;
+  closed = false;
+  #arrived: Uint8Array[] = [];
+  #blocked = false;
+  readonly #clock: Clock;
+  readonly #events: ConnectionEvents;
+
+  constructor(clock: Clock, options: DialOptions, events: ConnectionEvents) {
+    this.#clock = clock;
+    this.options = options;
+    this.#events = events;
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (!this.closed && !this.ended) this.#arrived.push(bytes);
+    return !this.#blocked;
+  }
+
+  end(): void {
+    this.ended = true;
+  }
+
+  destroy(): void {
+    this.#finish(undefined);
+  }
+
+  take(): Uint8Array {
+    const bytes = Uint8Array.from(this.#arrived.flatMap((part) => [...part]));
+    this.#arrived = [];
+    return bytes;
+  }
+
+  send(bytes: Uint8Array): void {
+    this.#clock.after(0, () => {
+      if (!this.closed) this.#events.data(bytes);
+    });
+  }
+
+  close(failure?: TransportFailure): void {
+    this.#clock.after(0, () => this.#finish(failure));
+  }
+
+  block(): void {
+    this.#blocked = true;
+  }
+
+  unblock(): void {
+    this.#blocked = false;
+    this.#clock.after(0, () => {
+      if (!this.closed) this.#events.drain();
+    });
+  }
+
+  #finish(failure: TransportFailure | undefined): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.#clock.after(0, () => this.#events.closed(failure));
+  }
+}

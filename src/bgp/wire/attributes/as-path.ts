@@ -1,0 +1,97 @@
+import { asTrans } from '../codes.ts';
+import { Reader } from '../reader.ts';
+import { concat, octets, u16, u32 } from '../writer.ts';
+
+/** A segment of AS_PATH, RFC 4271 4.3 b and RFC 5065 3: type (1) | number of ASNs (1) | ASNs (2 or 4 octets each). */
+export interface AsPathSegment {
+  readonly kind: 'set' | 'sequence' | 'confederationSequence' | 'confederationSet';
+  readonly asns: readonly number[];
+}
+
+const kinds = [undefined, 'set', 'sequence', 'confederationSequence', 'confederationSet'] as const;
+/** What the octet for the number of ASNs can say. */
+const longestSegment = 255;
+
+/** Undefined where the path is malformed: an unknown type, an empty segment, an overrun, AS 0 (RFC 7606 7.2, RFC 7607 2). */
+export function decodeAsPath(value: Uint8Array, fourOctets: boolean): AsPathSegment[] | undefined {
+  const reader = new Reader(value);
+  const segments: AsPathSegment[] = [];
+  while (reader.left > 0) {
+    const kind = kinds[reader.u8()];
+    const count = reader.u8();
+    const asns: number[] = [];
+    for (let i = 0; i < count && !reader.overrun; i++) asns.push(fourOctets ? reader.u32() : reader.u16());
+    if (reader.overrun || kind === undefined || count === 0 || asns.includes(0)) return undefined;
+    segments.push({ kind, asns });
+  }
+  return segments;
+}
+
+/**
+ * For a 2-octet peer, ASNs that need four become AS_TRANS (RFC 6793 4.2.2). A segment of more than 255 ASNs is written as
+ * several (RFC 4271 5.1.2 a 1), one of none not at all.
+ */
+export function encodeAsPath(segments: readonly AsPathSegment[], fourOctets: boolean): Uint8Array {
+  const encodeAsn = (asn: number): readonly number[] => (fourOctets ? u32(asn) : u16(asn > 0xffff ? asTrans : asn));
+  const blocks: Uint8Array[] = [];
+  for (const { kind, asns } of segments) {
+    for (let from = 0; from < asns.length; from += longestSegment) {
+      const some = asns.slice(from, from + longestSegment);
+      blocks.push(octets(kinds.indexOf(kind), some.length, ...some.map(encodeAsn)));
+    }
+  }
+  return concat(blocks);
+}
+
+export const isConfederation = ({ kind }: AsPathSegment): boolean => kind === 'confederationSequence' || kind === 'confederationSet';
+
+/** ASNs that count for the length of a path: a set counts as one (RFC 4271 9.1.2.2 a), confederations not at all (RFC 5065 5.3). */
+export function asPathLength(segments: readonly AsPathSegment[]): number {
+  return segments.reduce((sum, segment) => sum + lengthOf(segment), 0);
+}
+
+function lengthOf(segment: AsPathSegment): number {
+  if (isConfederation(segment)) return 0;
+  return segment.kind === 'set' ? 1 : segment.asns.length;
+}
+
+/**
+ * The real path behind the AS_PATH of a 2-octet peer (RFC 6793 4.2.3): AS4_PATH, with what AS_PATH has more in front of it.
+ * `aggregatorAsn` is the AS number of AGGREGATOR, where there is one: an aggregator that is not AS_TRANS made the AS4_PATH
+ * out of date. An AS4_PATH that is longer than AS_PATH is out of date as well.
+ */
+export function mergeAs4Path(
+  asPath: readonly AsPathSegment[],
+  as4Path: readonly AsPathSegment[] | undefined,
+  aggregatorAsn?: number,
+): readonly AsPathSegment[] {
+  if (as4Path === undefined || (aggregatorAsn !== undefined && aggregatorAsn !== asTrans)) return asPath;
+  // Segments of confederations have no business in AS4_PATH (RFC 6793 3).
+  const real = as4Path.filter((segment) => !isConfederation(segment));
+  let more = asPathLength(asPath) - asPathLength(real);
+  if (more < 0) return asPath;
+  const front: AsPathSegment[] = [];
+  for (const segment of asPath) {
+    // A confederation's segment goes along where it leads, or follows one that does.
+    if (more === 0 && !isConfederation(segment)) break;
+    const length = lengthOf(segment);
+    if (segment.kind === 'sequence' && length > more) {
+      front.push({ kind: segment.kind, asns: segment.asns.slice(0, more) });
+      break;
+    }
+    front.push(segment);
+    more -= length;
+  }
+  return joined([...front, ...real]);
+}
+
+/** Sequences that stand side by side are one. */
+function joined(segments: readonly AsPathSegment[]): AsPathSegment[] {
+  const result: { readonly kind: AsPathSegment['kind']; readonly asns: number[] }[] = [];
+  for (const { kind, asns } of segments) {
+    const last = result.at(-1);
+    if (last?.kind === 'sequence' && kind === 'sequence') for (const asn of asns) last.asns.push(asn);
+    else result.push({ kind, asns: [...asns] });
+  }
+  return result;
+}

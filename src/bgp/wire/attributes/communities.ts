@@ -1,0 +1,81 @@
+import type { Community } from '../../route.ts';
+import { Reader } from '../reader.ts';
+import { concat, octets, u16, u32 } from '../writer.ts';
+
+type StandardCommunity = Extract<Community, { readonly kind: 'standard' }>;
+type LargeCommunity = Extract<Community, { readonly kind: 'large' }>;
+/** RFC 4360 2: type (1) | subtype (1) | value (6), which is one number of 48 bits here. */
+export type ExtendedCommunity = Extract<Community, { readonly kind: 'extended' }>;
+
+/** COMMUNITIES, RFC 1997: 4 octets each. */
+export function decodeCommunities(value: Uint8Array): StandardCommunity[] {
+  const reader = new Reader(value);
+  const communities: StandardCommunity[] = [];
+  while (reader.left > 0) communities.push({ kind: 'standard', value: reader.u32() });
+  return communities;
+}
+
+/** LARGE_COMMUNITY, RFC 8092 3: three times 4 octets each. */
+export function decodeLargeCommunities(value: Uint8Array): LargeCommunity[] {
+  const reader = new Reader(value);
+  const communities: LargeCommunity[] = [];
+  while (reader.left > 0) {
+    communities.push({ kind: 'large', globalAdministrator: reader.u32(), localData1: reader.u32(), localData2: reader.u32() });
+  }
+  return communities;
+}
+
+/** EXTENDED COMMUNITIES, RFC 4360 2: 8 octets each. */
+export function decodeExtendedCommunities(value: Uint8Array): ExtendedCommunity[] {
+  const reader = new Reader(value);
+  const communities: ExtendedCommunity[] = [];
+  while (reader.left > 0) {
+    communities.push({ kind: 'extended', type: reader.u8(), subtype: reader.u8(), value: reader.u16() * 2 ** 32 + reader.u32() });
+  }
+  return communities;
+}
+
+/** The value of the attribute that carries communities of this kind, in the order given; other kinds are left out. */
+export function encodeCommunities(kind: Community['kind'], communities: readonly Community[]): Uint8Array {
+  return concat(communities.filter((community) => community.kind === kind).map(encodeCommunity));
+}
+
+function encodeCommunity(community: Community): Uint8Array {
+  switch (community.kind) {
+    case 'standard':
+      return octets(u32(community.value));
+    case 'large':
+      return octets(u32(community.globalAdministrator), u32(community.localData1), u32(community.localData2));
+    case 'extended':
+      return octets(community.type, community.subtype, u16(Math.floor(community.value / 2 ** 32)), u32(community.value % 2 ** 32));
+  }
+}
+
+/** Not to be passed on to another AS (RFC 4360 3): a bit of the type. */
+const nonTransitive = 0x40;
+/** Type "two-octet AS specific" (RFC 4360 3.1) and subtype of draft-ietf-idr-link-bandwidth. */
+const linkBandwidthSubtype = 0x04;
+
+export interface LinkBandwidth {
+  /** The AS that attached it, AS_TRANS where its number needs four octets. */
+  readonly asn: number;
+  /** Octets per second: IEEE single precision on the wire. */
+  readonly bytesPerSecond: number;
+}
+
+/** What a link bandwidth community says; undefined for any other community. The transitive form is read too. */
+export function linkBandwidthOf(community: Community): LinkBandwidth | undefined {
+  if (community.kind !== 'extended' || (community.type & ~nonTransitive) !== 0 || community.subtype !== linkBandwidthSubtype) {
+    return undefined;
+  }
+  const bits = new DataView(new ArrayBuffer(4));
+  bits.setUint32(0, community.value % 2 ** 32);
+  return { asn: Math.floor(community.value / 2 ** 32), bytesPerSecond: bits.getFloat32(0) };
+}
+
+/** The non-transitive form, as the draft wants it. `asn` has two octets. */
+export function linkBandwidthCommunity({ asn, bytesPerSecond }: LinkBandwidth): ExtendedCommunity {
+  const bits = new DataView(new ArrayBuffer(4));
+  bits.setFloat32(0, bytesPerSecond);
+  return { kind: 'extended', type: nonTransitive, subtype: linkBandwidthSubtype, value: asn * 2 ** 32 + bits.getUint32(0) };
+}

@@ -1,0 +1,29 @@
+import { maximumFaults } from '../../limits.ts';
+import { errorCode } from '../codes.ts';
+import { fault, type Disposition, type Fault } from '../fault.ts';
+
+const strength: Readonly<Record<Disposition, number>> = { discard: 1, withdraw: 2, reset: 3 };
+
+/**
+ * The faults of one UPDATE, of which the strongest decides (RFC 7606 3 h). A bounded number is kept, so that a message of
+ * nothing but faults costs no more than another; the first of the strongest is always among them.
+ */
+export class UpdateFaults {
+  readonly list: Fault[] = [];
+  #strongest: Fault | undefined;
+
+  get strongest(): Fault | undefined {
+    return this.#strongest;
+  }
+
+  /** The words are made only where the fault is kept. `data` goes into the NOTIFICATION (RFC 4271 6.3). */
+  add(disposition: Disposition, subcode: number, problem: () => string, data?: Uint8Array): void {
+    const stronger = this.#strongest === undefined || strength[disposition] > strength[this.#strongest.disposition];
+    const full = this.list.length >= maximumFaults;
+    if (full && !stronger) return;
+    const found = fault(disposition, errorCode.update, subcode, problem(), data?.slice());
+    if (stronger) this.#strongest = found;
+    if (full) this.list.pop();
+    this.list.push(found);
+  }
+}

@@ -1,0 +1,104 @@
+import { Argument, Command } from 'commander';
+import { explainNode, renderNodeOverview } from '../../explain/objects/node.ts';
+import { explainPeer, renderPeer } from '../../explain/objects/peer.ts';
+import { explainPool, renderPool } from '../../explain/pools/pool.ts';
+import { unreadLines, withUndecided } from '../../explain/unread-objects.ts';
+import { problemText } from '../../sources/source.ts';
+import { UsageError, type Environment } from '../environment/environment.ts';
+import { addReadingOptions, openReading, problemLines, type ReadingOptions } from '../reading/open-reading.ts';
+import { outputOption, type OutputOptions } from '../options/shared-options.ts';
+import type { Reading } from '../reading/reading.ts';
+import { unknownName } from '../environment/unknown-name.ts';
+
+interface Options extends OutputOptions, ReadingOptions {
+  readonly node?: string;
+}
+
+/** What is explained, and how: as data, and as lines of it. Undefined: there is none of that name. */
+interface Explained {
+  readonly data: object;
+  readonly lines: (data: never) => string[];
+}
+
+interface Subject {
+  readonly command: string;
+  /** As problems name its objects. */
+  readonly kind: string;
+  readonly description: string;
+  readonly example: string;
+  /** Those there are. */
+  readonly names: (reading: Reading) => Iterable<string>;
+  readonly explain: (reading: Reading, name: string, options: Options) => Explained | undefined;
+}
+
+export const poolSubject: Subject = {
+  command: 'pool',
+  kind: 'IPAddressPool',
+  description: 'what an IPAddressPool gives, to whom, who waits for it and why, and who announces it',
+  example: 'herald explain pool public',
+  names: ({ snapshot }) => snapshot.pools.keys(),
+  explain({ snapshot }, name) {
+    const data = explainPool(snapshot, name);
+    return data === undefined ? undefined : { data, lines: renderPool };
+  },
+};
+
+export const peerSubject: Subject = {
+  command: 'peer',
+  kind: 'BGPPeer',
+  description: 'the sessions of a BGPPeer, node by node: state, since when, last error, and the routes',
+  example: 'herald explain peer tor1\n  herald explain peer tor1 --node node1     with every route',
+  names: ({ snapshot }) => snapshot.peers.keys(),
+  explain({ snapshot, now }, name, { node }) {
+    const whole = explainPeer(snapshot, name, now);
+    if (whole === undefined) return undefined;
+    if (node !== undefined && !snapshot.nodes.has(node)) throw unknownName('node', node, snapshot.nodes.keys());
+    const data = node === undefined ? whole : { ...whole, nodes: whole.nodes.filter((one) => one.node === node) };
+    return { data, lines: (of: typeof data) => renderPeer(of, node !== undefined) };
+  },
+};
+
+export const nodeSubject: Subject = {
+  command: 'node',
+  kind: 'Node',
+  description: 'what a node forwards and announces, its sessions, what is wrong with it, and which Services are not as decided',
+  example: 'herald explain node node1',
+  names: ({ snapshot }) => snapshot.nodes.keys(),
+  explain({ snapshot, now }, name) {
+    const data = explainNode(snapshot, name, now);
+    return data === undefined ? undefined : { data, lines: renderNodeOverview };
+  },
+};
+
+export function explainObjectCommand(environment: Environment, subject: Subject): Command {
+  const command = new Command(subject.command)
+    .description(subject.description)
+    .addArgument(new Argument('<name>', `the ${subject.kind}`))
+    .addOption(outputOption())
+    .addHelpText('after', `\nExample:\n  ${subject.example}\n  herald explain ${subject.command} NAME --source /etc/herald`)
+    .action(async (name: string, options: Options) => {
+      const reading = await openReading(environment, options);
+      reading.close();
+      print(environment, reading, subject, name, options);
+    });
+  if (subject === peerSubject) command.option('--node <name>', 'of this node alone, with every route');
+  return addReadingOptions(command);
+}
+
+function print(environment: Environment, reading: Reading, subject: Subject, name: string, options: Options): void {
+  const { problems, unread } = reading;
+  const about = problems.filter(
+    ({ object, severity }) => object === `${subject.kind}/${name}` || (object === undefined && severity === 'error'),
+  );
+  const found = subject.explain(reading, name, options);
+  if (found === undefined) {
+    const because = [...about.map(problemText), ...unreadLines(unread)].map((line) => `\n  ${line}`).join('');
+    throw new UsageError(`${unknownName(subject.kind, name, subject.names(reading)).message}${because}`, 1);
+  }
+  const data = withUndecided(found.data, unread, '');
+  if (options.output === 'json') {
+    environment.print(JSON.stringify({ ...data, problems: about, unread }, undefined, 2));
+    return;
+  }
+  for (const line of [...found.lines(data as never), ...problemLines(about), ...unreadLines(unread)]) environment.print(line);
+}

@@ -1,0 +1,177 @@
+import { Argument, Command } from 'commander';
+import { secondsSince } from '../../explain/text/age.ts';
+import { explainClaims, isOwn, outsideText, type ProviderExplanation, type ServiceRecordExplanation } from '../../explain/provider/provider.ts';
+import { renderService } from '../../explain/service/render-service.ts';
+import { explainService, narrowed, type ServiceExplanation } from '../../explain/service/service.ts';
+import { unreadLines, withUndecided } from '../../explain/unread-objects.ts';
+import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
+import type { Service } from '../../model/service.ts';
+import { problemText, type SourceProblem } from '../../sources/source.ts';
+import { silentLog } from '../../system/log.ts';
+import { addAwsOptions, type AwsFlags } from '../options/aws-options.ts';
+import { UsageError, type Environment, type ProviderClaim } from '../environment/environment.ts';
+import { withLiveNode } from '../../explain/service/live-routes.ts';
+import { askRoutes, noAskOption, type AskOptions } from '../live/query-routes.ts';
+import { addFindLiveOptions } from '../live/find-processes.ts';
+import { addReadingOptions, openReading, problemLines } from '../reading/open-reading.ts';
+import { outputOption, type OutputOptions } from '../options/shared-options.ts';
+import { providerOption, type ProviderFlag } from '../options/provider-option.ts';
+import { previewBy } from './provider-preview.ts';
+import type { Reading } from '../reading/reading.ts';
+import { servicesLike, thereAre } from '../environment/unknown-name.ts';
+
+interface Options extends OutputOptions, AskOptions, AwsFlags, ProviderFlag {
+  readonly node?: string;
+  readonly peer?: string;
+}
+
+export function explainServiceCommand(environment: Environment): Command {
+  const command = new Command('service')
+    .description('why a Service has its address or not, and who announces and forwards it: pool by pool, node by node, peer by peer')
+    .addArgument(new Argument('<namespace/name>', 'the Service'))
+    .option('--node <name>', 'of this node alone')
+    .option('--peer <name>', 'what this BGPPeer is told alone')
+    .addOption(noAskOption())
+    .addOption(providerOption())
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      "\nExample:\n  herald explain service shop/web                          in the cluster of $KUBECONFIG\n  herald explain service shop/web --node node1 --peer tor1\n  herald explain service shop/web --source /etc/herald     a directory, and what herald run has recorded there\n  herald explain service shop/web -f manifests/            what would happen to manifests\n  herald explain service shop/web --aws-cluster-name production     and what there is in AWS; nothing is changed\n  herald explain service shop/web --provider /opt/acme/provider.ts  and whether it is that provider's",
+    )
+    .action(async (name: string, options: Options) => {
+      const key = (name.includes('/') ? name : `default/${name}`) as ServiceKey;
+      const [namespace = ''] = key.split('/');
+      const reading = await openReading(environment, options, namespace);
+      try {
+        await explain(environment, reading, key, options);
+      } finally {
+        reading.close();
+      }
+    });
+  return addAwsOptions(addFindLiveOptions(addReadingOptions(command)));
+}
+
+async function explain(environment: Environment, reading: Reading, key: ServiceKey, options: Options): Promise<void> {
+  const { snapshot, problems, unread, now, from } = reading;
+  const about = problems.filter((problem) => concerns(problem, key));
+  const [namespace = ''] = key.split('/');
+  const service = snapshot.services.get(key);
+  const pods = service === undefined ? undefined : await reading.pods(namespace);
+  const decided = explainService(snapshot, key, now, pods);
+  if (service === undefined || decided === undefined) {
+    const because = [...about.map(problemText), ...unreadLines(unread)].map((line) => `\n  ${line}`).join('');
+    throw new UsageError(
+      `there is no valid Service ${key} in ${from}${thereAre(servicesLike(key, snapshot.services.keys()))}${because}`,
+      1,
+    );
+  }
+  requireKnown(decided, options);
+  const { live, unasked } = await askRoutes(environment, options, { node: options.node, service: key });
+  const sent = { ...decided, nodes: decided.nodes.map((node) => withLiveNode(node, live)) };
+  const whole = await withProviderAndRecord(environment, reading, service, sent, options);
+  const explanation = withUndecided(narrowed(whole, options), unread, namespace);
+  if (options.output === 'json') {
+    environment.print(JSON.stringify({ ...explanation, problems: about, unread, unasked }, undefined, 2));
+    return;
+  }
+  const untold = unasked.map(({ who, why }) => `not asked, so as decided and reported: ${who}: ${why}`);
+  for (const line of [...renderService(explanation), ...problemLines(about), ...unreadLines(unread), ...untold]) environment.print(line);
+}
+
+/** Whether a problem may be why a Service is as it is: its own, and errors of what it may need, such as a pool, a peer or a whole file. */
+function concerns({ object, severity }: SourceProblem, key: ServiceKey): boolean {
+  if (object === `Service/${key}`) return true;
+  if (severity !== 'error') return false;
+  const [kind = '', namespace] = object?.split('/') ?? [];
+  return kind !== 'Service' && (!ofNamespaces.has(kind) || namespace === key.slice(0, key.indexOf('/')));
+}
+
+/** Kinds of which a Service needs only what is in its namespace. */
+const ofNamespaces: ReadonlySet<string> = new Set(['EndpointSlice', 'Endpoints']);
+
+/** Of a bundle: all that is known of a Service, without asking a cloud. Undefined: there is none of this name. */
+export async function serviceExplanation(
+  environment: Environment,
+  reading: Reading,
+  key: ServiceKey,
+): Promise<ServiceExplanation | undefined> {
+  const { snapshot, now, unread } = reading;
+  const [namespace = ''] = key.split('/');
+  const service = snapshot.services.get(key);
+  const decided = service === undefined ? undefined : explainService(snapshot, key, now, await reading.pods(namespace));
+  if (service === undefined || decided === undefined) return undefined;
+  const whole = await withProviderAndRecord(environment, reading, service, decided, undefined);
+  return withUndecided(whole, unread, namespace);
+}
+
+async function withProviderAndRecord(
+  environment: Environment,
+  reading: Reading,
+  service: Service,
+  decided: ServiceExplanation,
+  options: (AwsFlags & ProviderFlag) | undefined,
+): Promise<ServiceExplanation> {
+  const { namespace, name } = service.metadata;
+  return {
+    ...decided,
+    provider: await explainProvider(environment, reading, service, options),
+    record: await recordOf(reading, `${namespace}/${name}`),
+  };
+}
+
+function requireKnown({ nodes }: ServiceExplanation, { node, peer }: Options): void {
+  const names = nodes.map((one) => one.node);
+  if (node !== undefined && !names.includes(node))
+    throw new UsageError(`there is no node ${node}: the nodes are ${names.join(', ') || 'none'}`, 1);
+  const peers = new Set(nodes.flatMap(({ addresses }) => addresses.flatMap((address) => address.peers.map((one) => one.peer))));
+  if (peer === undefined || peers.has(peer)) return;
+  throw new UsageError(
+    `no node has a session with a BGPPeer ${peer} that decides about this Service: it has ${[...peers].join(', ') || 'none'}`,
+    1,
+  );
+}
+
+/** Who serves it, and of a provider that acts outside: what it finds there and would do, where that can be told here. */
+async function explainProvider(
+  environment: Environment,
+  { snapshot }: Reading,
+  service: Service,
+  options: (AwsFlags & ProviderFlag) | undefined,
+): Promise<ProviderExplanation> {
+  const key = serviceKey(service.metadata);
+  const { awsClassless = 'off', provider: modules = [] } = options ?? {};
+  const all = await environment.claims({ awsClassless, modules });
+  const claimed = explainClaims(all, service, snapshot, awsClassless);
+  const holder = all.find((one) => one.name !== claimed.provider && one.holds?.(key, service) === true)?.name;
+  const claims = holder === undefined ? claimed : { ...claimed, holder };
+  const name = [claims.provider, holder].find((one) => one !== 'bare-metal' && one !== undefined);
+  const acting = all.find((one) => one.name === name);
+  if (acting === undefined) return claims;
+  if (acting.name === 'aws' && options?.awsClusterName === undefined) {
+    const todo = 'say --aws-cluster-name as the controller has it, with credentials of AWS at hand, to see it, and the difference';
+    return { ...claims, noPreview: `${outsideText('aws')} was not looked at: ${todo}` };
+  }
+  const preview = await previewBy(await actor(environment, acting, options), key, snapshot);
+  if (preview !== undefined) return { ...claims, preview: { ...preview, provider: acting.name } };
+  const noPreview = `${outsideText(acting.name)}, and would do now, cannot be told: it has no preview`;
+  return { ...claims, noPreview };
+}
+
+/** Of a claim that is known without its provider, the provider itself. */
+async function actor(environment: Environment, claim: ProviderClaim, aws: AwsFlags | undefined): Promise<ProviderClaim> {
+  if (!isOwn(claim.name) || aws === undefined) return claim;
+  const providers = await environment.providers({ log: silentLog, post: { mayWrite: () => false }, aws });
+  return providers.find(({ name }) => name === claim.name) ?? claim;
+}
+
+async function recordOf(reading: Reading, key: ServiceKey): Promise<ServiceRecordExplanation> {
+  const { conditions, events } = await reading.record(key);
+  const ago = (text: string | undefined): { readonly secondsAgo?: number } => {
+    const seconds = secondsSince(text, reading.now);
+    return seconds === undefined ? {} : { secondsAgo: seconds };
+  };
+  return {
+    conditions: conditions.map(({ since, ...condition }) => ({ ...condition, ...ago(since) })),
+    events: events.map(({ last, ...event }) => ({ ...event, ...ago(last) })),
+  };
+}

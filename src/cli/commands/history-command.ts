@@ -1,0 +1,182 @@
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { followHistory, nothingFollowed } from '../../explain/history/history-updates.ts';
+import { mergeHistory, type MergedHistory, type Telling } from '../../explain/history/merged-history.ts';
+import { renderEntries, renderHistory } from '../../explain/history/render-history.ts';
+import { livePaths, type HistoryEntry, type HistoryKind } from '../../live/contract.ts';
+import { hint, type Environment } from '../environment/environment.ts';
+import { limits } from '../limits.ts';
+import { addFindLiveOptions, findLive, type FindLiveOptions } from '../live/find-processes.ts';
+import { askAll, LiveError, type LiveSource, type Unasked } from '../live/live-client.ts';
+import { addCallerOptions, sourceOption } from '../options/shared-options.ts';
+import { readDirectory } from '../reading/read-directory.ts';
+import { asDocument, tableOutputOption, type TableOutputOptions } from './tables/output-format.ts';
+import { append, lookAndWatch, watchOption, type Answer, type WatchOptions } from './tables/watch.ts';
+
+interface Options extends TableOutputOptions, WatchOptions, FindLiveOptions {
+  readonly node?: string;
+  /** Milliseconds before now, or since the epoch. */
+  readonly since?: Since;
+}
+
+type Since = { readonly ago: number } | { readonly at: number };
+
+/** Of the contract (src/live/contract.ts). */
+interface HistoryQuery extends Readonly<Record<string, string>> {
+  readonly kind: HistoryKind;
+  readonly name: string;
+}
+
+interface Subject {
+  readonly command: string;
+  readonly kind: HistoryKind;
+  readonly description: string;
+  readonly argument: string;
+  readonly example: string;
+  /** A controller knows nothing of sessions. */
+  readonly of: readonly ('agent' | 'controller')[];
+}
+
+const subjects: readonly Subject[] = [
+  {
+    command: 'service',
+    kind: 'Service',
+    description: 'why a Service got and lost its addresses, was programmed, announced and withdrawn, with the object that caused it',
+    argument: '<namespace/name>',
+    example:
+      'herald history service shop/web --since 1h\n  herald history service shop/web --since 10m --watch       and what happens from now on\n  herald history service shop/web -o wide                  with routes peer by peer, and the versions of those who tell it\n  herald history service shop/web --node node1 -o json\n  herald history service shop/web --source /etc/herald     of the processes of this host',
+    of: ['agent', 'controller'],
+  },
+  {
+    command: 'peer',
+    kind: 'BGPPeer',
+    description: 'when the sessions with a BGPPeer came up and went down, and why',
+    argument: '<name>',
+    example: 'herald history peer tor1\n  herald history peer tor1 --node node1 --watch',
+    of: ['agent'],
+  },
+];
+
+export function historyCommand(environment: Environment): Command {
+  const history = new Command('history')
+    .description('what happened to an object and why, as running agents and controllers remember it')
+    .addHelpText('after', '\nExample:\n  herald history service shop/web     in the cluster of $KUBECONFIG\n  herald history peer tor1');
+  for (const subject of subjects) history.addCommand(subjectCommand(environment, subject).exitOverride().showHelpAfterError(hint));
+  return history;
+}
+
+function subjectCommand(environment: Environment, subject: Subject): Command {
+  const command = new Command(subject.command)
+    .description(subject.description)
+    .addArgument(new Argument(subject.argument, `the ${subject.kind}`))
+    .option('--node <name>', 'of the agent of this node, and the controllers')
+    .addOption(new Option('--since <when>', 'since a time (2026-01-31T12:00:00Z), or so long ago: 90s, 10m, 2h, 1d').argParser(readSince))
+    .addOption(tableOutputOption())
+    .addOption(watchOption('then show what happens'))
+    .addOption(sourceOption())
+    .addHelpText('after', `\nExample:\n  ${subject.example}`)
+    .action((name: string, options: Options) => tell(environment, subject, name, options));
+  return addCallerOptions(addFindLiveOptions(command));
+}
+
+function tell(environment: Environment, subject: Subject, given: string, options: Options): Promise<void> {
+  const { kind } = subject;
+  const name = kind === 'Service' && !given.includes('/') ? `default/${given}` : given;
+  // The beginning stays where it is, however long it is watched.
+  const query = { kind, name, ...sinceIn(environment, options) };
+  let followed = nothingFollowed;
+  return lookAndWatch(environment, options, async () => {
+    const { tellings, unasked } = await ask(environment, subject, query, options);
+    const isFirst = followed === nothingFollowed;
+    const news = followHistory(followed, tellings, unasked);
+    followed = news.followed;
+    if (isFirst) {
+      append(environment, firstAnswer(mergeHistory(query, tellings, unasked), options), isFirst);
+      if (tellings.length > 0) return 'again';
+      environment.endWith(1);
+      return 'last';
+    }
+    for (const note of news.notes) environment.note(`herald: ${note}`);
+    const fresh = mergeHistory(query, news.fresh, unasked);
+    if (fresh.entries.length > 0) append(environment, nextAnswer(fresh, options), isFirst);
+    return 'again';
+  });
+}
+
+function firstAnswer(history: MergedHistory, options: Options): Answer {
+  const document = asDocument(options, history);
+  if (document !== undefined) return document;
+  const lines = renderHistory(history, options.output === 'wide');
+  return { lines: options.watch === undefined ? lines : [...lines, ''], separator: [] };
+}
+
+/** `fresh`: with the entries that have come since the answer before. */
+function nextAnswer(fresh: MergedHistory, options: Options): Answer {
+  return asDocument(options, fresh) ?? { lines: renderEntries(fresh, options.output === 'wide'), separator: [] };
+}
+
+/** What all that can be asked tell at this moment. */
+async function ask(
+  environment: Environment,
+  subject: Subject,
+  query: HistoryQuery,
+  options: Options,
+): Promise<{ readonly tellings: readonly Telling[]; readonly unasked: readonly Unasked[] }> {
+  const found = await findLive(environment, options, { node: options.node, of: subject.of });
+  try {
+    const [tellings, unasked]: [Telling[], Unasked[]] = [[], [...found.unasked]];
+    await Promise.all(
+      found.sources.map(async (source) => {
+        try {
+          tellings.push(await tellingOf(source, query));
+        } catch (error) {
+          if (!(error instanceof LiveError)) throw error;
+          unasked.push({ who: source.who, ...nodeOf(source), why: error.message, fix: error.fix });
+        }
+      }),
+    );
+    unasked.push(...(await elsewhere(environment, options, found.sources)));
+    return { tellings, unasked };
+  } finally {
+    found.close();
+  }
+}
+
+async function tellingOf(source: LiveSource, query: HistoryQuery): Promise<Telling> {
+  const { items, process } = await askAll<HistoryEntry>(source, livePaths.history, query, limits.liveHistory);
+  const { command, node, started, version } = process;
+  // One process is both: what it says of nodes and of addresses are told apart by its words.
+  const by = command === 'controller' ? 'controller' : (node ?? command);
+  return { who: source.who, by, since: started, version, entries: items };
+}
+
+/** Of a directory: nodes whose agents run elsewhere, as far as their own hosts can tell. */
+async function elsewhere(environment: Environment, { source, node }: Options, asked: readonly LiveSource[]): Promise<Unasked[]> {
+  if (source === undefined) return [];
+  const { snapshot } = await readDirectory(environment, source);
+  const names = [...snapshot.nodes.keys()].filter(
+    (name) => (node === undefined || name === node) && !asked.some(({ process }) => process.node === name),
+  );
+  return names.map((name) => ({
+    who: `the agent of ${name}`,
+    node: name,
+    why: 'it does not answer on this host',
+    fix: 'run the command on its host, or say its socket: --socket',
+  }));
+}
+
+const nodeOf = ({ process: { node } }: LiveSource): { readonly node?: string } => (node === undefined ? {} : { node });
+
+function sinceIn({ clock }: Environment, { since }: Options): { readonly since?: string } {
+  if (since === undefined) return {};
+  return { since: new Date('at' in since ? since.at : clock.date().getTime() - since.ago).toISOString() };
+}
+
+const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+function readSince(text: string): Since {
+  const [, digits, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  if (digits !== undefined) return { ago: Number(digits) * units[unit as keyof typeof units] };
+  const at = Date.parse(text);
+  if (!/^\d{4}-\d{2}-\d{2}T/.test(text) || Number.isNaN(at)) throw new InvalidArgumentError('Write 10m, 2h, 1d or 2026-01-31T12:00:00Z.');
+  return { at };
+}

@@ -1,0 +1,80 @@
+import { Command, Option } from 'commander';
+import { stringify } from 'yaml';
+import { importObjects, type Imported, type RawInput } from '../../../model/metallb/import.ts';
+import { importServices } from '../../../model/metallb/import-services.ts';
+import { problemText, type SourceProblem } from '../../../sources/source.ts';
+import { hint, UsageError, type Environment } from '../../environment/environment.ts';
+import { renderImport } from './import-report.ts';
+import { addCallerOptions, type CallerOptions } from '../../options/shared-options.ts';
+import { manifestsOption } from '../../reading/open-reading.ts';
+import { readFiles } from '../../reading/read-manifests.ts';
+import { readMetalLBObjects } from './read-metallb.ts';
+
+interface Options extends CallerOptions {
+  readonly file?: readonly string[];
+  readonly namespace?: string;
+  readonly output: 'yaml' | 'report';
+}
+
+/** In the order in which they are applied: what others name comes first. */
+const kinds = ['Community', 'BFDProfile', 'IPAddressPool', 'BGPPeer', 'BGPAdvertisement'];
+
+export function importCommand(environment: Environment): Command {
+  const metallb = new Command('metallb')
+    .description(
+      'objects of MetalLB as manifests of Herald, with a report of what is not the same (exit status 0: nothing, 2: something, 1: an object is refused)',
+    )
+    .addOption(manifestsOption().conflicts(['kubeconfig', 'apiserver', 'context']))
+    .option('--namespace <name>', 'the namespace of MetalLB (default: metallb-system, or the only one that the files have)')
+    .addOption(
+      new Option('-o, --output <format>', 'yaml: manifests, with the report on standard error; report: the report alone')
+        .choices(['yaml', 'report'])
+        .default('yaml'),
+    )
+    .addHelpText(
+      'after',
+      '\nExample:\n  herald import metallb > herald.yaml                          from the cluster of $KUBECONFIG\n  herald import metallb -f metallb/ -o report                  what would not be the same\n  kubectl get -n metallb-system ipaddresspools,bgppeers,bgpadvertisements,communities,bfdprofiles,l2advertisements -o yaml |\n    herald import metallb -f - > herald.yaml\n\nNothing is changed. Services are not in the output: the report has the commands that annotate them.',
+    )
+    .action(async (options: Options) => {
+      const { inputs, problems } = await read(environment, options);
+      const imported = importObjects(inputs, options.namespace);
+      const services = importServices(inputs);
+      const report = [...problems.map((problem) => `problem: ${problemText(problem)}`), ...renderImport(imported, services)];
+      if (options.output === 'report') for (const line of report) environment.print(line);
+      else {
+        for (const line of manifests(imported)) environment.print(line);
+        for (const line of report) environment.note(line);
+      }
+      const remarks = [...imported, ...services.services].flatMap((one) => one.remarks);
+      const levels = new Set(remarks.map(({ level }) => level));
+      environment.endWith(problems.length > 0 || levels.has('refused') ? 1 : levels.has('differs') ? 2 : 0);
+    });
+  return new Command('import')
+    .description('take over the configuration of another program')
+    .addCommand(addCallerOptions(metallb).exitOverride().showHelpAfterError(hint))
+    .addHelpText('after', '\nExample:\n  herald import metallb -f metallb/ > herald.yaml');
+}
+
+async function read(
+  environment: Environment,
+  options: Options,
+): Promise<{ readonly inputs: readonly RawInput[]; readonly problems: readonly SourceProblem[] }> {
+  if (options.file !== undefined) {
+    const { objects, problems } = await readFiles(environment, options.file);
+    return { inputs: objects, problems };
+  }
+  const namespace = options.namespace ?? 'metallb-system';
+  const inputs = await readMetalLBObjects(environment, options, namespace);
+  if (inputs.length === 0)
+    throw new UsageError(`there is no object in namespace ${namespace} of this cluster: say --namespace if MetalLB runs elsewhere`, 1);
+  return { inputs, problems: [] };
+}
+
+/** For readers of YAML 1.1 as well, to whom 64512:10 is a number in base 60, and yes is true. */
+const yaml = { version: '1.1', aliasDuplicateObjects: false, lineWidth: 0 } as const;
+
+function manifests(imported: readonly Imported[]): string[] {
+  const found = imported.flatMap(({ manifest }) => (manifest === undefined ? [] : [manifest]));
+  const inOrder = found.toSorted((a, b) => kinds.indexOf(String(a['kind'])) - kinds.indexOf(String(b['kind'])));
+  return inOrder.flatMap((manifest) => ['---', stringify(manifest, yaml).trimEnd()]);
+}

@@ -1,0 +1,156 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { sessionChange } from '../../agent/sessions/bgp-sessions.ts';
+import { failureKinds, findFailures, type FailureKind } from '../../explain/plan/fail-on.ts';
+import { isEmptyPlan, planChanges } from '../../explain/plan/plan.ts';
+import { providerChanges, renderProviderChanges, type ProviderChange } from '../../explain/provider/provider-changes.ts';
+import { isOwn } from '../../explain/provider/provider.ts';
+import { isEmptyPreview, renderPreviews, type ServicePreview } from '../../explain/provider/render-preview.ts';
+import { renderPlan } from '../../explain/plan/render-plan.ts';
+import { unreadLines } from '../../explain/unread-objects.ts';
+import type { Unread } from '../../model/unread.ts';
+import { silentLog } from '../../system/log.ts';
+import { addAwsOptions, type AwsFlags } from '../options/aws-options.ts';
+import type { Environment, ProviderClaim } from '../environment/environment.ts';
+import { manifestsOption, problemLines } from '../reading/open-reading.ts';
+import { addCallerOptions, outputOption, type OutputOptions } from '../options/shared-options.ts';
+import { providerOption, type ProviderFlag } from '../options/provider-option.ts';
+import { previewBy } from './provider-preview.ts';
+import { readProposal, type Proposal, type ProposalOptions } from './proposal.ts';
+
+interface Options extends OutputOptions, AwsFlags, ProviderFlag, ProposalOptions {
+  readonly failOn: ReadonlySet<FailureKind>;
+}
+
+/** The meaning of `terraform plan -detailed-exitcode`, and one more for pipelines. */
+const status = { nothing: 0, errors: 1, changes: 2, refused: 3 } as const;
+
+export function planCommand(environment: Environment): Command {
+  const command = new Command('plan')
+    .description(
+      'what would change: addresses, sessions, routes, rules and calls to AWS (exit status 0: nothing, 2: something, 1: errors, 3: something that --fail-on names)',
+    )
+    .addOption(manifestsOption().makeOptionMandatory())
+    .option(
+      '--source <dir>',
+      'directory in force, in place of a cluster, whose records of assigned addresses hold; -f takes its place as a whole; none: there is none yet',
+    )
+    .addOption(
+      new Option('--offline', 'for a cluster of which nothing is known: everything is new').conflicts([
+        'source',
+        'kubeconfig',
+        'context',
+        'apiserver',
+      ]),
+    )
+    .addOption(
+      new Option('--prune', 'configuration of Herald in the cluster that is not in -f would be deleted').conflicts(['source', 'offline']),
+    )
+    .addOption(
+      new Option('--fail-on <changes>', `end with 3 where one of these would happen, with commas: ${Object.keys(failureKinds).join(', ')}`)
+        .argParser(readFailOn)
+        .default(new Set<FailureKind>(), 'none'),
+    )
+    .addOption(providerOption())
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      '\nExample:\n  herald plan -f manifests/                                 applied to the cluster of $KUBECONFIG; nothing is written\n  herald plan -f manifests/ --fail-on moved-address,session-reset\n  cp -r /etc/herald /tmp/proposed; edit /tmp/proposed/...; herald plan -f /tmp/proposed --source /etc/herald\n  herald plan -f manifests/ --aws-cluster-name production    and the calls to AWS; none that changes anything is made\n  herald plan -f manifests/ --provider /opt/acme/provider.ts     and which Services that provider would serve',
+    )
+    .action((options: Options) => plan(environment, options));
+  return addAwsOptions(addCallerOptions(command));
+}
+
+async function plan(environment: Environment, options: Options): Promise<void> {
+  const proposal = await readProposal(environment, options);
+  const { current, proposed, problems, unread } = proposal;
+  const changes = planChanges(current, proposed, sessionChange);
+  const outside = await planOutside(environment, options, proposal);
+  const { previews, providers } = outside;
+  const failures = findFailures(changes, previews, options.failOn);
+  const broken = problems.some(({ severity }) => severity === 'error');
+  const blind = unread.some(isNeeded);
+  const isEmptyOutside = providers.length === 0 && previews.every(isEmptyPreview);
+  if (options.output === 'json') {
+    const told = outside.telling.length === 0 ? {} : { previews };
+    const served = options.provider === undefined ? {} : { providers, untold: outside.silent };
+    environment.print(JSON.stringify({ ...changes, ...told, ...served, failures, problems, unread }, undefined, 2));
+  } else {
+    for (const line of [
+      ...problemLines(problems),
+      ...unreadLines(unread),
+      ...(isEmptyPlan(changes) && !isEmptyOutside ? [] : renderPlan(changes, { unsure: broken || blind })),
+      ...renderProviderChanges(providers, outside.silent),
+      ...renderPreviews(previews, outside.telling),
+      ...(broken ? ['The proposal has errors, listed above: objects with an error are compared as they are now.'] : []),
+      ...(blind ? ['Not everything could be read, as listed above: what would change is not sure.'] : []),
+    ])
+      environment.print(line);
+  }
+  for (const { kind, what } of failures) environment.note(`refused: ${kind}: ${what}`);
+  const untold = previews.some((preview) => preview.failed !== undefined);
+  if (broken || blind || untold) environment.endWith(status.errors);
+  else if (failures.length > 0) environment.endWith(status.refused);
+  else environment.endWith(isEmptyPlan(changes) && isEmptyOutside ? status.nothing : status.changes);
+}
+
+/** Without a Secret or the reports of nodes the comparison is the same, as both sides lack them. */
+function isNeeded({ why, kind }: Unread): boolean {
+  return why === 'forbidden' && kind !== 'Secret' && kind !== 'NodeState';
+}
+
+/** What providers would do outside of Kubernetes: AWS where it is switched on, and those of modules. */
+interface Outside {
+  /** Which Services those of modules would serve. */
+  readonly providers: readonly ProviderChange[];
+  readonly previews: readonly ServicePreview[];
+  /** Those who say what they would do, and those who cannot. */
+  readonly telling: readonly string[];
+  readonly silent: readonly string[];
+}
+
+async function planOutside(environment: Environment, options: Options, proposal: Proposal): Promise<Outside> {
+  const { awsClusterName, awsClassless, provider: modules = [] } = options;
+  const claims = modules.length === 0 ? [] : await environment.claims({ awsClassless, modules });
+  const others = claims.filter(({ name }) => !isOwn(name));
+  // They come first, also where what they would do is not asked: a Service that is theirs is nobody else's.
+  const first = claims.filter(({ name }) => isOwn(name));
+  const own =
+    awsClusterName === undefined ? first : await environment.providers({ log: silentLog, post: { mayWrite: () => false }, aws: options });
+  const telling = others.filter(({ preview }) => preview !== undefined).map(({ name }) => name);
+  return {
+    providers: providerChanges(claims, proposal.current, proposal.proposed),
+    previews: await previewsOf([...own, ...others], proposal),
+    telling: [...(awsClusterName === undefined ? [] : ['aws']), ...telling],
+    silent: others.map(({ name }) => name).filter((name) => !telling.includes(name)),
+  };
+}
+
+/** Service by Service. */
+async function previewsOf(providers: readonly ProviderClaim[], { current, proposed }: Proposal): Promise<ServicePreview[]> {
+  const previews: ServicePreview[] = [];
+  const failed = new Set<string>();
+  for (const service of new Set([...proposed.services.keys(), ...current.services.keys()].toSorted((a, b) => (a < b ? -1 : 1)))) {
+    const before = current.services.get(service);
+    const of = proposed.services.get(service) ?? before;
+    const claimant = providers.find((provider) => of !== undefined && provider.claim(of, proposed).mine);
+    // Who has something for it now lets go of it, whoever's it is to be.
+    const has = (provider: ProviderClaim): boolean =>
+      before !== undefined && (provider.holds?.(service, before) === true || provider.claim(before, current).mine);
+    const provider = claimant?.preview === undefined ? providers.find(has) : claimant;
+    if (provider === undefined || failed.has(provider.name)) continue;
+    const preview = await previewBy(provider, service, proposed);
+    if (preview === undefined) continue;
+    previews.push({ service, provider: provider.name, ...preview });
+    // Of the next one nothing else could be told.
+    if (preview.failed !== undefined) failed.add(provider.name);
+  }
+  return previews;
+}
+
+function readFailOn(text: string): ReadonlySet<FailureKind> {
+  const kinds = Object.keys(failureKinds) as FailureKind[];
+  const named = text.split(',').map((name) => name.trim());
+  const unknown = named.find((name) => !kinds.some((kind) => kind === name));
+  if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is none: write ${kinds.join(', ')}.`);
+  return new Set(kinds.filter((kind) => named.includes(kind)));
+}

@@ -1,0 +1,83 @@
+import { stat } from 'node:fs/promises';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { Store } from '../../model/store.ts';
+import { clusterConfig } from '../../model/default-config.ts';
+import type { Unread } from '../../model/unread.ts';
+import { applied } from '../../sources/kubernetes/applied.ts';
+import { readObjects } from '../../sources/read-objects.ts';
+import type { SourceProblem } from '../../sources/source.ts';
+import { requireDirectory } from '../storage/directory-storage.ts';
+import { UsageError, type Environment } from '../environment/environment.ts';
+import type { CallerOptions } from '../options/shared-options.ts';
+import { assumeSecrets, readCluster } from '../reading/read-cluster.ts';
+import { readDirectory } from '../reading/read-directory.ts';
+import { readFiles, readManifestFiles } from '../reading/read-manifests.ts';
+
+export interface ProposalOptions extends CallerOptions {
+  readonly file: readonly string[];
+  /** A directory in force, or "none". Absent: a cluster. */
+  readonly source?: string;
+  /** Nothing is in force, and the manifests are for a cluster. */
+  readonly offline?: true;
+  /** Of a cluster. */
+  readonly prune?: true;
+}
+
+/** Two snapshots to be compared: what is in force, and what would be. */
+export interface Proposal {
+  readonly current: Snapshot;
+  readonly proposed: Snapshot;
+  /** Of the proposal. */
+  readonly problems: readonly SourceProblem[];
+  readonly unread: readonly Unread[];
+}
+
+/** What is broken in a proposal is compared as it is now: so would an edit leave it. */
+export function readProposal(environment: Environment, options: ProposalOptions): Promise<Proposal> {
+  if (options.source !== undefined) return ofDirectory(environment, options.file, options.source);
+  return options.offline === true ? ofNothing(environment, options.file) : ofCluster(environment, options);
+}
+
+/** A directory takes the place of another as a whole. */
+async function ofDirectory(environment: Environment, files: readonly string[], source: string): Promise<Proposal> {
+  const [directory, ...others] = files;
+  if (directory === undefined || directory === '-' || others.length > 0 || (await isFile(directory))) throw new UsageError(oneDirectory, 1);
+  await requireDirectory(directory);
+  if (source === 'none') {
+    const { snapshot, problems } = await readDirectory(environment, directory);
+    return { current: new Store(), proposed: snapshot, problems, unread: [] };
+  }
+  const { snapshot: current } = await readDirectory(environment, source);
+  const { snapshot: proposed, problems } = await readDirectory(environment, source, directory);
+  return { current, proposed, problems, unread: [] };
+}
+
+/** What is in a directory counts as a whole, with the defaults of a host without Kubernetes; files are applied to a cluster, and have its defaults. */
+const oneDirectory =
+  'beside --source, -f is one directory, which takes the place of the other: put the manifests into one; for a cluster of which nothing is known, say --offline in place of --source none';
+
+async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() === true;
+}
+
+async function ofNothing(environment: Environment, files: readonly string[]): Promise<Proposal> {
+  const { snapshot, problems } = await readManifestFiles(environment, files);
+  return { current: new Store(clusterConfig), proposed: snapshot, problems, unread: [] };
+}
+
+/** Manifests are applied to a cluster: what they do not name stays. */
+async function ofCluster(environment: Environment, options: ProposalOptions): Promise<Proposal> {
+  const files = await readFiles(environment, options.file);
+  const reading = await readCluster(environment, options);
+  reading.close();
+  const { entries, problems } = applied(reading.objects, files.objects, { prune: options.prune === true });
+  const proposed = readObjects(entries);
+  assumeSecrets(proposed.snapshot, reading.unread);
+  const ofFiles = proposed.problems.filter(({ file }) => file !== undefined);
+  return {
+    current: reading.snapshot,
+    proposed: proposed.snapshot,
+    problems: [...files.problems, ...problems, ...ofFiles],
+    unread: reading.unread,
+  };
+}

@@ -1,0 +1,16 @@
+import type { Preview } from '../../controller/provider.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import { reason } from '../../model/reasons.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import type { ProviderClaim } from '../environment/environment.ts';
+
+/** What a provider would do for a Service now. Undefined: it cannot say. An operating error (an Error with a `code`) is a preview that failed. */
+export async function previewBy(provider: ProviderClaim, key: ServiceKey, snapshot: Snapshot): Promise<Preview | undefined> {
+  try {
+    return await provider.preview?.(key, snapshot);
+  } catch (error) {
+    if (!(error instanceof Error) || typeof (error as { readonly code?: unknown }).code !== 'string') throw error;
+    const failed = reason('ProviderFailed', { provider: provider.name, problem: error.message });
+    return { observed: [], desired: [], actions: [], waits: [], reasons: [failed], failed };
+  }
+}

@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import { renderSessions } from '../../../explain/sessions/render-sessions.ts';
+import { sessionTable, type SessionTable } from '../../../explain/sessions/session-table.ts';
+import type { Environment } from '../../environment/environment.ts';
+import { nodeOption, peerOption, requireKnownNames, type NameOptions } from './node-peer-options.ts';
+import { tableCommand, type TableOptions } from './table-command.ts';
+
+export function peersCommand(environment: Environment): Command {
+  return tableCommand<TableOptions & NameOptions, SessionTable>(environment, {
+    command: 'peers',
+    description: 'the BGP sessions of all nodes: state, uptime, and routes received and advertised by family',
+    examples: [
+      'herald peers                               in the cluster of $KUBECONFIG',
+      'herald peers -o wide --node node1          with BFD, and why a session is not up',
+      'herald peers --peer tor1 --watch           again whenever something changes',
+      'herald peers --source /etc/herald -o json  a directory',
+    ],
+    options: [nodeOption(), peerOption()],
+    data({ snapshot, now }, options) {
+      requireKnownNames(snapshot, options);
+      return sessionTable(snapshot, now, options);
+    },
+    lines: renderSessions,
+  });
+}

@@ -1,0 +1,43 @@
+import { Option, type Command } from 'commander';
+import { defined } from '../../../lang/defined.ts';
+import { renderRoutes } from '../../../explain/routes/render-routes.ts';
+import { routeTable, type RouteTable } from '../../../explain/routes/route-table.ts';
+import type { ServiceKey } from '../../../model/metadata.ts';
+import type { Environment } from '../../environment/environment.ts';
+import { nodeOption, peerOption, requireKnownNames, type NameOptions } from './node-peer-options.ts';
+import { withLiveRoutes } from '../../../explain/service/live-routes.ts';
+import { askRoutes, noAskOption, type AskOptions } from '../../live/query-routes.ts';
+import { addFindLiveOptions } from '../../live/find-processes.ts';
+import { tableCommand, type TableOptions } from './table-command.ts';
+import { unknownName } from '../../environment/unknown-name.ts';
+
+interface Options extends TableOptions, NameOptions, AskOptions {
+  readonly service?: string;
+}
+
+export function routesCommand(environment: Environment): Command {
+  const command = tableCommand<Options, RouteTable>(environment, {
+    command: 'routes',
+    description: 'the routes that nodes announce, to whom, with their attributes as they are sent, and for which Service',
+    examples: [
+      'herald routes                                   in the cluster of $KUBECONFIG',
+      'herald routes -o wide --node node1 --peer tor1  with every attribute, and why a route is not sent',
+      'herald routes --service shop/web --watch        again whenever something changes',
+      'herald routes -f manifests/                     what would be announced of manifests',
+    ],
+    options: [nodeOption(), peerOption(), new Option('--service <namespace/name>', 'for this Service alone'), noAskOption()],
+    async data({ snapshot, now }, options) {
+      const { node, peer, service } = options;
+      requireKnownNames(snapshot, { ...defined({ node, peer }) });
+      const key = service === undefined || service.includes('/') ? service : `default/${service}`;
+      if (key !== undefined && !snapshot.services.has(key as ServiceKey)) throw unknownName('Service', key, snapshot.services.keys());
+      const wanted = { ...defined({ peer }), ...(key === undefined ? {} : { service: key as ServiceKey }) };
+      const decided = routeTable(snapshot, now, { ...defined({ node }), ...wanted });
+      const { live, unasked } = await askRoutes(environment, options, { node, peer, service: key });
+      const table = withLiveRoutes(decided, live, wanted);
+      return unasked.length === 0 ? table : { ...table, unasked };
+    },
+    lines: renderRoutes,
+  });
+  return addFindLiveOptions(command);
+}

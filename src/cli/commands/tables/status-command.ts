@@ -1,0 +1,45 @@
+import { Option, type Command } from 'commander';
+import { defined } from '../../../lang/defined.ts';
+import { overviewOf, type Overview } from '../../../explain/overview/overview.ts';
+import { renderOverview } from '../../../explain/overview/render-overview.ts';
+import { defaultNamespace } from '../../options/default-namespace.ts';
+import type { Environment } from '../../environment/environment.ts';
+import { presentConditions } from './current-conditions.ts';
+import { tableCommand, type TableOptions } from './table-command.ts';
+import { troubledObjects } from './unhealthy-objects.ts';
+
+interface Options extends TableOptions {
+  readonly leaderElectNamespace?: string;
+}
+
+export function statusCommand(environment: Environment): Command {
+  return tableCommand<Options, Overview>(environment, {
+    command: 'status',
+    description: 'how everything is, on one screen: controller, nodes, sessions, Services by condition and reason, pools',
+    examples: [
+      'herald status                      in the cluster of $KUBECONFIG',
+      'herald status --watch',
+      'herald status -o wide              with every name, where it lists a few otherwise',
+      'herald status --source /etc/herald a directory',
+    ],
+    options: [
+      new Option('--leader-elect-namespace <name>', `namespace of the Lease of the controllers (default: ${defaultNamespace})`).conflicts([
+        'source',
+        'file',
+      ]),
+    ],
+    async data(reading, { leaderElectNamespace: namespace = defaultNamespace }) {
+      const { snapshot, now } = reading;
+      const controller = await reading.leadership(namespace);
+      const conditions = await presentConditions(reading);
+      return overviewOf({
+        snapshot,
+        now,
+        conditions,
+        objects: troubledObjects(reading),
+        ...defined({ controller }),
+      });
+    },
+    lines: renderOverview,
+  });
+}

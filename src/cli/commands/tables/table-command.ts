@@ -1,0 +1,50 @@
+import { Command, type Option } from 'commander';
+import { unreadLines, withUndecided } from '../../../explain/unread-objects.ts';
+import type { Environment } from '../../environment/environment.ts';
+import { addReadingOptions, openReading, problemLines, type ReadingOptions } from '../../reading/open-reading.ts';
+import type { Reading } from '../../reading/reading.ts';
+import { asDocument, tableOutputOption, type TableOutputOptions } from './output-format.ts';
+import { answerAndWatch, watchOption, type Answer, type WatchOptions } from './watch.ts';
+
+export interface TableOptions extends ReadingOptions, WatchOptions, TableOutputOptions {}
+
+/** What a command shows: data of a reading, and lines of the data. */
+interface Table<O extends TableOptions, D extends object> {
+  readonly command: string;
+  readonly description: string;
+  readonly examples: readonly string[];
+  readonly options: readonly Option[];
+  /** Throws UsageError for a name that is none. */
+  readonly data: (reading: Reading, options: O) => D | Promise<D>;
+  readonly lines: (data: D, wide: boolean) => string[];
+}
+
+/** A command that shows a table of what it has read, once or until it is stopped. */
+export function tableCommand<O extends TableOptions, D extends object>(environment: Environment, table: Table<O, D>): Command {
+  const command = new Command(table.command).description(table.description);
+  for (const option of [...table.options, tableOutputOption(), watchOption()]) command.addOption(option);
+  command
+    .addHelpText('after', `\nExample:\n${table.examples.map((line) => `  ${line}`).join('\n')}`)
+    .action((options: O) => answerAndWatch(environment, options, `herald ${table.command}`, () => answerOf(environment, table, options)));
+  return addReadingOptions(command);
+}
+
+async function answerOf<O extends TableOptions, D extends object>(
+  environment: Environment,
+  table: Table<O, D>,
+  options: O,
+): Promise<Answer> {
+  const reading = await openReading(environment, options);
+  try {
+    const { problems, unread } = reading;
+    const data = withUndecided(await table.data(reading, options), unread, '');
+    const document = asDocument(options, { ...data, problems, unread });
+    if (document !== undefined) return document;
+    const broken = problems.filter(({ severity }) => severity === 'error');
+    const beside = [...problemLines(broken), ...unreadLines(unread)];
+    const lines = [...table.lines(data, options.output === 'wide'), ...(beside.length === 0 ? [] : ['', ...beside])];
+    return { lines, separator: [''] };
+  } finally {
+    reading.close();
+  }
+}

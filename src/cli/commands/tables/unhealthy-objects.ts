@@ -1,0 +1,36 @@
+import { PeerSessions } from '../../../controller/configuration/peer-session-counts.ts';
+import { advertisementStatus } from '../../../decisions/configuration/advertisement-status.ts';
+import type { ObjectStatus } from '../../../decisions/configuration/object-status.ts';
+import { peerStatus } from '../../../decisions/configuration/peer-status.ts';
+import type { TroubledObject } from '../../../explain/overview/overview.ts';
+import type { BGPAdvertisement, BGPPeer } from '../../../model/configuration.ts';
+import { originText } from '../../../model/metadata.ts';
+import type { ReasonCode } from '../../../model/reasons.ts';
+import type { Reading } from '../../reading/reading.ts';
+
+/** A peer that is down says so in its sessions, and one that was switched off is as it is wanted. */
+const toldElsewhere: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['SessionsMissing', 'PeerAdminDown']);
+
+/**
+ * BGPAdvertisements and BGPPeers of which a condition is False at this moment, by the controller's own functions. Not here are pools, whose
+ * reason is in the table of them, and objects that could not be read, which are problems of the reading.
+ */
+export function troubledObjects({ snapshot, now }: Pick<Reading, 'snapshot' | 'now'>): TroubledObject[] {
+  const sessions = new PeerSessions();
+  sessions.lookAtAll(snapshot, now);
+  return [
+    ...inOrder(snapshot.advertisements).flatMap((one) => troubleOf(one, advertisementStatus(one, snapshot))),
+    ...inOrder(snapshot.peers).flatMap((one) => troubleOf(one, peerStatus(one, sessions.of(one.metadata.name)))),
+  ];
+}
+
+/** What is refused is told once, whatever follows from it. */
+function troubleOf({ kind, metadata }: BGPAdvertisement | BGPPeer, { refused, unready }: ObjectStatus): TroubledObject[] {
+  const object = metadata.origin === undefined ? `${kind}/${metadata.name}` : originText(metadata.origin);
+  const because = refused ?? unready;
+  return because === undefined || toldElsewhere.has(because.code) ? [] : [{ object, reason: because }];
+}
+
+function inOrder<T>(objects: ReadonlyMap<string, T>): T[] {
+  return [...objects].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+}

@@ -1,0 +1,61 @@
+import { decodeTraceLine, type Streamed, type TraceEvent } from '../../../bgp/index.ts';
+import { LineFramer } from '../../../kube/line-framer.ts';
+import { livePaths, type LiveIndex, type LiveProblem } from '../../../live/contract.ts';
+import { debugPaths } from '../../../live/debug.ts';
+import { askLocal, LocalSocketError, type LocalAnswer } from '../../../system/local-socket.ts';
+import { UsageError } from '../../environment/environment.ts';
+import { limits } from '../../limits.ts';
+
+interface TraceWish {
+  readonly socket: string;
+  readonly peer: string;
+  /** The node that is meant. Absent: whichever the agent is of. */
+  readonly node?: string;
+}
+
+export interface OpenTrace {
+  /** Whose sessions these are. */
+  readonly node: string;
+  /** Until the signal aborts, the peer is removed, or the agent ends. */
+  readonly events: AsyncIterable<Streamed<TraceEvent>>;
+}
+
+/** Asks the agent of this host for a trace. Rejects with UsageError where it cannot be had. */
+export async function openTrace({ socket, peer, node }: TraceWish, signal: AbortSignal): Promise<OpenTrace> {
+  try {
+    const { process } = JSON.parse(await textOf(await askLocal(socket, livePaths.index, signal))) as LiveIndex;
+    if (process.command === 'controller') throw new UsageError(`${socket} is of a controller: sessions are those of agents`, 1);
+    const here = process.node ?? '';
+    if (node !== undefined && node !== here)
+      throw new UsageError(`the agent at ${socket} is of node ${here}: run this on ${node}, as messages do not leave their host`, 1);
+    const answer = await askLocal(socket, `${debugPaths.bgpTrace}?peer=${encodeURIComponent(peer)}`, signal);
+    if (answer.status !== 200) throw new UsageError(await refusalOf(answer), 1);
+    return { node: here, events: eventsOf(answer) };
+  } catch (error) {
+    if (error instanceof LocalSocketError) throw new UsageError(error.message, 1);
+    throw error;
+  }
+}
+
+async function refusalOf(answer: LocalAnswer): Promise<string> {
+  const text = await textOf(answer);
+  if (answer.contentType !== 'application/json') return `the agent answers ${answer.status}: it may be of a version without traces`;
+  const { error, fix } = JSON.parse(text) as LiveProblem;
+  return `${error} (${fix})`;
+}
+
+async function textOf({ chunks }: LocalAnswer): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  return Buffer.concat(parts).toString('utf8');
+}
+
+async function* eventsOf({ chunks }: LocalAnswer): AsyncGenerator<Streamed<TraceEvent>> {
+  const framer = new LineFramer(limits.traceLineBytes);
+  for await (const chunk of chunks) {
+    for (const line of framer.push(Buffer.from(chunk))) {
+      const event = decodeTraceLine(line);
+      if (event !== undefined) yield event;
+    }
+  }
+}

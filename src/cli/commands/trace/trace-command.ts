@@ -1,0 +1,114 @@
+import { open, type FileHandle } from 'node:fs/promises';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { Capture } from '../../../bgp/index.ts';
+import { parseDuration } from '../../../model/parse/duration.ts';
+import { UsageError, type Environment } from '../../environment/environment.ts';
+import { limits } from '../../limits.ts';
+import { agentSocket, readSocket } from '../../options/live-options.ts';
+import { outputOption, type OutputOptions } from '../../options/shared-options.ts';
+import { openTrace, type OpenTrace } from './open-trace.ts';
+import { traceFacts, traceText } from './trace-output.ts';
+import { version } from '../../version.ts';
+
+interface Options extends OutputOptions {
+  readonly peer: string;
+  readonly node?: string;
+  readonly socket: string;
+  readonly pcap?: string;
+  readonly count?: number;
+  /** Seconds. */
+  readonly duration?: number;
+}
+
+export function traceCommand(environment: Environment): Command {
+  return new Command('trace')
+    .description(
+      'the messages of a BGP session as they pass, a line each, or a file for Wireshark; of the agent of this host, until Ctrl-C. The session is never delayed: who reads too slowly misses messages, and is told how many',
+    )
+    .requiredOption('--peer <name>', 'the BGPPeer')
+    .option('--node <name>', 'the node that is meant: an error where the agent of this host is of another')
+    .option('--pcap <file>', 'write a capture file (pcapng) as well, which Wireshark, tshark and tcpdump read; - for standard output')
+    .addOption(new Option('--count <n>', 'end after so many messages').argParser(readCount))
+    .addOption(new Option('--duration <duration>', 'end after this time: 30s, 10m').argParser(readDuration))
+    .addOption(new Option('--socket <path>', 'Unix socket of the agent').argParser(readSocket).default(agentSocket))
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      '\nExample:\n  herald bgp trace --peer tor1                              until Ctrl-C\n  herald bgp trace --peer tor1 --pcap tor1.pcapng --duration 10m\n  herald bgp trace --peer tor1 --pcap - | wireshark -k -i -\n  kubectl -n herald-system exec herald-agent-x7k2p -- herald bgp trace --peer tor1 --pcap - > tor1.pcapng\n  herald bgp trace --peer tor1 -o json --count 100',
+    )
+    .action((options: Options) => trace(environment, options));
+}
+
+async function trace(environment: Environment, options: Options): Promise<void> {
+  const { clock, stopped, note } = environment;
+  const ended = new AbortController();
+  const cancel = options.duration === undefined ? undefined : clock.after(options.duration * 1000, () => ended.abort());
+  const signal = AbortSignal.any([stopped, ended.signal]);
+  let messages = 0;
+  let lost = 0;
+  try {
+    const opened = await openTrace(options, signal);
+    const file = await openCapture(environment, options);
+    note(`herald: tracing ${options.peer} of node ${opened.node}${options.count === undefined ? ', until Ctrl-C' : ''}`);
+    try {
+      for await (const event of opened.events) {
+        if (event.type === 'message') messages++;
+        if (event.type === 'lost') lost += event.count;
+        await file?.take(event);
+        if (options.pcap !== '-') environment.print(options.output === 'json' ? JSON.stringify(traceFacts(event)) : traceText(event));
+        if (messages === options.count) break;
+      }
+    } finally {
+      await file?.close();
+    }
+    if (!signal.aborted && messages !== options.count)
+      note('herald: the trace has ended: the BGPPeer was removed, or the agent was stopped');
+  } catch (error) {
+    // To be stopped is how a trace ends.
+    if (!signal.aborted) throw error;
+  } finally {
+    cancel?.();
+  }
+  note(`herald: ${messages} messages${lost === 0 ? '' : `, and ${lost} more that came faster than they were read`}`);
+}
+
+type TraceStep = OpenTrace['events'] extends AsyncIterable<infer E> ? E : never;
+
+interface CaptureFile {
+  take(event: TraceStep): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Its head is written at once: a reader that waits for it sees that it has begun. */
+async function openCapture({ write }: Environment, { pcap, peer }: Options): Promise<CaptureFile | undefined> {
+  if (pcap === undefined) return undefined;
+  const capture = new Capture({ application: `herald ${version}`, name: peer });
+  const file = pcap === '-' ? undefined : await openFile(pcap);
+  const append = async (octets: Uint8Array): Promise<void> => {
+    if (octets.length === 0) return;
+    await (file === undefined ? write(octets) : file.appendFile(octets));
+  };
+  await append(capture.head());
+  return { take: (event) => append(capture.add(event)), close: async () => file?.close() };
+}
+
+async function openFile(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'w', 0o600);
+  } catch (error) {
+    throw new UsageError(`${path} cannot be written: ${(error as NodeJS.ErrnoException).code ?? String(error)}`, 1);
+  }
+}
+
+function readCount(text: string): number {
+  const count = /^[0-9]{1,9}$/.test(text) ? Number(text) : 0;
+  if (count < 1) throw new InvalidArgumentError('Write a number of messages, 1 or more.');
+  return count;
+}
+
+function readDuration(text: string): number {
+  const seconds = parseDuration(text);
+  if (!seconds.ok) throw new InvalidArgumentError(`${seconds.problem}.`);
+  if (seconds.value < 1 || seconds.value > limits.traceMaximumSeconds) throw new InvalidArgumentError('Write a time from 1s to 24h.');
+  return seconds.value;
+}

@@ -1,0 +1,15 @@
+import type { CallerOptions, OutputOptions } from '../options/shared-options.ts';
+
+export interface DrainOptions extends OutputOptions, CallerOptions {
+  readonly source?: string;
+  readonly force?: true;
+  readonly keepLast?: true;
+  readonly uncordon?: true;
+  readonly dryRun?: true;
+  readonly wait: 'true' | 'false';
+  /** Seconds. */
+  readonly timeout?: number;
+}
+
+/** Every other mistake on the command line is 2. */
+export const drainStatus = { done: 0, error: 1, refused: 3, notYet: 4 } as const;

@@ -1,0 +1,105 @@
+import { isBack, returnOfRoutes } from '../../explain/plan/drain-forecast.ts';
+import { KubeError, type KubeErrorCode } from '../../kube/error.ts';
+import type { HeraldConfig } from '../../model/configuration.ts';
+import { reportAge, staleAfterSeconds, type NodeDrainReport, type NodeState } from '../../model/node-state.ts';
+import { sleep, type Clock } from '../../system/clock.ts';
+import { progressLines, returnText } from './drain-progress.ts';
+import type { DrainTarget } from './drain-target.ts';
+import { limits } from '../limits.ts';
+
+interface WaitOptions {
+  readonly node: string;
+  readonly timeoutSeconds: number;
+  /** Aborts when the user does not want to wait any longer. */
+  readonly stopped: AbortSignal;
+  readonly say: (line: string) => void;
+}
+
+interface DrainWait extends WaitOptions {
+  readonly nodeDrain: HeraldConfig['nodeDrain'];
+  /** It is enough that all routes are gone but those of Services that only this node announces. */
+  readonly keepLast: boolean;
+}
+
+/** kept: routes stay, as was agreed to. undone: announced as before. */
+type WaitResult = 'drained' | 'kept' | 'undone' | 'timeout' | 'interrupted';
+
+export interface WaitOutcome {
+  readonly result: WaitResult;
+  /** The last that was reported. */
+  readonly drain?: NodeDrainReport;
+}
+
+/** Says what the agent reports until the node is drained. */
+export async function waitUntilDrained(clock: Clock, target: DrainTarget, options: DrainWait): Promise<WaitOutcome> {
+  let drain: NodeDrainReport | undefined;
+  const outcome = await follow(clock, target, options, async (state) => {
+    if (state.drain === undefined) return undefined;
+    for (const line of progressLines(state, drain, options.nodeDrain)) options.say(line);
+    drain = state.drain;
+    if (state.drain.phase === 'Drained') return 'drained';
+    return state.drain.phase === 'Settled' && options.keepLast ? 'kept' : undefined;
+  });
+  return drain === undefined ? { result: outcome } : { result: outcome, drain };
+}
+
+/** Says what the agent reports until everything is announced that should be. */
+export async function waitUntilBack(clock: Clock, target: DrainTarget, options: WaitOptions): Promise<WaitOutcome> {
+  let looked = '';
+  let said = '';
+  const result = await follow(clock, target, options, async (state) => {
+    // What should be announced is computed anew for each report, and not for each look at it.
+    if (state.drain !== undefined || state.updated === looked) return undefined;
+    looked = state.updated;
+    const { snapshot, now } = await target.read();
+    const sessions = returnOfRoutes(snapshot, options.node, state, now);
+    const back = isBack(sessions);
+    const line = `${back ? 'announced again' : 'not everything is announced yet'}: ${returnText(sessions)}`;
+    if (line !== said) options.say(line);
+    said = line;
+    return back ? 'undone' : undefined;
+  });
+  return { result };
+}
+
+/** An API server may be away while the node that it runs on is drained; what it says meanwhile is no answer. */
+const passing: ReadonlySet<KubeErrorCode> = new Set(['unreachable', 'busy', 'failing', 'stalled']);
+
+async function follow(
+  clock: Clock,
+  target: DrainTarget,
+  { timeoutSeconds, stopped, say }: WaitOptions,
+  look: (state: NodeState) => Promise<WaitResult | undefined>,
+): Promise<WaitResult> {
+  const over = new AbortController();
+  const cancel = clock.after(timeoutSeconds * 1000, () => over.abort());
+  const signal = AbortSignal.any([over.signal, stopped]);
+  let trouble = '';
+  const once = (kind: string, line: string): void => {
+    if (trouble !== kind) say(line);
+    trouble = kind;
+  };
+  try {
+    for (;;) {
+      try {
+        const { state, heeded } = await target.observe(signal);
+        const age = state === undefined ? undefined : reportAge(state, clock.date().getTime());
+        if (age === undefined) once('none', 'there is no report of its agent: waiting for one');
+        else if (age > staleAfterSeconds) once('stale', `its agent has not reported for ${age} s: waiting for it`);
+        else trouble = '';
+        const result = state !== undefined && heeded ? await look(state) : undefined;
+        if (result !== undefined) return result;
+      } catch (error) {
+        if (signal.aborted || !(error instanceof KubeError) || !passing.has(error.code)) throw error;
+        once('away', `${error.message}: asking again`);
+      }
+      await sleep(clock, limits.drainLookMilliseconds, signal);
+    }
+  } catch (error) {
+    if (stopped.aborted) return 'interrupted';
+    if (over.signal.aborted) return 'timeout';
+    throw error;
+  } finally {
+    cancel();
+  }
+}

@@ -1,0 +1,208 @@
+import { forecastDrain, isReporting, type DrainForecast } from '../../explain/plan/drain-forecast.ts';
+import { unreadLines } from '../../explain/unread-objects.ts';
+import { withFix } from '../../explain/text/reason-lines.ts';
+import { annotations } from '../../model/annotations.ts';
+import type { Node } from '../../model/cluster.ts';
+import { drainWish } from '../../model/drain-wish.ts';
+import { reason } from '../../model/reasons.ts';
+import { drainStatus, type DrainOptions } from './drain-options.ts';
+import { count } from './drain-progress.ts';
+import { openClusterTarget, openDirectoryTarget, wishText, type DrainTarget, type Wish } from './drain-target.ts';
+import { waitUntilBack, waitUntilDrained, type WaitOutcome } from './drain-wait.ts';
+import { UsageError, type Environment } from '../environment/environment.ts';
+import { limits } from '../limits.ts';
+import type { Reading } from '../reading/reading.ts';
+
+/** What the command answers with `-o json`, once, at its end. */
+interface Answer {
+  readonly node: string;
+  readonly action: 'drain' | 'undo';
+  readonly result: WaitOutcome['result'] | 'refused' | 'asked' | 'dry run';
+  /** Whether the Node was written. */
+  readonly written: boolean;
+  readonly forecast?: DrainForecast;
+  readonly drain?: WaitOutcome['drain'];
+  readonly seconds: number;
+}
+
+export async function drain(environment: Environment, node: string, options: DrainOptions): Promise<void> {
+  const { clock, stopped, endWith } = environment;
+  const began = clock.now();
+  const target =
+    options.source === undefined
+      ? await openClusterTarget(environment, options, node)
+      : openDirectoryTarget(environment, options.source, node);
+  const say = (line: string): void => (options.output === 'json' ? environment.note : environment.print)(line);
+  try {
+    const answer = await answerOf({ environment, target, node, options, say });
+    const seconds = Math.round((clock.now() - began) / 1000);
+    if (options.output === 'json') environment.print(JSON.stringify({ ...answer, seconds } satisfies Answer, undefined, 2));
+    endWith(statusOf(answer));
+  } catch (error) {
+    if (!stopped.aborted) throw error;
+    // Not 0, as for other commands that are stopped: nobody must take the node for drained.
+    endWith(drainStatus.notYet);
+  } finally {
+    target.close();
+  }
+}
+
+type Told = Omit<Answer, 'seconds'>;
+
+interface Task {
+  readonly environment: Environment;
+  readonly target: DrainTarget;
+  readonly node: string;
+  readonly options: DrainOptions;
+  readonly say: (line: string) => void;
+}
+
+function statusOf({ result }: Told): number {
+  if (result === 'refused') return drainStatus.refused;
+  return result === 'timeout' || result === 'interrupted' ? drainStatus.notYet : drainStatus.done;
+}
+
+async function answerOf(task: Task): Promise<Told> {
+  const { target, node, options } = task;
+  const reading = await target.read();
+  requireSight(reading);
+  const object = reading.snapshot.nodes.get(node);
+  if (object === undefined) {
+    const names = [...reading.snapshot.nodes.keys()].toSorted().slice(0, 20).join(', ');
+    throw new UsageError(`there is no valid Node ${node} in ${reading.from}: there ${names === '' ? 'are none' : `are ${names}`}`, 1);
+  }
+  if (options.wait === 'true' && options.dryRun !== true && !isReporting(reading.snapshot, node, reading.now)) {
+    const because = withFix('', reason('AgentSilent', { node })).join('\n');
+    throw new UsageError(`nothing was written: nobody would carry it out. ${because}\n(--wait=false has it written all the same)`, 1);
+  }
+  return options.uncordon === true ? putBack(task, reading, object) : takeOut(task, reading, object);
+}
+
+/** What could not be read may be what is announced by this node alone. */
+function requireSight({ unread }: Reading): void {
+  const blind = unread.filter(({ why, kind, resource }) => {
+    return kind !== 'Secret' && (why === 'forbidden' || resource === 'nodestates.herald.dev');
+  });
+  if (blind.length === 0) return;
+  const lines = unreadLines(blind).map((line) => `\n  ${line}`);
+  throw new UsageError(
+    `nothing was written: what the drain of a node would mean cannot be told${lines.join('')}\n(the ClusterRole herald-drain allows all that is needed, manifests/base)`,
+    1,
+  );
+}
+
+async function takeOut(task: Task, reading: Reading, object: Node): Promise<Told> {
+  const { node, options, say } = task;
+  const { snapshot, now } = reading;
+  const forecast = forecastDrain(snapshot, node, now);
+  const standing = drainWish(snapshot.config, object);
+  const wish: Wish = options.force === true ? 'force' : 'keepLast';
+  // A drain by force goes on, unless what it has taken away is asked for.
+  const stands = standing === wish || (standing === 'force' && options.keepLast !== true);
+  const told = { node, action: 'drain', forecast } as const;
+  const alone = forecast.lastNextHops.length;
+  if (!stands && wish === 'keepLast' && options.keepLast !== true && alone > 0) {
+    say(`refused, and nothing was written: no other node announces ${count(alone, 'Service')} of ${node}`);
+    for (const line of serviceLines(forecast)) say(line);
+    say('fix: move their pods, or let another node announce them (herald explain service says why none does)');
+    say('     --keep-last drains the node of everything else; --force withdraws these too, and nobody reaches them then');
+    return { ...told, result: 'refused', written: false };
+  }
+  if (options.dryRun === true) {
+    say(`${node} announces ${count(forecast.announces, 'Service')} to ${forecast.peers.join(', ') || 'no peer'}`);
+    if (alone === 0) say('each of them is announced by another node as well');
+    else
+      say(
+        `no other node announces ${alone} of them, which ${wish === 'force' ? 'would not be reachable any more' : 'would stay announced'}`,
+      );
+    for (const line of serviceLines(forecast)) say(line);
+    say(
+      stands
+        ? 'it is drained already, and nothing would be written'
+        : `${annotations.nodeDrain}: "${wishText(wish)}" would be written; nothing was (--dry-run)`,
+    );
+    return { ...told, result: 'dry run', written: false };
+  }
+  if (alone > 0) {
+    say(`no other node announces ${count(alone, 'Service')}: ${wish === 'force' ? 'nobody reaches them then' : 'their routes stay'}`);
+    for (const line of serviceLines(forecast)) say(line);
+  }
+  const written = await ask(task, reading, wish, stands);
+  if (options.wait === 'false') return { ...told, result: 'asked', written };
+  const { nodeDrain } = snapshot.config;
+  const timeoutSeconds = timeoutOf(options, reading);
+  const { clock, stopped } = task.environment;
+  const keepLast = options.keepLast === true;
+  const outcome = await waitUntilDrained(clock, task.target, { node, nodeDrain, keepLast, timeoutSeconds, stopped, say });
+  sayEnd(task, outcome, timeoutSeconds);
+  return { ...told, ...outcome, written };
+}
+
+async function putBack(task: Task, reading: Reading, object: Node): Promise<Told> {
+  const { node, options, say } = task;
+  const told = { node, action: 'undo' } as const;
+  const { taint } = reading.snapshot.config.nodeDrain;
+  if (taint !== undefined && object.taints?.includes(taint) === true) {
+    throw new UsageError(`${node} is drained by its taint, which is not ours to remove: kubectl taint node ${node} ${taint}-`, 1);
+  }
+  const stands = object.drain === undefined;
+  if (options.dryRun === true) {
+    say(
+      stands
+        ? `${node} is not drained, and nothing would be written`
+        : `${annotations.nodeDrain} would be removed from the Node; nothing was written (--dry-run)`,
+    );
+    return { ...told, result: 'dry run', written: false };
+  }
+  const written = await ask(task, reading, undefined, stands);
+  if (options.wait === 'false') return { ...told, result: 'asked', written };
+  const timeoutSeconds = timeoutOf(options, reading);
+  const { clock, stopped } = task.environment;
+  const outcome = await waitUntilBack(clock, task.target, { node, timeoutSeconds, stopped, say });
+  sayEnd(task, outcome, timeoutSeconds);
+  return { ...told, ...outcome, written };
+}
+
+/** Whether the Node was written: not where it says already what is asked, nor where its author has to write it. */
+async function ask({ target, node, say }: Task, { snapshot }: Reading, wish: Wish, stands: boolean): Promise<boolean> {
+  const { manifest } = target;
+  if (stands) {
+    say(wish === undefined ? `${node} has no annotation ${annotations.nodeDrain}` : `${node} is asked to drain already`);
+    return false;
+  }
+  await target.write(wish, snapshot.nodeStates.get(node));
+  const value = `${annotations.nodeDrain}: "${wishText(wish)}"`;
+  if (manifest === undefined) {
+    say(wish === undefined ? `${annotations.nodeDrain} is removed from the Node` : `${value} is written to the Node`);
+    return true;
+  }
+  const where = await manifest();
+  say(
+    wish === undefined
+      ? `remove the annotation ${annotations.nodeDrain} from metadata of Node ${node}, ${where}`
+      : `write annotations: { ${value} } into metadata of Node ${node}, ${where}`,
+  );
+  return false;
+}
+
+/** All that an agent may take, and a minute for it to hear and to report. */
+function timeoutOf({ timeout }: DrainOptions, { snapshot }: Reading): number {
+  const { settleSeconds, deadlineSeconds } = snapshot.config.nodeDrain;
+  return timeout ?? Math.min(limits.drainTimeoutSeconds, settleSeconds + deadlineSeconds + 60);
+}
+
+function sayEnd({ node, options, say }: Task, { result, drain: reported }: WaitOutcome, timeoutSeconds: number): void {
+  const undo = options.uncordon === true;
+  if (result === 'kept') say('the node must not go yet: move the pods of these Services, then herald drain waits for the rest');
+  if (result !== 'timeout' && result !== 'interrupted') return;
+  const phase = undo ? '' : reported === undefined ? ', which its agent has not begun' : `, phase ${reported.phase}`;
+  const why = result === 'timeout' ? `not done after ${timeoutSeconds} s` : 'stopped waiting';
+  const next = undo ? 'its agent goes on' : `the drain goes on; herald drain ${node} waits for it, --uncordon puts the node back`;
+  say(`${why}${phase}: ${next}`);
+}
+
+function serviceLines({ lastNextHops }: DrainForecast): string[] {
+  const shown = lastNextHops.slice(0, limits.drainServices).map(({ service, addresses }) => `  ${service}: ${addresses.join(', ')}`);
+  const more = lastNextHops.length - shown.length;
+  return more > 0 ? [...shown, `  and ${more} more`] : shown;
+}

@@ -1,0 +1,86 @@
+import { realpath } from 'node:fs/promises';
+import { Option, type Command } from 'commander';
+import { KubeClient } from '../../kube/client.ts';
+import { connectAsCaller } from '../storage/caller-connection.ts';
+import { defaultNamespace } from '../options/default-namespace.ts';
+import type { Environment } from '../environment/environment.ts';
+import { agentSocket, controllerSocket, readSocket } from '../options/live-options.ts';
+import type { CallerOptions } from '../options/shared-options.ts';
+import { sourceAtSocket } from './socket-client.ts';
+import { sourcesInCluster } from './pod-clients.ts';
+import { LiveError, type LiveSource, type LiveSources, type Unasked } from './live-client.ts';
+
+export interface FindLiveOptions extends CallerOptions {
+  readonly source?: string;
+  readonly socket?: readonly string[];
+  readonly heraldNamespace?: string;
+}
+
+/** Of a command that asks running processes. */
+export function addFindLiveOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--socket <path>',
+        `a process of this host is asked at its Unix socket; may be given several times (default: with --source ${agentSocket} and ${controllerSocket}, else agents and controllers of the cluster by the API server's pod proxy)`,
+      ).argParser((path: string, before: readonly string[] | undefined) => [...(before ?? []), readSocket(path)]),
+    )
+    .addOption(
+      new Option('--herald-namespace <name>', `namespace of the pods of Herald (default: ${defaultNamespace})`).conflicts([
+        'source',
+        'socket',
+      ]),
+    );
+}
+
+interface Wanted {
+  /** The agent of this node alone. */
+  readonly node?: string | undefined;
+  /** Default: both. */
+  readonly of?: readonly ('agent' | 'controller')[];
+}
+
+/** The running processes that the caller can ask about what he names. Those that he cannot are told, and why. Rejects where the API server is not there. */
+export async function findLive(environment: Environment, options: FindLiveOptions, wanted: Wanted = {}): Promise<LiveSources> {
+  if (options.socket !== undefined || options.source !== undefined) return sourcesOnHost(environment, options, wanted);
+  const client = new KubeClient(await connectAsCaller(environment, options), { clock: environment.clock });
+  const { heraldNamespace: namespace = defaultNamespace } = options;
+  try {
+    return await sourcesInCluster(client, { namespace, ...wanted }, environment);
+  } catch (error) {
+    client.close();
+    throw error;
+  }
+}
+
+async function sourcesOnHost({ stopped }: Environment, { socket, source }: FindLiveOptions, { node, of }: Wanted): Promise<LiveSources> {
+  const directory = source === undefined ? undefined : await realpath(source).catch(() => source);
+  const sources: LiveSource[] = [];
+  const unasked: Unasked[] = [];
+  for (const path of socket ?? [agentSocket, controllerSocket]) {
+    if (path === 'none') continue;
+    try {
+      const found = await sourceAtSocket(path, stopped);
+      const { process } = found;
+      const isWanted = process.command === 'run' || of === undefined || of.includes(process.command);
+      if (directory !== undefined && process.directory !== directory) {
+        const reads = process.directory ?? 'a cluster';
+        unasked.push({
+          who: `the ${process.command} at ${path}`,
+          why: `it reads ${reads}, and not ${directory}`,
+          fix: 'say its socket: --socket',
+        });
+      } else if (isWanted && (process.command === 'controller' || node === undefined || process.node === node)) sources.push(found);
+    } catch (error) {
+      if (!(error instanceof LiveError)) throw error;
+      unasked.push({ who: path === controllerSocket ? 'the controller' : 'the agent of this host', why: error.message, fix: error.fix });
+    }
+  }
+  // `herald run` is both.
+  const isBoth = sources.some(({ process }) => process.command === 'run');
+  return {
+    sources,
+    unasked: isBoth && socket === undefined ? unasked.filter(({ who }) => who !== 'the controller') : unasked,
+    close: () => undefined,
+  };
+}

@@ -1,0 +1,191 @@
+import { defined } from '../../lang/defined.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { Deadline } from '../../kube/deadline.ts';
+import { KubeError } from '../../kube/error.ts';
+import { listPages } from '../../kube/list-pages.ts';
+import { isRecord, type RawObject } from '../../kube/raw-object.ts';
+import { livePaths, type LiveIndex } from '../../live/contract.ts';
+import { sleep, type Clock } from '../../system/clock.ts';
+import type { Environment } from '../environment/environment.ts';
+import { limits } from '../limits.ts';
+import { isRefused } from '../storage/access-refused.ts';
+import { agentPorts, controllerPorts } from '../options/telemetry-options.ts';
+import { metricsPortOf } from './pod-containers.ts';
+import { LiveError, type LiveSource, type LiveSources, type Unasked } from './live-client.ts';
+
+const rightsFix = 'bind the Role herald-explain-live of that namespace (manifests/base/explain-rbac.yaml)';
+
+interface Pod {
+  readonly name: string;
+  readonly component: 'agent' | 'controller';
+  readonly node: string | undefined;
+  readonly port: number;
+  /** Why it cannot be asked. */
+  readonly why?: string;
+}
+
+/**
+ * The agents and controllers of a cluster, by way of the API server's pod proxy, with the caller's own rights: to list pods, and to `get`
+ * `pods/proxy` in the namespace. `node`: the agent of that node alone, and the controllers.
+ */
+export async function sourcesInCluster(
+  client: KubeClient,
+  {
+    namespace,
+    node,
+    of = ['agent', 'controller'],
+  }: { readonly namespace: string; readonly node?: string | undefined; readonly of?: readonly Pod['component'][] },
+  environment: Pick<Environment, 'clock' | 'stopped'>,
+): Promise<LiveSources> {
+  const close = (): void => client.close();
+  let pods: Pod[];
+  try {
+    pods = await podsIn(client, namespace, environment.stopped);
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    const why = `you may not list pods of the namespace ${namespace}: ${(error as KubeError).message}`;
+    return {
+      sources: [],
+      unasked: [{ who: 'agents and controllers', why, fix: `bind the ClusterRole herald-explain, and ${rightsFix}` }],
+      close,
+    };
+  }
+  const wanted = pods.filter(
+    (pod) => of.includes(pod.component) && (pod.component === 'controller' || node === undefined || pod.node === node),
+  );
+  const asked = wanted.slice(0, limits.livePods);
+  const unasked: Unasked[] = [];
+  if (pods.length === 0)
+    unasked.push({
+      who: 'agents and controllers',
+      why: `there are no pods of Herald in the namespace ${namespace}`,
+      fix: 'say where they are: --herald-namespace',
+    });
+  if (wanted.length > asked.length)
+    unasked.push({ who: `${wanted.length - asked.length} more agents`, why: `${limits.livePods} are asked at most`, fix: 'say --node' });
+  const found = await atMost(asked, limits.liveAtOnce, async (pod): Promise<LiveSource | Unasked> => {
+    const who = pod.component === 'controller' ? `the controller ${pod.name}` : `the agent of ${pod.node ?? pod.name}`;
+    const where = pod.component === 'agent' && pod.node !== undefined ? { node: pod.node } : {};
+    if (pod.why !== undefined) return { who, ...where, why: pod.why, fix: `kubectl -n ${namespace} describe pod ${pod.name}` };
+    const ask: LiveSource['ask'] = (path, query) => askPod(client, namespace, pod, path, query, environment);
+    try {
+      const { process } = (await ask(livePaths.index, {})) as Partial<LiveIndex>;
+      if (process === undefined)
+        throw new LiveError('what answers there is no process of Herald', `check the port of metrics of pod ${pod.name}`);
+      return { who, process, ask };
+    } catch (error) {
+      if (!(error instanceof LiveError)) throw error;
+      return { who, ...where, why: error.message, fix: error.fix };
+    }
+  });
+  const sources = found.filter((one) => 'ask' in one);
+  unasked.push(...grouped(found.filter((one): one is Unasked => 'why' in one)));
+  return { sources, unasked, close };
+}
+
+async function podsIn(client: KubeClient, namespace: string, signal: AbortSignal): Promise<Pod[]> {
+  const pods: Pod[] = [];
+  const labelSelector = 'app.kubernetes.io/name=herald,app.kubernetes.io/component in (agent,controller)';
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
+  for await (const { items } of listPages(client, path, { labelSelector }, signal)) pods.push(...items.flatMap((raw) => podOf(raw) ?? []));
+  return pods.sort((a, b) => (`${a.node} ${a.name}` < `${b.node} ${b.name}` ? -1 : 1));
+}
+
+function podOf(raw: RawObject): Pod | undefined {
+  const { name, labels, deletionTimestamp } = raw.metadata as Readonly<Record<string, unknown>>;
+  const component = isRecord(labels) ? labels['app.kubernetes.io/component'] : undefined;
+  const [spec, status] = [raw['spec'], raw['status']].map((part) => (isRecord(part) ? part : {}));
+  if (typeof name !== 'string' || (component !== 'agent' && component !== 'controller')) return undefined;
+  const phase = typeof status?.['phase'] === 'string' ? status['phase'] : 'Unknown';
+  const why = deletionTimestamp !== undefined ? 'its pod is being deleted' : phase === 'Running' ? undefined : `its pod is ${phase}`;
+  const port = metricsPortOf(raw) ?? (component === 'agent' ? agentPorts : controllerPorts).metrics;
+  const node = spec?.['nodeName'];
+  return { name, component, node: typeof node === 'string' ? node : undefined, port, ...defined({ why }) };
+}
+
+async function askPod(
+  client: KubeClient,
+  namespace: string,
+  { name, port }: Pod,
+  path: string,
+  query: Readonly<Record<string, string>>,
+  { clock, stopped }: Pick<Environment, 'clock' | 'stopped'>,
+): Promise<unknown> {
+  const target = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${name}:${port}/proxy${path}`;
+  const deadline = new Deadline(clock, limits.liveMilliseconds, stopped);
+  try {
+    return await inTurn(() => client.get(target, query, deadline.signal), clock, deadline.signal);
+  } catch (error) {
+    if (stopped.aborted) throw stopped.reason;
+    if (deadline.signal.aborted)
+      throw new LiveError(`no answer within ${limits.liveMilliseconds / 1000} s by the API server's pod proxy`, reachFix(port), {
+        cause: error,
+      });
+    if (!(error instanceof KubeError)) throw error;
+    throw refusalOf(error, namespace, name, port);
+  } finally {
+    deadline.end();
+  }
+}
+
+/**
+ * At its port a process answers one at a time, and others ask too: it, or the API server, says when to come again. Where there is no time left
+ * for that, rejects with what was answered.
+ */
+async function inTurn<T>(ask: () => Promise<T>, clock: Clock, signal: AbortSignal): Promise<T> {
+  const end = clock.now() + limits.liveMilliseconds;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof KubeError) || error.code !== 'busy') throw error;
+      const pause = Math.max(limits.liveBusyMilliseconds, error.retryAfterMilliseconds ?? 0);
+      if (clock.now() + pause >= end) throw error;
+      await sleep(clock, pause, signal);
+    }
+  }
+}
+
+function refusalOf(error: KubeError, namespace: string, pod: string, port: number): LiveError {
+  const options = { cause: error };
+  if (error.code === 'forbidden') return new LiveError(`you may not get pods/proxy in the namespace ${namespace}`, rightsFix, options);
+  if (error.code === 'notFound' && error.message.includes('not found: /metrics'))
+    return new LiveError(
+      'it tells nothing at its port of metrics',
+      'it was started with --live socket, or is of an older version: ask at the socket on its host',
+      options,
+    );
+  if (error.code === 'busy') {
+    const { retryAfterMilliseconds: later } = error;
+    const when = later === undefined ? 'in a moment' : `in ${later / 1000} s`;
+    return new LiveError(
+      `others are being answered (HTTP 429), and there was no turn within ${limits.liveMilliseconds / 1000} s`,
+      `ask again ${when}, or on its host at its socket: --socket`,
+      options,
+    );
+  }
+  if (error.code === 'failing') return new LiveError(`the API server does not reach pod ${pod}: ${error.message}`, reachFix(port), options);
+  return new LiveError(error.message, error.fix, options);
+}
+
+const reachFix = (port: number): string =>
+  `check that the API server reaches port ${port} of the pod: --metrics-address, NetworkPolicies, the filter of the node`;
+
+/** What is the same of many is said once. */
+function grouped(unasked: readonly Unasked[]): Unasked[] {
+  return [...Map.groupBy(unasked, ({ why, fix }) => `${why} ${fix}`).values()].flatMap((alike) => {
+    const [first] = alike;
+    if (first === undefined || alike.length <= 3) return alike;
+    return [{ who: `${first.who} and ${alike.length - 1} others`, why: first.why, fix: first.fix }];
+  });
+}
+
+async function atMost<T, R>(items: readonly T[], most: number, work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const queue = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [index, item] of queue) results[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(most, items.length) }, worker));
+  return results;
+}

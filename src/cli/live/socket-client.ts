@@ -1,0 +1,52 @@
+import type { LiveIndex } from '../../live/contract.ts';
+import { livePaths } from '../../live/contract.ts';
+import { askLocal, LocalSocketError } from '../../system/local-socket.ts';
+import { limits } from '../limits.ts';
+import { LiveError, type LiveSource } from './live-client.ts';
+
+/** The process behind a socket of this host. Rejects with LiveError. */
+export async function sourceAtSocket(socket: string, stopped: AbortSignal): Promise<LiveSource> {
+  const ask = (path: string, query: Readonly<Record<string, string>>): Promise<unknown> => {
+    const text = new URLSearchParams(query).toString();
+    return askSocket(socket, text === '' ? path : `${path}?${text}`, stopped);
+  };
+  const { process } = (await ask(livePaths.index, {})) as Partial<LiveIndex>;
+  if (process === undefined) throw new LiveError(`what answers at ${socket} is no process of Herald`, 'say which it is: --socket');
+  const { command, node } = process;
+  const who = command === 'controller' ? 'the controller' : `the agent of ${node ?? 'this host'}`;
+  return { who, process, ask };
+}
+
+async function askSocket(socket: string, target: string, stopped: AbortSignal): Promise<unknown> {
+  const late = AbortSignal.timeout(limits.liveMilliseconds);
+  try {
+    const { status, chunks } = await askLocal(socket, target, AbortSignal.any([stopped, late]));
+    const text = await textOf(chunks);
+    if (status === 200) return JSON.parse(text) as unknown;
+    throw new LiveError(`${socket} answered ${status}: ${text.trim().slice(0, 300)}`, 'the process may be of another version');
+  } catch (error) {
+    if (stopped.aborted) throw stopped.reason;
+    if (late.aborted)
+      throw new LiveError(`${socket} did not answer within ${limits.liveMilliseconds / 1000} s`, 'look at the log of the process', {
+        cause: error,
+      });
+    if (error instanceof LocalSocketError)
+      throw new LiveError(error.message, 'run it on the host of the process, as its user, and say --socket where it has another one', {
+        cause: error,
+      });
+    if (error instanceof SyntaxError)
+      throw new LiveError(`what answers at ${socket} is no process of Herald`, 'say which it is: --socket', { cause: error });
+    throw error;
+  }
+}
+
+async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const read: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    read.push(chunk);
+    length += chunk.length;
+    if (length > limits.liveBytes) throw new LiveError(`an answer is longer than ${limits.liveBytes} octets`, 'ask for less');
+  }
+  return Buffer.concat(read).toString('utf8');
+}

@@ -1,0 +1,38 @@
+import { InvalidArgumentError, Option } from 'commander';
+import { parseObject } from '../../model/parse.ts';
+import { heraldApiVersion } from '../../model/kinds.ts';
+
+export interface InitialConfigFlag {
+  /** A manifest of HeraldConfig/default that the API server will take. */
+  readonly initialConfig?: object;
+}
+
+export const initialConfigOption = (): Option =>
+  new Option(
+    '--initial-config <json>',
+    'a manifest of HeraldConfig/default, which the controller makes where there is none when it begins to lead; never changes one',
+  )
+    .argParser(readInitialConfig)
+    .conflicts('source');
+
+const example = `{"apiVersion":"${heraldApiVersion}","kind":"HeraldConfig","metadata":{"name":"default"},"spec":{"services":"external"}}`;
+
+function readInitialConfig(text: string): object {
+  const raw = parsed(text);
+  const { object, problems } = parseObject(raw);
+  const [problem] = problems;
+  if (problem !== undefined) {
+    const { field, message, fix } = problem;
+    throw new InvalidArgumentError(`HeraldConfig: ${field === '' ? 'it' : field} ${message} (${fix}).`);
+  }
+  if (object?.kind !== 'HeraldConfig') throw new InvalidArgumentError(`It is no HeraldConfig. Write ${example}.`);
+  return raw as object;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new InvalidArgumentError(`It is not JSON. Write ${example}.`);
+  }
+}

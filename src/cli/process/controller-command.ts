@@ -1,0 +1,33 @@
+import { Command } from 'commander';
+import { addAwsOptions, type AwsFlags } from '../options/aws-options.ts';
+import type { Environment } from '../environment/environment.ts';
+import { addLiveOptions, type LiveOptions } from '../options/live-options.ts';
+import { initialConfigOption, type InitialConfigFlag } from '../options/initial-config-option.ts';
+import type { WorkplaceOptions } from './open-storage.ts';
+import { addClusterOptions, addElectionOptions, logFormatOption, logLevelOption, sourceOption, type LogOptions } from '../options/shared-options.ts';
+import { providerOption, type ProviderFlag } from '../options/provider-option.ts';
+import { addTelemetryOptions, type TelemetryOptions } from '../options/telemetry-options.ts';
+
+type Options = LogOptions & TelemetryOptions & LiveOptions & WorkplaceOptions & AwsFlags & InitialConfigFlag & ProviderFlag;
+
+export function controllerCommand(environment: Environment): Command {
+  const command = new Command('controller')
+    .description('assign addresses and write the status of Services')
+    .addOption(sourceOption())
+    .addOption(providerOption())
+    .addOption(initialConfigOption())
+    .addOption(logLevelOption())
+    .addOption(logFormatOption())
+    .addHelpText(
+      'after',
+      '\nExample:\n  herald controller                                in a pod of the cluster\n  herald controller --source /etc/herald\n  herald controller --aws-cluster-name production      and Services of class herald.dev/aws get an NLB\n\nOne controller works on a cluster or a directory at a time: in a cluster any number may run, and one of\nthem leads. SIGTERM stops it; addresses stay.',
+    )
+    .action(async (options: Options) => {
+      const { runUntilStopped } = await import('./run-until-stopped.ts');
+      const { startController } = await import('./start-controller.ts');
+      return runUntilStopped(environment, { ...options, command: 'controller' }, async function* (workplace, log, telemetry) {
+        yield await startController(environment, workplace, log, telemetry, { ...options, aws: options });
+      });
+    });
+  return addAwsOptions(addElectionOptions(addClusterOptions(addLiveOptions(addTelemetryOptions(command, 'controller'), 'controller'))));
+}

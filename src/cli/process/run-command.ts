@@ -1,0 +1,67 @@
+import { Argument, Command } from 'commander';
+import { UsageError, type Environment } from '../environment/environment.ts';
+import { addLiveOptions, type LiveOptions } from '../options/live-options.ts';
+import {
+  bfdPriorityOption,
+  bgpListenOption,
+  healthzOption,
+  kernelSettingsOption,
+  logFormatOption,
+  logLevelOption,
+  onStopOption,
+  type AgentProcessOptions,
+  type LogOptions,
+} from '../options/shared-options.ts';
+import { providerOption, type ProviderFlag } from '../options/provider-option.ts';
+import { addTelemetryOptions, type TelemetryOptions } from '../options/telemetry-options.ts';
+
+interface Options extends LogOptions, TelemetryOptions, LiveOptions, AgentProcessOptions, ProviderFlag {
+  readonly node?: string;
+}
+
+export function runCommand(environment: Environment): Command {
+  const command = new Command('run')
+    .description('controller and agent of one host in one process, without Kubernetes')
+    .addArgument(new Argument('<dir>', 'directory of manifests; records are kept in its folder .herald'))
+    .option('--node <name>', 'name of the Node object that this machine is (default: the only one, or the one named as the host)')
+    .addOption(providerOption())
+    .addOption(bgpListenOption())
+    .addOption(healthzOption())
+    .addOption(bfdPriorityOption())
+    .addOption(kernelSettingsOption())
+    .addOption(onStopOption())
+    .addOption(logLevelOption())
+    .addOption(logFormatOption())
+    .addHelpText(
+      'after',
+      '\nExample:\n  herald run /etc/herald\n  herald run /etc/herald --healthz-bind-address none      beside a kube-proxy, whose port it is\n\nNeeds CAP_NET_ADMIN. Edits of the manifests are applied as they are saved.',
+    )
+    .action(
+      async (
+        directory: string,
+        { node: wanted, provider = [], logLevel, logFormat, metricsAddress, healthAddress, socket, live, ...options }: Options,
+      ) => {
+        const { runUntilStopped } = await import('./run-until-stopped.ts');
+        const { startAgent } = await import('./start-agent.ts');
+        const { startController } = await import('./start-controller.ts');
+        return runUntilStopped(
+          environment,
+          { source: directory, command: 'run', logLevel, logFormat, metricsAddress, healthAddress, socket, live },
+          async function* (workplace, log, telemetry) {
+            const node = wanted ?? ownNode([...workplace.source.snapshot.nodes.keys()], environment.hostname);
+            yield await startController(environment, workplace, log, telemetry, { provider });
+            yield await startAgent(environment, workplace, { ...options, node }, log, telemetry);
+          },
+        );
+      },
+    );
+  return addLiveOptions(addTelemetryOptions(command, 'agent'), 'agent');
+}
+
+function ownNode(nodes: readonly string[], hostname: string): string {
+  const [only, ...others] = nodes;
+  if (only !== undefined && others.length === 0) return only;
+  if (nodes.includes(hostname)) return hostname;
+  const found = nodes.length === 0 ? 'there is no Node manifest' : `the Node manifests are ${nodes.join(', ')}`;
+  throw new UsageError(`which node is this host? ${found}: add one named ${hostname}, or say --node NAME`);
+}

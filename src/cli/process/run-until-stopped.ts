@@ -1,0 +1,64 @@
+import { realpath } from 'node:fs/promises';
+import { KubeError } from '../../kube/error.ts';
+import type { LiveProcess } from '../../live/contract.ts';
+import type { Log } from '../../system/log.ts';
+import { requireDirectory, requireFree } from '../storage/directory-storage.ts';
+import type { Environment } from '../environment/environment.ts';
+import { openWorkplace, type WorkplaceOptions } from './open-storage.ts';
+import type { LiveOptions } from '../options/live-options.ts';
+import type { LogOptions } from '../options/shared-options.ts';
+import { Telemetry } from './telemetry/telemetry.ts';
+import type { TelemetryOptions } from '../options/telemetry-options.ts';
+import type { Workplace } from '../environment/storage.ts';
+
+/** A part of Herald that runs until it is stopped. */
+export interface Running {
+  stop(): Promise<void>;
+  /** Resolves when it must not go on: another process does its work by now. */
+  readonly lost?: Promise<void>;
+}
+
+export interface RunningOptions extends LogOptions, TelemetryOptions, LiveOptions, WorkplaceOptions, Pick<LiveProcess, 'command'> {}
+
+/** What every command that runs on does: read what there is, start its parts, wait for a signal, stop them in reverse order. */
+export async function runUntilStopped(
+  environment: Environment,
+  { logLevel, logFormat, metricsAddress, healthAddress, command, socket, live, ...options }: RunningOptions,
+  start: (workplace: Workplace, log: Log, telemetry: Telemetry) => AsyncIterable<Running | undefined>,
+): Promise<void> {
+  if (options.source !== undefined) {
+    await requireDirectory(options.source);
+    // Another process has not only the directory, but the ports as well.
+    await requireFree(options.source, options.node);
+  }
+  const log = await environment.log(logLevel, logFormat);
+  // Before everything else: an API server that is not there is waited for, and whoever probes must not take that for death.
+  const telemetry = new Telemetry(environment, { metricsAddress, healthAddress, command, socket, live }, log);
+  let workplace: Workplace | undefined;
+  const running: Running[] = [];
+  try {
+    workplace = await openWorkplace(environment, options, log, telemetry);
+    // Once it is known to be there. Whoever asks may have another name for it.
+    if (options.source !== undefined) telemetry.live.is({ directory: await realpath(options.source) });
+    for await (const part of start(workplace, log, telemetry)) if (part !== undefined) running.unshift(part);
+    const lost = running.flatMap((part) => part.lost ?? []);
+    await Promise.race([aborted(environment.stopped), ...lost.map((one) => one.then(endWithLoss))]);
+    log.info({ signal: environment.stopped.reason as string }, 'stopping');
+  } finally {
+    for (const part of running) await part.stop();
+    await workplace?.close();
+    await telemetry.close();
+  }
+}
+
+/** With what this process knows nobody should work any more: whoever starts it again has it begin anew (docs/adr/0014). */
+function endWithLoss(): never {
+  throw new KubeError('notLeading', 'the Lease was lost: another controller may lead by now, and this one ends');
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,119 @@
+import { Agent } from '../../agent/agent.ts';
+import { tellOfAgent } from '../../agent/live/live-queries.ts';
+import { traceAnswer } from '../../agent/live/bgp-trace-endpoint.ts';
+import { agentHealth } from '../../agent/metrics/agent-health.ts';
+import { AgentMetrics } from '../../agent/metrics/agent-metrics.ts';
+import { exposeBgp } from '../../agent/metrics/bgp-metrics.ts';
+import { countedReports } from '../../agent/metrics/counted-reports.ts';
+import { measuredConntrack } from '../../agent/metrics/measured-conntrack.ts';
+import { MeasuredDataplane } from '../../agent/metrics/measured-dataplane.ts';
+import { measuredExecutor } from '../../agent/metrics/measured-executor.ts';
+import { measuredListener } from '../../agent/metrics/measured-listener.ts';
+import { Bfd } from '../../bfd/index.ts';
+import { Speaker } from '../../bgp/index.ts';
+import { connectionCounter } from '../../dataplane/conntrack/connection-count.ts';
+import { listHostFilters } from '../../dataplane/host/filter-commands.ts';
+import { KubeProxyForwarding } from '../../dataplane/kube-proxy/kube-proxy.ts';
+import { limits as localhostLimits } from '../../dataplane/localhost/limits.ts';
+import { LocalhostDataplane } from '../../dataplane/localhost/localhost-dataplane.ts';
+import { NftablesDataplane } from '../../dataplane/nftables/nftables.ts';
+import { machinePorts } from '../../dataplane/nftables/ports.ts';
+import { debugPaths } from '../../live/debug.ts';
+import { isSubdomainName } from '../../model/parse/metadata.ts';
+import { reason, says } from '../../model/reasons.ts';
+import { systemHost } from '../../system/host.ts';
+import { listenHttp } from '../../system/http-listener.ts';
+import { tcpForwarding } from '../../system/tcp-forwarder.ts';
+import type { Log } from '../../system/log.ts';
+import { UsageError, type Environment } from '../environment/environment.ts';
+import type { AgentProcessOptions } from '../options/shared-options.ts';
+import type { Running } from './run-until-stopped.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
+import type { Workplace } from '../environment/storage.ts';
+
+export async function startAgent(
+  environment: Environment,
+  workplace: Workplace,
+  { node, bgpListen, healthzBindAddress, kernelSettings, procSys, onStop, bfdPriority }: AgentProcessOptions & { readonly node: string },
+  log: Log,
+  telemetry: Telemetry,
+): Promise<Running> {
+  const { clock, random } = environment;
+  const { metrics, health } = telemetry;
+  const { source } = workplace;
+  // The name becomes part of a path.
+  if (!isSubdomainName(node)) throw new UsageError(`"${node}" is no name of a Node: it must be an RFC 1123 subdomain, such as node-1`);
+  if (!source.snapshot.nodes.has(node)) log.warn({ node, reason: says(reason('NodeUnknown', { node })) }, 'unknown node');
+  const { writeNodeState, release } = await workplace.takeNode(node);
+  const host = systemHost(procSys === undefined ? {} : { settings: procSys });
+  const ports = machinePorts(clock, log, { own: true });
+  const dataplane = new LocalhostDataplane(
+    new NftablesDataplane({
+      ...ports,
+      executor: measuredExecutor(ports.executor, metrics),
+      conntrack: measuredConntrack(ports.conntrack, metrics, clock),
+    }),
+    { forwardTcp: tcpForwarding(localhostLimits.connections), clock, log },
+    () => host.interfaces().map(({ address }) => address),
+  );
+  const foreign = new KubeProxyForwarding(clock, { legacyTables: (family) => host.legacyTables(family) });
+  // Asked when a session begins, which is after the data plane has looked into the kernel.
+  const listen = bgpListen === undefined ? {} : { listen: bgpListen };
+  const foreignKept = (): boolean => source.snapshot.config.services !== 'all' && foreign.view.seen;
+  const speaker = new Speaker({ clock, random, log, ...listen, restarted: () => dataplane.adopted || foreignKept() });
+  const observer = new AgentMetrics({ metrics, source, clock });
+  let bfd: Bfd | undefined;
+  const agent = new Agent(
+    {
+      source,
+      dataplane: new MeasuredDataplane(dataplane, metrics, clock),
+      countConnections: connectionCounter(clock, (path) => host.readSetting(path)),
+      observer,
+      history: telemetry.history,
+      unservedLocalhost: () => dataplane.unserved(),
+      speaker,
+      startBfd: () => (bfd = startBfd(bfdPriority, log)),
+      writeNodeState: countedReports(writeNodeState, metrics),
+      listenHttp: measuredListener(listenHttp, metrics, healthzBindAddress),
+      host,
+      foreign,
+      hostFilters: () => listHostFilters((family) => host.legacyTables(family)),
+      clock,
+      random,
+      log,
+    },
+    { node, listenForPassivePeers: bgpListen === undefined, healthz: healthzBindAddress, kernelSettings },
+  );
+  observer.follow(() => agent.figures());
+  const unexpose = exposeBgp(metrics, { speaker, sessions: () => agent.figures().sessions, bfd: () => bfd?.status() });
+  const unprobed = health.add(agentHealth(() => agent.figures(), clock));
+  const unfollow = telemetry.followNode(source, node);
+  telemetry.live.is({ node });
+  const untold = tellOfAgent(telemetry.live, agent.live());
+  const untraced = telemetry.local.add(debugPaths.bgpTrace, traceAnswer(speaker));
+  await agent.start();
+  return {
+    stop: async () => {
+      if (onStop === 'shutdown') await agent.leave(environment.onHurry);
+      untold();
+      untraced();
+      unprobed();
+      unfollow();
+      unexpose();
+      observer.stop();
+      await agent.stop('agent stopped', onStop);
+      await release();
+    },
+  };
+}
+
+function startBfd(priority: AgentProcessOptions['bfdPriority'], log: Log): Bfd {
+  const bfd = new Bfd({ realTime: priority === 'real-time' });
+  void tellPriority(bfd, log);
+  return bfd;
+}
+
+/** Whether short intervals are safe is seen here, before the first flap. */
+async function tellPriority(bfd: Bfd, log: Log): Promise<void> {
+  log.info({ realTime: await bfd.started() }, 'BFD runs');
+}

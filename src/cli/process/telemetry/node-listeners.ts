@@ -1,0 +1,61 @@
+import { defined } from '../../../lang/defined.ts';
+import type { ListenerOptions } from '../../../agent/host/retrying-http-listener.ts';
+import type { LastingListener } from '../../../system/lasting-listener.ts';
+import type { Log } from '../../../system/log.ts';
+
+interface NodeListenersOptions {
+  readonly port: number;
+  readonly listen: (options: Pick<ListenerOptions, 'place' | 'after'>) => LastingListener;
+  readonly log: Log;
+}
+
+const loopback = ['127.0.0.1', '::1'];
+
+/** What is served at the addresses of a Node, which may get them after its agent has begun, and others later. */
+export class NodeListeners {
+  readonly #options: NodeListenersOptions;
+  readonly #listeners = new Map<string, LastingListener>();
+  /** By address: the same one may be wanted again before its port is free. */
+  readonly #closing = new Map<string, Promise<void>>();
+
+  constructor(options: NodeListenersOptions) {
+    this.#options = options;
+  }
+
+  /** The addresses of the Node, as they are now. The same ones again change nothing. */
+  set(addresses: readonly string[]): void {
+    const { port, log } = this.#options;
+    if (addresses.length === 0) {
+      // A Node that loses its addresses for a moment is still scraped where it was.
+      if (this.#listeners.size > 0) return;
+      log.warn({ port }, 'the Node has no InternalIP yet: metrics are served on the loopback addresses alone until it has one');
+    }
+    const wanted = new Set(addresses.length === 0 ? loopback : addresses);
+    for (const address of this.#listeners.keys()) if (!wanted.has(address)) this.#end(address);
+    for (const address of wanted) {
+      if (this.#listeners.has(address)) continue;
+      const after = this.#closing.get(address);
+      this.#listeners.set(address, this.#options.listen({ place: { address, port }, ...defined({ after }) }));
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const address of this.#listeners.keys()) this.#end(address);
+    await Promise.all(this.#closing.values());
+  }
+
+  #end(address: string): void {
+    const listener = this.#listeners.get(address);
+    if (listener === undefined) return;
+    this.#listeners.delete(address);
+    // Where it waits for the one before it, so does its end.
+    const closed = listener.close();
+    this.#closing.set(address, closed);
+    void this.#forget(address, closed);
+  }
+
+  async #forget(address: string, closed: Promise<void>): Promise<void> {
+    await closed;
+    if (this.#closing.get(address) === closed) this.#closing.delete(address);
+  }
+}

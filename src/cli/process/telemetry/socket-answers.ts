@@ -1,0 +1,31 @@
+import type { Live } from '../../../live/live.ts';
+import type { AnswerLocal, LocalRequest } from '../../../system/local-socket.ts';
+
+const plain = { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' } as const;
+
+/**
+ * All that is answered at the socket of a process: what it tells elsewhere too (/live), and what must not leave the host (/debug), which may be
+ * an answer that goes on.
+ */
+export class LocalAnswers {
+  readonly #live: Live;
+  readonly #debug = new Map<string, AnswerLocal>();
+
+  constructor(live: Live) {
+    this.#live = live;
+  }
+
+  /** On this host alone. The result takes it away. */
+  add(path: `/debug/${string}`, answer: AnswerLocal): () => void {
+    this.#debug.set(path, answer);
+    return () => void this.#debug.delete(path);
+  }
+
+  readonly answer = (request: LocalRequest): ReturnType<AnswerLocal> => {
+    const live = this.#live.answer(request.path, request.query);
+    if (live !== undefined) return live;
+    const debug = this.#debug.get(request.path);
+    if (debug !== undefined) return debug(request);
+    return { status: 404, headers: plain, body: `not found: ${['/live', ...this.#debug.keys()].join(', ')}\n` };
+  };
+}

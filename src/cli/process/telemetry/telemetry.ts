@@ -1,0 +1,124 @@
+import { lastingHttp, type ListenerComponents, type ListenerOptions } from '../../../agent/host/retrying-http-listener.ts';
+import { History } from '../../../live/history.ts';
+import { Live } from '../../../live/live.ts';
+import { LiveOnPort } from '../../../live/on-port.ts';
+import { livePaths, type LiveProcess } from '../../../live/contract.ts';
+import { formatAddress } from '../../../net/address.ts';
+import type { Snapshot } from '../../../model/snapshot.ts';
+import type { Source } from '../../../sources/source.ts';
+import { listenHttp, type AnswerHttp, type ListenHttp } from '../../../system/http-listener.ts';
+import type { LastingListener } from '../../../system/lasting-listener.ts';
+import type { Log } from '../../../system/log.ts';
+import { ApiServerMetrics } from '../../../telemetry/api-server.ts';
+import { Health } from '../../../telemetry/health.ts';
+import { inTime } from '../../../telemetry/in-time.ts';
+import { limits } from '../../../telemetry/limits.ts';
+import { metricsAnswer } from '../../../telemetry/metrics-answer.ts';
+import { Metrics } from '../../../telemetry/metrics.ts';
+import { exposeProcess } from '../../../telemetry/process-figures.ts';
+import type { Environment } from '../../environment/environment.ts';
+import { lastingSocket } from './socket-listener.ts';
+import type { LiveOptions } from '../../options/live-options.ts';
+import { LocalAnswers } from './socket-answers.ts';
+import { NodeListeners } from './node-listeners.ts';
+import type { TelemetryOptions } from '../../options/telemetry-options.ts';
+import { version } from '../../version.ts';
+
+/** What a process tells of itself by HTTP: metrics, its health, and what it does at this moment. From its first moment to its last. */
+export class Telemetry {
+  readonly metrics: Metrics;
+  /** Asked at the socket, and at the port of metrics unless that was switched off. */
+  readonly live: Live;
+  /** What happened to objects since the process began. */
+  readonly history: History;
+  /** Asked at the socket: on this host alone. */
+  readonly local: LocalAnswers;
+  readonly health = new Health();
+  readonly api: ApiServerMetrics;
+  readonly #components: ListenerComponents;
+  readonly #listeners: LastingListener[] = [];
+  /** Undefined: metrics are not asked for at the addresses of a Node. */
+  readonly #atNode: NodeListeners | undefined;
+  readonly #socket: LastingListener | undefined;
+
+  constructor(
+    { clock, nodejs }: Pick<Environment, 'clock' | 'nodejs'>,
+    options: TelemetryOptions & LiveOptions & Pick<LiveProcess, 'command'>,
+    log: Log,
+    listen: ListenHttp = listenHttp,
+  ) {
+    this.#components = { listenHttp: listen, clock, log };
+    this.metrics = new Metrics(inTime({ clock, log }));
+    this.api = new ApiServerMetrics(this.metrics, clock);
+    exposeProcess(this.metrics);
+    this.metrics.set('herald_build_info', { version, nodejs }, 1);
+    this.metrics.part('health', ['herald_ready'], (put) => put('herald_ready', {}, this.health.ready ? 1 : 0));
+    const { command, socket, live } = options;
+    this.live = new Live(clock, { command, version });
+    this.history = new History(clock);
+    this.live.add(livePaths.history, this.history.list);
+    this.local = new LocalAnswers(this.live);
+    if (socket !== 'none') this.#socket = lastingSocket({ clock, log }, socket, this.local.answer);
+    const onPort = new LiveOnPort(this.live);
+    const answer: AnswerHttp = (path, query) =>
+      (live === 'metrics' ? onPort.answer(path, query) : undefined) ?? metricsAnswer(this.metrics, path);
+    for (const place of options.healthAddress.places) this.#listeners.push(this.#listen((path) => this.health.answer(path), { place }));
+    const { places, atNode: port } = options.metricsAddress;
+    for (const place of places) this.#listeners.push(this.#listen(answer, { place }));
+    if (port !== undefined) this.#atNode = new NodeListeners({ port, log, listen: (more) => this.#listen(answer, more) });
+  }
+
+  /** Metrics are served at the addresses of the Node, where that was asked for, and follow them. The result ends the following. */
+  followNode(source: Pick<Source, 'snapshot' | 'onChange'>, node: string): () => void {
+    const follow = (): void => this.#atNode?.set(source.snapshot.nodes.get(node)?.internalIPs.map(formatAddress) ?? []);
+    follow();
+    return source.onChange((changes) => {
+      if (changes.some(({ kind, key }) => kind === 'Node' && key === node)) follow();
+    });
+  }
+
+  /** Exposes what a source has read. */
+  follow(source: Source): void {
+    const problems = { error: 0, warning: 0 };
+    const count = (): void => {
+      const all = source.problems();
+      problems.error = all.filter(({ severity }) => severity === 'error').length;
+      problems.warning = all.length - problems.error;
+    };
+    count();
+    source.onProblem(count);
+    this.metrics.part('objects', ['herald_objects', 'herald_source_problems'], (put) => {
+      for (const [kind, objects] of Object.entries(objectsOf(source.snapshot))) put('herald_objects', { kind }, objects.size);
+      for (const severity of ['error', 'warning'] as const) put('herald_source_problems', { severity }, problems[severity]);
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#listeners.map((listener) => listener.close()), this.#atNode?.close(), this.#socket?.close()]);
+  }
+
+  #listen(answer: AnswerHttp, options: Pick<ListenerOptions, 'place' | 'after'>): LastingListener {
+    const bounds = {
+      connections: limits.connections,
+      headerBytes: limits.headerBytes,
+      requestMilliseconds: limits.requestMilliseconds,
+      idleMilliseconds: limits.idleMilliseconds,
+    };
+    return lastingHttp(this.#components, { ...options, answer, bounds, news: () => undefined });
+  }
+}
+
+function objectsOf(snapshot: Snapshot): Readonly<Record<string, ReadonlyMap<string, unknown>>> {
+  return {
+    Service: snapshot.services,
+    Node: snapshot.nodes,
+    Namespace: snapshot.namespaces,
+    IPAddressPool: snapshot.pools,
+    BGPPeer: snapshot.peers,
+    BGPAdvertisement: snapshot.advertisements,
+    BFDProfile: snapshot.bfdProfiles,
+    Community: snapshot.communities,
+    ExternalIPPolicy: snapshot.externalIPPolicies,
+    NodeState: snapshot.nodeStates,
+  };
+}

@@ -1,0 +1,38 @@
+import { Option, type Command } from 'commander';
+import { problemText, type SourceProblem } from '../../sources/source.ts';
+import type { Environment } from '../environment/environment.ts';
+import { addCallerOptions, sourceOption, type CallerOptions } from '../options/shared-options.ts';
+import { readCluster } from './read-cluster.ts';
+import { readDirectory } from './read-directory.ts';
+import { readManifestFiles } from './read-manifests.ts';
+import type { Reading } from './reading.ts';
+
+export interface ReadingOptions extends CallerOptions {
+  readonly source?: string;
+  readonly file?: readonly string[];
+}
+
+/** Where a command that answers and ends reads from: a cluster unless it is told otherwise. */
+export function addReadingOptions(command: Command): Command {
+  return addCallerOptions(
+    command.addOption(sourceOption()).addOption(manifestsOption().conflicts(['source', 'kubeconfig', 'apiserver', 'context'])),
+  );
+}
+
+/** It may be given several times. */
+export const manifestsOption = (): Option =>
+  new Option('-f, --file <path>', 'a file, a directory of manifests, or - for standard input; may be given several times').argParser(
+    (path: string, before: readonly string[] | undefined) => [...(before ?? []), path],
+  );
+
+/** `namespace`: where the caller may not read all of a cluster, he is asked for this one. Rejects with KubeError, SourceError or UsageError. */
+export function openReading(environment: Environment, options: ReadingOptions, namespace?: string): Promise<Reading> {
+  if (options.file !== undefined) return readManifestFiles(environment, options.file);
+  if (options.source !== undefined) return readDirectory(environment, options.source);
+  return readCluster(environment, options, namespace);
+}
+
+/** Lines for people: what is wrong, and what is only odd. */
+export function problemLines(problems: readonly SourceProblem[]): string[] {
+  return problems.map((problem) => `${problem.severity === 'error' ? 'problem' : 'warning'}: ${problemText(problem)}`);
+}

@@ -1,0 +1,116 @@
+import { KubeClient } from '../../kube/client.ts';
+import { listPages } from '../../kube/list-pages.ts';
+import { isRecord, type RawObject } from '../../kube/raw-object.ts';
+import type { Metadata, ServiceKey } from '../../model/metadata.ts';
+import { readPod } from '../../model/parse/pod.ts';
+import type { Pod } from '../../model/pod.ts';
+import type { Store } from '../../model/store.ts';
+import type { Unread } from '../../model/unread.ts';
+import { listObjects } from '../../sources/kubernetes/list-objects.ts';
+import { ourConditions } from '../../sources/kubernetes/service-status.ts';
+import { readObjects, type RawEntry } from '../../sources/read-objects.ts';
+import { connectAsCaller } from '../storage/caller-connection.ts';
+import type { Environment } from '../environment/environment.ts';
+import { limits } from '../limits.ts';
+import type { CallerOptions } from '../options/shared-options.ts';
+import { leadershipIn } from './read-leadership.ts';
+import { recordedConditions } from './recorded-conditions.ts';
+import { isRefused } from '../storage/access-refused.ts';
+import type { PastEvent, Reading, ServiceHistory } from './reading.ts';
+
+/** Reads a cluster once, with what the caller may read. `namespace`: the one that is asked for where he may not read all. */
+export async function readCluster(environment: Environment, options: CallerOptions, namespace?: string): Promise<Reading> {
+  const { clock, stopped: signal } = environment;
+  const client = new KubeClient(await connectAsCaller(environment, options), { clock });
+  try {
+    const within = namespace === undefined ? {} : { namespace };
+    const { objects, unread } = await listObjects(client, { ...within, signal });
+    const entries = objects.map((raw): RawEntry => ({ raw }));
+    const { snapshot, problems } = readObjects(entries);
+    assumeSecrets(snapshot, unread);
+    return {
+      kind: 'cluster',
+      from: `the cluster at ${client.server}`,
+      snapshot,
+      problems,
+      unread,
+      now: clock.date().getTime(),
+      objects: entries,
+      pods: (namespace) => podsIn(client, namespace, signal),
+      record: (service) => recordOf(client, objects, service, signal),
+      conditions: async () => recordedConditions(objects),
+      leadership: (namespace) => leadershipIn(client, namespace, clock.date().getTime(), signal),
+      close: () => client.close(),
+    };
+  } catch (error) {
+    client.close();
+    throw error;
+  }
+}
+
+/** That somebody may not read a Secret says nothing of whether it is there: nobody is told that his session lacks a password. */
+export function assumeSecrets(snapshot: Store, unread: readonly Unread[]): void {
+  for (const { kind, resource } of unread) {
+    if (kind !== 'Secret') continue;
+    const [namespace = '', name = ''] = resource.replace(/^secrets /, '').split('/', 2);
+    const metadata: Metadata = { ...unknown, namespace, name };
+    snapshot.upsert({ kind: 'Secret', metadata, type: 'kubernetes.io/basic-auth', password: 'not read' });
+  }
+}
+
+const unknown = { uid: '', resourceVersion: '', labels: {}, annotations: {}, creationTimestamp: '', deleting: false } as const;
+
+async function podsIn(client: KubeClient, namespace: string, signal: AbortSignal): Promise<readonly Pod[] | undefined> {
+  const pods: Pod[] = [];
+  try {
+    for await (const { items } of listPages(client, `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`, {}, signal)) {
+      pods.push(...items.flatMap((raw) => readPod(raw) ?? []));
+      if (pods.length >= limits.pods) break;
+    }
+  } catch (error) {
+    if (isRefused(error)) return undefined;
+    throw error;
+  }
+  return pods;
+}
+
+async function recordOf(
+  client: KubeClient,
+  objects: readonly RawObject[],
+  service: ServiceKey,
+  signal: AbortSignal,
+): Promise<ServiceHistory> {
+  const [namespace = '', name = ''] = service.split('/', 2);
+  const raw = objects.find(({ kind, metadata }) => kind === 'Service' && metadata.namespace === namespace && metadata.name === name);
+  const conditions = raw === undefined ? [] : ourConditions(raw);
+  return {
+    conditions: conditions.map(({ lastTransitionTime: since, ...condition }) => ({ ...condition, since })),
+    events: await eventsOf(client, namespace, name, signal),
+  };
+}
+
+/** Events are a courtesy: who may not read them is told everything else. */
+async function eventsOf(client: KubeClient, namespace: string, name: string, signal: AbortSignal): Promise<PastEvent[]> {
+  const path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`;
+  const fieldSelector = `regarding.kind=Service,regarding.name=${name},type=Warning`;
+  const events: PastEvent[] = [];
+  try {
+    for await (const { items } of listPages(client, path, { fieldSelector }, signal)) events.push(...items.map(pastEvent));
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+  }
+  return events.toSorted((a, b) => (a.last < b.last ? 1 : -1)).slice(0, limits.events);
+}
+
+function pastEvent(raw: RawObject): PastEvent {
+  const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+  const series = isRecord(raw['series']) ? raw['series'] : undefined;
+  const { count = raw['deprecatedCount'], lastObservedTime } = series ?? {};
+  return {
+    reason: text(raw['reason']),
+    note: text(raw['note']),
+    last:
+      text(lastObservedTime) || text(raw['deprecatedLastTimestamp']) || text(raw['eventTime']) || text(raw.metadata['creationTimestamp']),
+    count: typeof count === 'number' ? count : 1,
+  };
+}

@@ -1,0 +1,38 @@
+import type { ServiceKey } from '../../model/metadata.ts';
+import { DirectorySource } from '../../sources/directory/directory-source.ts';
+import { readRecordedAddresses } from '../../sources/directory/recorded.ts';
+import { silentLog } from '../../system/log.ts';
+import { requireDirectory } from '../storage/directory-storage.ts';
+import type { Environment } from '../environment/environment.ts';
+import type { Reading, ServiceHistory } from './reading.ts';
+
+/** Reads a directory once. `replacement`: another one, whose files take the place of all of its, while its records stay. */
+export async function readDirectory({ clock, stopped }: Environment, directory: string, replacement?: string): Promise<Reading> {
+  await requireDirectory(directory);
+  if (replacement !== undefined) await requireDirectory(replacement);
+  const source = new DirectorySource(directory, { clock, log: silentLog });
+  await source.start(stopped);
+  if (replacement !== undefined) await source.replaceBy(replacement);
+  await source.close();
+  return {
+    kind: 'directory',
+    from: directory,
+    snapshot: source.snapshot,
+    problems: source.problems(),
+    unread: [],
+    now: clock.date().getTime(),
+    objects: [],
+    pods: async () => undefined,
+    record: (service) => recordIn(directory, service),
+    conditions: async () => (await readRecordedAddresses(directory)).conditions ?? new Map(),
+    // A directory has a lock in place of a Lease.
+    leadership: async () => undefined,
+    close: () => undefined,
+  };
+}
+
+/** Events of a directory are in the log of its controller only. */
+async function recordIn(directory: string, service: ServiceKey): Promise<ServiceHistory> {
+  const { conditions } = await readRecordedAddresses(directory);
+  return { conditions: conditions?.get(service) ?? [], events: [] };
+}

@@ -1,0 +1,51 @@
+import { decodeObjects, readRawObjects, type RawObjects } from '../../sources/directory/raw-objects.ts';
+import { readObjects } from '../../sources/read-objects.ts';
+import type { SourceProblem } from '../../sources/source.ts';
+import { isRecord } from '../../model/parse/fields.ts';
+import { readPod } from '../../model/parse/pod.ts';
+import { UsageError, type Environment } from '../environment/environment.ts';
+import { recordedConditions } from './recorded-conditions.ts';
+import type { Reading } from './reading.ts';
+
+/** Objects of files, directories and standard input ("-"), undecided what they are. */
+export async function readFiles(environment: Environment, paths: readonly string[]): Promise<RawObjects> {
+  const found: RawObjects[] = [];
+  for (const path of paths)
+    found.push(path === '-' ? decodeObjects('standard input', await environment.readInput()) : await readRawObjects(path));
+  const all = { objects: found.flatMap(({ objects }) => objects), problems: found.flatMap(({ problems }) => problems) };
+  if (all.objects.length === 0 && all.problems.length === 0) throw new UsageError(`there is no object in ${paths.join(' and ')}`, 1);
+  return all;
+}
+
+/**
+ * Manifests for a cluster, or what `kubectl get -o yaml` wrote: then the records and reports are in them. Reports of nodes are as old as
+ * they are beside the newest.
+ */
+export async function readManifestFiles(environment: Environment, paths: readonly string[]): Promise<Reading> {
+  const files = await readFiles(environment, paths);
+  const { snapshot, problems } = readObjects(files.objects);
+  const newest = [...snapshot.nodeStates.values()]
+    .map(({ updated }) => updated)
+    .toSorted()
+    .at(-1);
+  const pods = files.objects.flatMap(({ raw }) => (isPod(raw) ? (readPod(raw) ?? []) : []));
+  return {
+    kind: 'manifests',
+    from: paths.join(' and '),
+    snapshot,
+    problems: [...files.problems, ...problems] satisfies SourceProblem[],
+    unread: [],
+    // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
+    now: newest === undefined ? environment.clock.date().getTime() : Date.parse(newest),
+    objects: files.objects,
+    pods: async (namespace) => (pods.length === 0 ? undefined : pods.filter((pod) => pod.namespace === namespace)),
+    record: async () => ({ conditions: [], events: [] }),
+    conditions: async () => recordedConditions(files.objects.map(({ raw }) => raw)),
+    leadership: async () => undefined,
+    close: () => undefined,
+  };
+}
+
+function isPod(raw: unknown): boolean {
+  return isRecord(raw) && raw['kind'] === 'Pod' && raw['apiVersion'] === 'v1';
+}

@@ -1,0 +1,17 @@
+import { isRecord } from '../../model/parse/fields.ts';
+import type { Condition } from '../../model/condition.ts';
+import { serviceKey, type ServiceKey } from '../../model/metadata.ts';
+import type { RawObject } from '../../kube/raw-object.ts';
+import { ourConditions } from '../../sources/kubernetes/service-status.ts';
+
+/** What the status of Services says, as far as Herald has written it. */
+export function recordedConditions(objects: readonly unknown[]): ReadonlyMap<ServiceKey, readonly Condition[]> {
+  const found = objects.flatMap((raw): (readonly [ServiceKey, readonly Condition[]])[] => {
+    if (!isRecord(raw) || raw['kind'] !== 'Service' || !isRecord(raw['metadata'])) return [];
+    const { name, namespace = 'default' } = raw['metadata'];
+    if (typeof name !== 'string' || typeof namespace !== 'string') return [];
+    const conditions = ourConditions(raw as unknown as RawObject);
+    return conditions.length === 0 ? [] : [[serviceKey({ namespace, name }), conditions]];
+  });
+  return new Map(found);
+}

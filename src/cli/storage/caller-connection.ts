@@ -1,0 +1,55 @@
+import { stat } from 'node:fs/promises';
+import { atServer, type Connection } from '../../kube/connection.ts';
+import { InCluster, inClusterServer } from '../../kube/in-cluster.ts';
+import { readKubeconfig } from '../../kube/kubeconfig.ts';
+import { KubeError } from '../../kube/error.ts';
+import { UsageError, type Environment } from '../environment/environment.ts';
+import type { CallerOptions } from '../options/shared-options.ts';
+
+/**
+ * The cluster and the credentials of whoever runs a command, found as kubectl finds them: --kubeconfig, $KUBECONFIG, ~/.kube/config, else
+ * the service account of the pod. --apiserver replaces the address only.
+ */
+export async function connectAsCaller({ clock, variables }: Environment, options: CallerOptions): Promise<Connection> {
+  const files = await kubeconfigs(variables, options);
+  if (files.length === 0) {
+    const server = options.apiserver ?? inClusterServer(variables);
+    if (server !== undefined && options.context === undefined && inClusterServer(variables) !== undefined)
+      return new InCluster(server, { clock });
+    throw new UsageError(
+      'which cluster? there is no $KUBECONFIG and no ~/.kube/config, and this is no pod: say --kubeconfig FILE, or --source DIR for a directory of manifests',
+      1,
+    );
+  }
+  try {
+    const connection = await readKubeconfig(files, options.context);
+    return options.apiserver === undefined ? connection : atServer(connection, options.apiserver);
+  } catch (error) {
+    if (error instanceof KubeError) throw new UsageError(`${error.message} (${error.fix})`, 1);
+    throw error;
+  }
+}
+
+/** Of those that $KUBECONFIG lists, the ones that are there, as kubectl does it; where none is, the first, which then is named. */
+async function kubeconfigs(variables: Environment['variables'], { kubeconfig }: CallerOptions): Promise<readonly string[]> {
+  if (kubeconfig !== undefined) return [kubeconfig];
+  const { KUBECONFIG: listed = '', HOME: home = '' } = variables;
+  const named = listed.split(':').filter((file) => file !== '');
+  if (named.length > 0) {
+    const there = await present(named);
+    return there.length > 0 ? there : named.slice(0, 1);
+  }
+  return home === '' ? [] : present([`${home}/.kube/config`]);
+}
+
+async function present(files: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(
+    files.map((file) =>
+      stat(file).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  return files.filter((_, index) => found[index]);
+}

@@ -1,0 +1,79 @@
+import { KubeClient } from '../../kube/client.ts';
+import type { ClientObserver, WatchObserver } from '../../kube/client-observer.ts';
+import { atServer, type Connection } from '../../kube/connection.ts';
+import { KubeError } from '../../kube/error.ts';
+import { EventRecorder } from '../../kube/events/event-recorder.ts';
+import { FencedClient, type Requests } from '../../kube/fenced-client.ts';
+import { InCluster, inClusterServer, podNamespace } from '../../kube/in-cluster.ts';
+import { readKubeconfig } from '../../kube/kubeconfig.ts';
+import { KubernetesSource, type KubernetesSourceOptions } from '../../sources/kubernetes/kubernetes-source.ts';
+import { makeConfig } from '../../sources/kubernetes/make-config.ts';
+import { KubernetesRecords } from '../../sources/kubernetes/records.ts';
+import { KubernetesServiceMetadata } from '../../sources/kubernetes/service-metadata.ts';
+import type { Log } from '../../system/log.ts';
+import { elect } from './leader-election.ts';
+import { UsageError, type Environment } from '../environment/environment.ts';
+import type { ClusterOptions, ElectionOptions } from '../options/shared-options.ts';
+import type { ControllerPost, Workplace } from '../environment/storage.ts';
+
+/** A cluster, by its API server. `node`: whose agent reads; undefined: the controller. */
+export async function openCluster(
+  environment: Environment,
+  options: ClusterOptions & ElectionOptions & KubernetesSourceOptions,
+  log: Log,
+  observer?: ClientObserver & WatchObserver,
+): Promise<Workplace> {
+  const { clock, random } = environment;
+  const connection = await connect(environment, options);
+  const observed = observer === undefined ? {} : { observer };
+  const client = new KubeClient(connection, { clock, ...observed });
+  const source = new KubernetesSource({ client, clock, random, log, ...observed }, options);
+  log.info({ server: client.server }, 'reading the API server');
+  const recordsBy = (client: Requests): KubernetesRecords => new KubernetesRecords({ client, snapshot: source.snapshot, clock, log });
+  const reporter = { controller: 'herald.dev/controller', instance: environment.hostname };
+  const writersBy = (client: Requests): Pick<ControllerPost, 'writer' | 'events' | 'serviceMetadata' | 'makeConfig'> => ({
+    writer: recordsBy(client),
+    serviceMetadata: (finalizer) => new KubernetesServiceMetadata({ client, snapshot: source.snapshot }, finalizer),
+    makeConfig: (manifest, signal) => makeConfig(client, manifest, signal),
+    events: new EventRecorder({ client, clock, random, log }, reporter),
+  });
+  const release = async (): Promise<void> => undefined;
+  return {
+    source,
+    async takeServices() {
+      if (options.leaderElect === 'false') return { ...writersBy(client), release };
+      const ownNamespace = connection instanceof InCluster ? await podNamespace() : undefined;
+      const election = await elect(environment, client, options.leaderElectNamespace ?? ownNamespace, log);
+      if (election === undefined) return undefined;
+      return {
+        ...writersBy(new FencedClient(client, election)),
+        mayWrite: () => election.mayWrite(),
+        term: election.term,
+        release: () => election.resign(),
+        lost: election.lost,
+      };
+    },
+    async takeNode() {
+      const records = recordsBy(client);
+      return { writeNodeState: (state) => records.writeNodeState(state), release };
+    },
+    async close() {
+      await source.close();
+      client.close();
+    },
+  };
+}
+
+/** --apiserver replaces the address only: without a kube-proxy that of a pod's environment leads nowhere until we have run. */
+export async function connect({ clock, variables }: Environment, { kubeconfig, apiserver }: ClusterOptions): Promise<Connection> {
+  if (kubeconfig !== undefined) {
+    const connection = await readKubeconfig(kubeconfig).catch((error: unknown) => {
+      if (error instanceof KubeError) throw new UsageError(`${error.message} (${error.fix})`, 1);
+      throw error;
+    });
+    return apiserver === undefined ? connection : atServer(connection, apiserver);
+  }
+  const server = apiserver ?? inClusterServer(variables);
+  if (server !== undefined) return new InCluster(server, { clock });
+  throw new UsageError('which objects? this is no pod: say --source DIR for a directory of manifests, or --kubeconfig FILE for a cluster');
+}

@@ -1,0 +1,71 @@
+import { access, constants, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DirectorySource } from '../../sources/directory/directory-source.ts';
+import { acquireLock, LockedError, requireUnlocked } from '../../sources/directory/lock.ts';
+import { DirectoryRecords } from '../../sources/directory/records.ts';
+import type { Log } from '../../system/log.ts';
+import { UsageError, type Environment } from '../environment/environment.ts';
+import type { Workplace } from '../environment/storage.ts';
+
+/** A directory of manifests, with the records in its folder .herald. */
+export async function openDirectory({ clock }: Environment, directory: string, log: Log): Promise<Workplace> {
+  await requireDirectory(directory);
+  const source = new DirectorySource(directory, { clock, log });
+  const records = (): DirectoryRecords => new DirectoryRecords(directory, { clock });
+  return {
+    source,
+    async takeServices() {
+      const lock = await orExplain(controllerLock(directory), acquireLock);
+      return { writer: records(), release: () => lock.release() };
+    },
+    async takeNode(node) {
+      const lock = await orExplain(nodeLock(directory, node), acquireLock);
+      const writer = records();
+      return { writeNodeState: (state) => writer.writeNodeState(state), release: () => lock.release() };
+    },
+    close: () => source.close(),
+  };
+}
+
+/** Rejects with UsageError for a path that is no directory, or one that this process may not read: it would look empty. */
+export async function requireDirectory(directory: string): Promise<void> {
+  try {
+    if ((await stat(directory)).isDirectory()) return await access(directory, constants.R_OK | constants.X_OK);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'ENOENT') throw new UsageError(`there is no directory ${directory}`);
+    if (code === 'EACCES') throw new UsageError(`${directory} cannot be read: permission denied`, 1);
+  }
+  throw new UsageError(`${directory} is not a directory`);
+}
+
+/** Rejects with UsageError where another process works there: the agent of `node`, or without one the controller. */
+export async function requireFree(directory: string, node: string | undefined): Promise<void> {
+  await orExplain(node === undefined ? controllerLock(directory) : nodeLock(directory, node), requireUnlocked);
+}
+
+const controllerLock = (directory: string): string => join(directory, '.herald/controller.lock');
+const nodeLock = (directory: string, node: string): string => join(directory, '.herald/nodes', `${node}.lock`);
+
+async function orExplain<T>(file: string, work: (file: string) => Promise<T>): Promise<T> {
+  try {
+    return await work(file);
+  } catch (error) {
+    if (error instanceof LockedError) throw new UsageError(error.message, 1);
+    const because = unwritable[codeOf(error) ?? ''];
+    if (because !== undefined) throw new UsageError(`${file} cannot be written: ${because}`, 1);
+    throw error;
+  }
+}
+
+/** Why the records of a directory cannot be kept, by code of the error. */
+const unwritable: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied: run this as root, or as the user that owns the directory',
+  EPERM: 'permission denied: run this as root, or as the user that owns the directory',
+  EROFS: 'the file system is read-only: Herald keeps its records in the directory of manifests',
+  ENOSPC: 'no space is left',
+};
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
+}

@@ -1,0 +1,36 @@
+import type { KubeClient } from '../../kube/client.ts';
+import { Election } from '../../kube/election.ts';
+import { leaseWatch } from '../../kube/watch-lease.ts';
+import type { Log } from '../../system/log.ts';
+import { defaultNamespace } from '../options/default-namespace.ts';
+import type { Environment } from '../environment/environment.ts';
+
+export const leaseName = 'herald-controller';
+
+/** Waits until this process leads, and for no longer than until it is stopped: undefined then. */
+export async function elect(
+  { clock, random, hostname, stopped }: Environment,
+  client: KubeClient,
+  namespace: string | undefined,
+  log: Log,
+): Promise<Election | undefined> {
+  const components = { client, watch: leaseWatch({ client, clock, random, log }), clock, random, log };
+  const election = new Election(components, {
+    lease: { namespace: namespace ?? defaultNamespace, name: leaseName },
+    identity: `${hostname}_${digits(random)}${digits(random)}`,
+  });
+  const resign = (): void => void election.resign();
+  stopped.addEventListener('abort', resign, { once: true });
+  if (stopped.aborted) return undefined;
+  const elected = await election.campaign();
+  // From here on whoever leads gives the Lease back when his work has ended, and not before.
+  stopped.removeEventListener('abort', resign);
+  return elected ? election : undefined;
+}
+
+/** A container that starts again has the name of the one before, and is another process. */
+function digits(random: Environment['random']): string {
+  return Math.floor(random() * 2 ** 32)
+    .toString(16)
+    .padStart(8, '0');
+}

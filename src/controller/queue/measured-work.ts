@@ -1,0 +1,46 @@
+import type { Clock } from '../../system/clock.ts';
+import type { ControllerObserver, QueueFigures, QueueName } from '../controller-observer.ts';
+import { isOrdinary, type WorkQueue } from './work-queue.ts';
+
+/** The work of a queue, with what there is to know of it. */
+export class MeasuredWork<K extends string> {
+  readonly #queue: QueueName;
+  readonly #work: (key: K) => Promise<void>;
+  readonly #observer: ControllerObserver;
+  readonly #clock: Clock;
+  /** When what is going on began, the earliest first. */
+  readonly #since = new Map<K, number>();
+
+  constructor(
+    queue: QueueName,
+    work: (key: K) => Promise<void>,
+    { observer, clock }: { readonly observer: ControllerObserver; readonly clock: Clock },
+  ) {
+    this.#queue = queue;
+    this.#work = work;
+    this.#observer = observer;
+    this.#clock = clock;
+  }
+
+  async run(key: K): Promise<void> {
+    this.#since.set(key, this.#clock.now());
+    try {
+      await this.#work(key);
+      this.#observer.worked(this.#queue, 'done');
+    } catch (error) {
+      this.#observer.worked(this.#queue, isOrdinary(error) ? 'retried' : 'failed');
+      throw error;
+    } finally {
+      this.#since.delete(key);
+    }
+  }
+
+  figures(queue: WorkQueue<K>): QueueFigures {
+    const [longest] = this.#since.values();
+    return {
+      depth: queue.length,
+      retries: queue.retrying,
+      longestMilliseconds: longest === undefined ? 0 : this.#clock.now() - longest,
+    };
+  }
+}

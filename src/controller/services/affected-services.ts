@@ -1,0 +1,82 @@
+import { currentReport, type NodeState } from '../../model/node-state.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import { assignedAddresses, type Service } from '../../model/service.ts';
+import type { Change, Kind, Snapshot } from '../../model/snapshot.ts';
+
+/** Kinds whose change may alter where any Service is announced. Their number is small and they change rarely. */
+const shared: ReadonlySet<Kind> = new Set<Kind>([
+  'Node',
+  'BGPPeer',
+  'BGPAdvertisement',
+  'Community',
+  'ExternalIPPolicy',
+  'HeraldConfig',
+  'ServiceCIDR',
+  'Secret',
+  'IPAddressPool',
+]);
+
+/** Finds the Services whose conditions may differ after a change, so that a report that says nothing new costs nothing. */
+export class ConditionWatch {
+  /** What each node's report said of sessions and Services, when it was looked at last. */
+  readonly #seen = new Map<string, string>();
+  /** The resourceVersion up to which each node had acted upon Services, when its report was looked at last. */
+  readonly #consumed = new Map<string, string>();
+
+  #speaking = '';
+
+  affected(changes: readonly Change[], snapshot: Snapshot, behind: ReadonlySet<ServiceKey>): Set<ServiceKey> {
+    const affected = new Set<ServiceKey>();
+    for (const change of changes) {
+      for (const key of change.services ?? []) if (isAnnounced(snapshot.services.get(key))) affected.add(key);
+      if (shared.has(change.kind)) addAnnounced(snapshot, affected);
+      if (change.kind !== 'NodeState') continue;
+      const state = snapshot.nodeStates.get(change.key);
+      // Most reports only say that an agent lives: they must not cost a look at every Service that waits for another one.
+      if (this.#hasAdvanced(change.key, state)) for (const key of behind) affected.add(key);
+      if (this.#saysSomethingNew(change.key, state)) addAnnounced(snapshot, affected);
+    }
+    return affected;
+  }
+
+  /** The announced Services, if an agent has fallen silent or speaks again since the last call. */
+  silenced(snapshot: Snapshot, now: number): Set<ServiceKey> {
+    const affected = new Set<ServiceKey>();
+    const speaking = [...snapshot.nodeStates.keys()]
+      .filter((node) => currentReport(snapshot.nodeStates, node, now) !== undefined)
+      .toSorted();
+    const before = this.#speaking;
+    this.#speaking = speaking.join(' ');
+    if (before !== this.#speaking) addAnnounced(snapshot, affected);
+    return affected;
+  }
+
+  #hasAdvanced(node: string, state: NodeState | undefined): boolean {
+    const before = this.#consumed.get(node);
+    if (state === undefined) return this.#consumed.delete(node);
+    const consumed = state.consumed['Service'] ?? '0';
+    this.#consumed.set(node, consumed);
+    return consumed !== before;
+  }
+
+  #saysSomethingNew(node: string, state: NodeState | undefined): boolean {
+    const before = this.#seen.get(node);
+    if (state === undefined) return this.#seen.delete(node);
+    const sessions = state.sessions.map(({ peer, state, lastError, damping }) => {
+      return [peer, state === 'Established', lastError, damping?.until];
+    });
+    const unseen = state.host?.some(({ code }) => code === 'ForwardingNotSeen');
+    const now = JSON.stringify([sessions, state.differing, state.truncated, state.problem, unseen, state.drain?.phase]);
+    this.#seen.set(node, now);
+    return now !== before;
+  }
+}
+
+function addAnnounced(snapshot: Snapshot, affected: Set<ServiceKey>): void {
+  for (const [key, service] of snapshot.services) if (isAnnounced(service)) affected.add(key);
+}
+
+/** A load balancer that has a name is another's to reach: no condition depends on nodes there. */
+function isAnnounced(service: Service | undefined): boolean {
+  return service !== undefined && assignedAddresses(service).length > 0;
+}

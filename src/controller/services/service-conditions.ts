@@ -1,0 +1,145 @@
+import { decideAnnouncement, type ServiceAnnouncement } from '../../decisions/announcement/decision.ts';
+import { whySessionDown } from '../../decisions/announcement/session-down.ts';
+import { conditionTypes } from '../../model/condition-types.ts';
+import { currentReport, type NodeState } from '../../model/node-state.ts';
+import { serviceKey } from '../../model/metadata.ts';
+import { briefly, reason, type Reason } from '../../model/reasons.ts';
+import { assignedAddresses, type Service } from '../../model/service.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { limits } from '../limits.ts';
+import type { Reconciliation } from '../provider.ts';
+import type { Condition } from '../status-writer.ts';
+
+/** Why a Service does not have what it asks for. */
+export interface Unmet {
+  readonly reason: Reason | undefined;
+  readonly details: NonNullable<Reconciliation['details']>;
+  /** Why it has other addresses than before, where its owner did not ask for that. */
+  readonly moved?: Reason;
+}
+
+/** The conditions of a Service that has an address or asks for one. Pure; `unmet` is the allocation's "no", `now` milliseconds since the epoch. */
+export function serviceConditions(snapshot: Snapshot, service: Service, unmet: Unmet, now: number): Condition[] {
+  const assigned = addressAssigned(unmet);
+  const conditions =
+    // A load balancer that has a name is not forwarded to nor announced by nodes.
+    assignedAddresses(service).length === 0
+      ? [assigned]
+      : [assigned, programmed(snapshot, service, now), announced(snapshot, service, now)];
+  const { generation } = service.metadata;
+  return generation === undefined ? conditions : conditions.map((condition) => ({ ...condition, observedGeneration: generation }));
+}
+
+/** Of a Service that asks for no address any more: what it had is still there. */
+export function notReleased(because: Reason): Condition {
+  return refusal(conditionTypes.addressAssigned, because);
+}
+
+/** Where several pools were asked, the code of each: the numbers, which change while it waits, are for explain. */
+function addressAssigned({ reason, details }: Unmet): Condition {
+  const type = conditionTypes.addressAssigned;
+  if (reason === undefined) return { type, status: 'True', reason: 'Assigned', message: 'The Service has the addresses it asks for' };
+  if (details.length < 2) return refusal(type, reason);
+  const each = details.slice(0, limits.detailsInCondition).map(({ of, code }) => `${of} ${code}`);
+  if (details.length > each.length) each.push('and others');
+  return { ...refusal(type, reason), message: `${briefly(reason)}: ${each.join(', ')}` };
+}
+
+/** Whether agents that live have yet to act upon the latest form of the Service: their reports speak of an older one. */
+export function agentsBehind(snapshot: Snapshot, service: Service, now: number): boolean {
+  const wanted = BigInt(service.metadata.resourceVersion || '0');
+  return reportsThatCount(snapshot, now).some(({ consumed }) => BigInt(consumed['Service'] ?? '0') < wanted);
+}
+
+/** Of agents that run on nodes that exist. Where there is no Node object at all nobody can tell which exist. */
+function reportsThatCount({ nodes, nodeStates }: Snapshot, now: number): NodeState[] {
+  const names = [...nodeStates.keys()].filter((name) => nodes.size === 0 || nodes.has(name));
+  return names.flatMap((name) => currentReport(nodeStates, name, now) ?? []).filter(({ problem }) => problem?.code !== 'AgentStopped');
+}
+
+const reportCut = {
+  status: 'Unknown',
+  reason: 'ReportCut',
+  message: 'More Services differ from what was decided than the report of a node lists',
+} as const;
+
+function refusal(type: string, because: Reason): Condition {
+  return { type, status: 'False', reason: because.code, message: shortened(briefly(because)) };
+}
+
+/** What somebody has written may be quoted in it, and that may be long. */
+function shortened(message: string): string {
+  return message.length <= limits.conditionMessage ? message : `${message.slice(0, limits.conditionMessage - 3)}...`;
+}
+
+function programmed(snapshot: Snapshot, service: Service, now: number): Condition {
+  const type = conditionTypes.programmed;
+  const reports = reportsThatCount(snapshot, now);
+  if (reports.length === 0) return { type, status: 'Unknown', reason: 'NoAgentReports', message: 'No agent reports' };
+  for (const state of reports) {
+    const difference = state.problem ?? differenceOf(state, service, 'Programmed');
+    if (difference !== undefined) return refusal(type, difference);
+  }
+  if (reports.some(({ truncated }) => truncated === true)) return { type, ...reportCut };
+  const unseen = reports.flatMap(({ host = [] }) => host).find(({ code }) => code === 'ForwardingNotSeen');
+  // In scope external it is about ClusterIPs alone, of which no condition speaks.
+  if (unseen !== undefined && snapshot.config.services === 'none')
+    return { type, status: 'Unknown', reason: unseen.code, message: briefly(unseen) };
+  return { type, status: 'True', reason: 'Programmed', message: 'Every node that reports forwards the Service as decided' };
+}
+
+/** True where at least one node announces to at least one peer, which says so where only nodes do that are drained; else the first "no", of the nodes in order of their names. */
+function announced(snapshot: Snapshot, service: Service, now: number): Condition {
+  const type = conditionTypes.announced;
+  let first: Reason | undefined;
+  let draining: Reason | undefined;
+  let cut = false;
+  for (const node of [...snapshot.nodes.keys()].toSorted()) {
+    const { obstacle, drain } = standOnNode(snapshot, service, node, now);
+    if (obstacle !== undefined) first ??= obstacle;
+    else if (drain !== undefined) draining ??= drain;
+    else if (snapshot.nodeStates.get(node)?.truncated === true) cut = true;
+    else return { type, status: 'True', reason: 'Announced', message: 'At least one node announces the Service' };
+  }
+  if (cut) return { type, ...reportCut };
+  if (draining !== undefined) return { type, status: 'True', reason: draining.code, message: briefly(draining) };
+  if (first !== undefined) return refusal(type, first);
+  return { type, status: 'Unknown', reason: 'NoNodes', message: 'There is no Node object' };
+}
+
+/** Why a node does not announce any address of the Service to anyone; absent: it does, and `drain` says why still. */
+function standOnNode(
+  snapshot: Snapshot,
+  service: Service,
+  node: string,
+  now: number,
+): { readonly obstacle?: Reason; readonly drain?: Reason } {
+  const decision = decideAnnouncement(snapshot, service, node, { now });
+  const obstacle = obstacleTo(decision, snapshot, service, node, now);
+  if (obstacle !== undefined) return { obstacle };
+  const drain = decision.addresses.flatMap(({ result }) => (result.announce ? (result.drain ?? []) : []))[0];
+  return drain === undefined ? {} : { drain };
+}
+
+function obstacleTo(decision: ServiceAnnouncement, snapshot: Snapshot, service: Service, node: string, now: number): Reason | undefined {
+  if (decision.reason !== undefined) return decision.reason;
+  const announcing = decision.addresses.flatMap(({ result }) => (result.announce ? [result] : []));
+  if (announcing.length === 0) {
+    return decision.addresses.flatMap(({ result }) => (result.announce ? [] : [result.reason]))[0] ?? reason('NoAddress', {});
+  }
+  const state = currentReport(snapshot.nodeStates, node, now);
+  if (state === undefined) return reason('AgentSilent', { node });
+  const difference = state.problem ?? differenceOf(state, service, 'Announced') ?? differenceOf(state, service, 'Programmed');
+  if (difference !== undefined) return difference;
+  const peers = new Set(announcing.flatMap((result) => result.peers.flatMap((peer) => ('routes' in peer.result ? [peer.peer] : []))));
+  const sessions = state.sessions.filter(({ peer }) => peers.has(peer));
+  if (sessions.some((session) => session.state === 'Established')) return undefined;
+  const down = sessions[0];
+  if (down === undefined) return reason('AgentSilent', { node });
+  return whySessionDown(down.peer, down);
+}
+
+function differenceOf(state: NodeState, service: Service, aspect: 'Programmed' | 'Announced'): Reason | undefined {
+  const key = serviceKey(service.metadata);
+  return state.differing.find((difference) => difference.service === key && difference.aspect === aspect)?.reason;
+}

@@ -1,0 +1,104 @@
+import { defined } from '../../lang/defined.ts';
+import { decideForwarding } from '../../decisions/forwarding/plan.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import { currentReport, reportAge } from '../../model/node-state.ts';
+import { fix, reason, says, type Reason } from '../../model/reasons.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { formatAddress } from '../../net/address.ts';
+import { ageText } from '../text/age.ts';
+import { announcementsOfNode } from '../routes/node-announcements.ts';
+import { limits } from '../limits.ts';
+import { sessionsOfNode, sessionText, type SessionExplanation } from '../sessions/session.ts';
+import { withFix } from '../text/reason-lines.ts';
+
+/** What a node does for all Services, and what differs from that. Plain data. */
+interface NodeOverview {
+  readonly node: string;
+  readonly addresses: readonly string[];
+  readonly reportedSecondsAgo?: number;
+  readonly problem?: Reason;
+  readonly host: readonly Reason[];
+  readonly drain?: string;
+  readonly sessions: readonly (SessionExplanation & { readonly routes: number })[];
+  /** Why there are none. */
+  readonly noSessions?: Reason;
+  /** Services that it forwards, and their frontends. */
+  readonly forwards: { readonly services: number; readonly frontends: number };
+  /** Services that it announces addresses of. */
+  readonly announces: number;
+  /** Why it does not announce the others of those with an address, each reason with the Services that have it. */
+  readonly silent: readonly { readonly reason: Reason; readonly services: readonly ServiceKey[] }[];
+  /** What its agent reports of Services that are not as they should be. */
+  readonly differing: readonly { readonly service: ServiceKey; readonly reason: Reason }[];
+  /** More differ than it can tell. */
+  readonly truncated: boolean;
+}
+
+/** `now`: milliseconds since the epoch, by which the agent's report is judged. */
+export function explainNode(snapshot: Snapshot, node: string, now: number): NodeOverview | undefined {
+  const object = snapshot.nodes.get(node);
+  const last = snapshot.nodeStates.get(node);
+  if (object === undefined && last === undefined) return undefined;
+  const state = currentReport(snapshot.nodeStates, node, now);
+  const problem =
+    object === undefined ? reason('NodeUnknown', { node }) : state === undefined ? reason('AgentSilent', { node }) : state.problem;
+  const { routes, services } = announcementsOfNode(snapshot, node, now);
+  const sessions = sessionsOfNode(snapshot, node, now).map((session) => ({ ...session, routes: routes.get(session.peer)?.length ?? 0 }));
+  const forwarding = [...snapshot.services.values()].map(
+    (service) => decideForwarding(snapshot, service, node).forwarding?.frontends.length ?? 0,
+  );
+  const refusals = [...services].flatMap(([service, { addresses }]) => {
+    const candidates = addresses.filter(({ type }) => type !== 'ClusterIP');
+    if (candidates.some(({ result }) => result.announce)) return [];
+    const because = candidates.flatMap(({ result }) => (result.announce ? [] : [result.reason]))[0];
+    return because === undefined ? [] : [{ service, reason: because }];
+  });
+  return {
+    node,
+    addresses: (object?.internalIPs ?? []).map(formatAddress),
+    ...(last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) }),
+    ...defined({ problem }),
+    host: state?.host ?? [],
+    ...(state?.drain === undefined ? {} : { drain: `${state.drain.phase} since ${state.drain.since}` }),
+    sessions,
+    ...(sessions.length === 0 ? { noSessions: reason('NoPeers', { node }) } : {}),
+    forwards: { services: forwarding.filter((count) => count > 0).length, frontends: forwarding.reduce((sum, count) => sum + count, 0) },
+    announces: [...services.values()].filter(({ addresses }) => addresses.some(({ result }) => result.announce)).length,
+    silent: [...Map.groupBy(refusals, (one) => says(one.reason)).values()].flatMap((group) => {
+      const [first] = group;
+      return first === undefined ? [] : [{ reason: first.reason, services: group.map(({ service }) => service).slice(0, limits.services) }];
+    }),
+    differing: (state?.differing ?? []).map(({ service, reason: because }) => ({ service, reason: because })),
+    truncated: state?.truncated === true,
+  };
+}
+
+export function renderNodeOverview(overview: NodeOverview): string[] {
+  const { node, addresses, reportedSecondsAgo, problem, host, drain, sessions, noSessions, forwards, announces, silent, differing } =
+    overview;
+  const age = reportedSecondsAgo === undefined ? '' : `  (reported ${ageText(reportedSecondsAgo)} ago)`;
+  return [
+    `Node ${node}${age}`,
+    '',
+    `Addresses  ${addresses.join(', ') || 'none'}`,
+    ...(problem === undefined ? [] : withFix('Problem    ', problem)),
+    ...host.flatMap((because) => withFix('Host       ', because)),
+    ...(drain === undefined ? [] : [`Drain      ${drain}`]),
+    `Forwards   ${problem === undefined ? '' : 'should: '}${forwards.frontends} frontends of ${forwards.services} Services`,
+    `Announces  ${problem === undefined ? '' : 'would: '}${announces} Services`,
+    ...silent.flatMap(({ reason: because, services }) => [
+      `           not ${nameSome(services)}: ${says(because)}`,
+      ...(fix(because) === '' ? [] : [`               fix: ${fix(because)}`]),
+    ]),
+    ...sessions.map((session) => `Session    ${sessionText(session)}, ${session.routes} routes for it`),
+    ...sessions.flatMap(({ reason: because }) => (because === undefined ? [] : withFix('           ', because))),
+    ...(noSessions === undefined ? [] : withFix('Session    none: ', noSessions)),
+    ...differing.flatMap(({ service, reason: because }) => withFix(`Differs    ${service}: `, because)),
+    ...(overview.truncated ? ['           more Services differ than the agent lists'] : []),
+  ];
+}
+
+function nameSome(services: readonly ServiceKey[]): string {
+  const shown = services.slice(0, 3).join(', ');
+  return services.length > 3 ? `${shown} and ${services.length - 3} more` : shown;
+}

@@ -1,0 +1,94 @@
+import { defined } from '../../lang/defined.ts';
+import { peerStatus, peersOnNode } from '../../decisions/configuration/peer-status.ts';
+import { currentReport } from '../../model/node-state.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { formatAddress } from '../../net/address.ts';
+import { announcementsOfNode } from '../routes/node-announcements.ts';
+import { routeText, type SentRoute } from '../routes/route-text.ts';
+import { sessionsOfNode, sessionText, type SessionExplanation } from '../sessions/session.ts';
+import { withFix } from '../text/reason-lines.ts';
+
+/** The sessions of a BGPPeer, node by node, and what they carry. Plain data. */
+interface PeerOverview {
+  readonly peer: string;
+  readonly address: string;
+  readonly settings: readonly string[];
+  /** Why not every session is there that should be. */
+  readonly reason?: Reason;
+  readonly nodes: readonly PeerNode[];
+  /** Nodes that its nodeSelectors do not select. */
+  readonly unselected: readonly string[];
+}
+
+interface PeerNode {
+  readonly node: string;
+  /** Why nothing is known of the session. */
+  readonly problem?: Reason;
+  readonly session: SessionExplanation;
+  /** What it should be told. */
+  readonly routes: readonly SentRoute[];
+}
+
+/** `now`: milliseconds since the epoch, by which the agents' reports are judged. */
+export function explainPeer(snapshot: Snapshot, name: string, now: number): PeerOverview | undefined {
+  const peer = snapshot.peers.get(name);
+  if (peer === undefined) return undefined;
+  const all = [...snapshot.nodes.keys()].toSorted();
+  const nodes = all.flatMap((node): PeerNode[] => {
+    const session = sessionsOfNode(snapshot, node, now).find((one) => one.peer === name);
+    if (session === undefined) return [];
+    const state = currentReport(snapshot.nodeStates, node, now);
+    const problem = state === undefined ? reason('AgentSilent', { node }) : state.problem;
+    const routes = announcementsOfNode(snapshot, node, now).routes.get(name) ?? [];
+    return [{ node, ...defined({ problem }), session, routes }];
+  });
+  const selected = new Set(nodes.map(({ node }) => node));
+  const summary = all.flatMap((node) => peersOnNode(snapshot, node, now).get(name) ?? []);
+  const refused = summary.flatMap((one) => one.refused ?? [])[0];
+  const { unready } = peerStatus(peer, {
+    nodes: summary.length,
+    expected: summary.filter(({ expected }) => expected).length,
+    established: summary.filter(({ established }) => established).length,
+    ...defined({ refused }),
+  });
+  return {
+    peer: name,
+    address: peer.peerAddress === undefined ? `unnumbered on ${peer.interface ?? '?'}` : formatAddress(peer.peerAddress),
+    settings: [
+      `our AS ${peer.localASN ?? peer.myASN}`,
+      `its AS ${peer.peerASN ?? `any that is ${peer.dynamicASN ?? 'external'}`}`,
+      `hold time ${peer.holdTimeSeconds} s`,
+      ...(peer.passive ? ['passive: it connects to us'] : []),
+      ...(peer.passwordSecret === undefined ? [] : [`password of Secret ${peer.passwordSecret.namespace}/${peer.passwordSecret.name}`]),
+      ...(peer.bfdProfile === undefined ? [] : [`BFD by profile ${peer.bfdProfile}`]),
+      ...(peer.enableGracefulRestart ? ['graceful restart'] : []),
+    ],
+    ...defined({ reason: unready }),
+    nodes,
+    unselected: all.filter((node) => !selected.has(node)),
+  };
+}
+
+/** `whole`: with every route. Otherwise they are counted. */
+export function renderPeer({ peer, address, settings, reason: because, nodes, unselected }: PeerOverview, whole: boolean): string[] {
+  return [
+    `BGPPeer ${peer} (${address})`,
+    '',
+    `Settings   ${settings.join(', ')}`,
+    ...(because === undefined ? ['Ready      every session that should be is established'] : withFix('Ready      no: ', because)),
+    ...nodes.flatMap((one) => ['', ...renderPeerNode(one, whole)]),
+    ...(unselected.length === 0 ? [] : ['', `Not selected by its nodeSelectors: ${unselected.join(', ')}`]),
+  ];
+}
+
+function renderPeerNode({ node, problem, session, routes }: PeerNode, whole: boolean): string[] {
+  const lead = session.state === 'Established' && problem === undefined ? 'sends' : 'would send';
+  return [
+    `Node ${node}`,
+    ...(problem === undefined ? [] : withFix('  ', problem)),
+    ...(session.reason === undefined ? [`  session with ${sessionText(session)}`] : withFix('  no session: ', session.reason)),
+    `  ${lead} ${routes.length} route${routes.length === 1 ? '' : 's'}${session.prefixesSent === undefined ? '' : `, reports ${session.prefixesSent} sent`}`,
+    ...(whole ? routes.map((route) => `    ${routeText(route)}`) : []),
+  ];
+}

@@ -1,0 +1,57 @@
+import { says } from '../../model/reasons.ts';
+import { shortAge } from '../text/age.ts';
+import { limits } from '../limits.ts';
+import type { Overview } from './overview.ts';
+import { renderPools } from '../pools/render-pools.ts';
+import { tableLines } from '../text/table-text.ts';
+
+/** One screen. `wide`: every name, where it lists a few otherwise. */
+export function renderOverview(overview: Overview, wide: boolean): string[] {
+  const { controller, nodes, sessions, services, objects, pools } = overview;
+  const some = wide ? Number.POSITIVE_INFINITY : limits.names;
+  return [
+    ...(controller === undefined ? [] : [`Controller  ${controllerText(controller)}`]),
+    `Nodes       ${nodes.reporting} of ${nodes.total} report${nodes.draining.length === 0 ? '' : `, ${nodes.draining.length} drained or being drained`}`,
+    ...first(nodes.troubled, some, ({ node, reason, reportedSecondsAgo: age }) => {
+      const last = reason.code !== 'AgentSilent' || age === undefined ? '' : ` (last report ${shortAge(age)} ago)`;
+      return `${node}: ${says(reason)}${last}`;
+    }),
+    ...first(nodes.draining, some, ({ node, phase }) => `${node}: drain ${phase}`),
+    `Sessions    ${sessions.established} of ${sessions.expected} established`,
+    ...first(sessions.down, some, ({ node, peer, reason }) => `${node} ${peer}: ${reason === undefined ? 'down' : says(reason)}`),
+    ...(objects.length === 0 ? [] : [`Objects     ${objects.length} not as they should be`]),
+    ...first(objects, some, ({ object, reason }) => `${object}: ${reason.code}: ${says(reason)}`),
+    `Services    ${services.total} of type LoadBalancer, ${services.ours} of them Herald's`,
+    ...(services.conditions.length === 0 ? [] : ['', ...renderConditions(services.conditions, some)]),
+    '',
+    ...renderPools({ pools, waiting: 0 }, wide),
+  ];
+}
+
+function controllerText({ lease, holder, renewedSecondsAgo: age, durationSeconds }: NonNullable<Overview['controller']>): string {
+  if (holder === '') return `none leads: the Lease ${lease} is free`;
+  const renewed = age === undefined ? '' : `, renewed ${shortAge(age)} ago`;
+  const expired = age !== undefined && age > durationSeconds ? ' (it has expired: no controller runs, or clocks differ)' : '';
+  return `${holder} leads${renewed}${expired}`;
+}
+
+function renderConditions(conditions: Overview['services']['conditions'], some: number): string[] {
+  return tableLines(
+    ['Condition', 'Status', 'Reason', 'Services', 'Which'],
+    conditions.map(({ condition, status, reason, services }) => {
+      // Of those that are well nobody wants a list.
+      const named = status === 'True' ? '' : nameSome(services, some);
+      return [condition, status, reason, String(services.length), named];
+    }),
+  );
+}
+
+function nameSome(names: readonly string[], some: number): string {
+  const shown = names.slice(0, some).join(', ');
+  return names.length > some ? `${shown} and ${names.length - some} more` : shown;
+}
+
+function first<T>(all: readonly T[], some: number, text: (one: T) => string): string[] {
+  const shown = all.slice(0, some).map((one) => `            ${text(one)}`);
+  return all.length > some ? [...shown, `            and ${all.length - some} more`] : shown;
+}

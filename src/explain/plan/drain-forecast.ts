@@ -1,0 +1,76 @@
+import { decideAnnouncement } from '../../decisions/announcement/decision.ts';
+import type { Node } from '../../model/cluster.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import { currentReport, type NodeState } from '../../model/node-state.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { formatAddress } from '../../net/address.ts';
+import { announcementsOfNode } from '../routes/node-announcements.ts';
+import { valuesOf } from './plan.ts';
+
+/** A Service that nobody but one node announces, with the addresses of which that is so. */
+interface LastNextHop {
+  readonly service: ServiceKey;
+  readonly addresses: readonly string[];
+}
+
+/** What the drain of a node would mean, whether or not it is drained already. Plain data. */
+export interface DrainForecast {
+  /** Services of which the node announces an address while it is not drained. */
+  readonly announces: number;
+  /** Peers that would be told, by name. */
+  readonly peers: readonly string[];
+  /** Of those Services, the ones whose routes would stay, or go for good if it is forced; in order of their names. */
+  readonly lastNextHops: readonly LastNextHop[];
+}
+
+/** The decision that the agent will take, asked before. `now`: milliseconds since the epoch, by which reports of other nodes are judged. */
+export function forecastDrain(snapshot: Snapshot, node: string, now: number): DrainForecast {
+  const before = announcementsOfNode(withDrain(snapshot, node, undefined), node, now);
+  const asked = withDrain(snapshot, node, 'keepLast');
+  const lastNextHops = [...snapshot.services].flatMap(([key, service]): LastNextHop[] => {
+    const { addresses } = decideAnnouncement(asked, service, node, { settled: true, now });
+    const kept = addresses.flatMap(({ address, result }) => {
+      return result.announce && result.drain?.code === 'LastNextHop' ? [formatAddress(address)] : [];
+    });
+    return kept.length === 0 ? [] : [{ service: key, addresses: kept }];
+  });
+  return {
+    announces: [...before.services.values()].filter(({ addresses }) => addresses.some(({ result }) => result.announce)).length,
+    peers: [...before.routes].flatMap(([peer, routes]) => (routes.length === 0 ? [] : [peer])).toSorted(),
+    lastNextHops: lastNextHops.toSorted((a, b) => (a.service < b.service ? -1 : 1)),
+  };
+}
+
+/** How far a node is with what it should announce when it is not drained, session by session. */
+export interface ReturnOfRoutes {
+  readonly peer: string;
+  readonly state: string;
+  readonly sent: number;
+  readonly wanted: number;
+}
+
+export function returnOfRoutes(snapshot: Snapshot, node: string, state: NodeState, now: number): ReturnOfRoutes[] {
+  const { routes } = announcementsOfNode(withDrain(snapshot, node, undefined), node, now);
+  return [...routes].flatMap(([peer, { length: wanted }]): ReturnOfRoutes[] => {
+    const session = state.sessions.find((one) => one.peer === peer);
+    return wanted === 0 ? [] : [{ peer, state: session?.state ?? 'not reported', sent: session?.prefixesSent ?? 0, wanted }];
+  });
+}
+
+/** Everything that can go out has: sessions that are down have reasons of their own, but one at least must stand. */
+export function isBack(sessions: readonly ReturnOfRoutes[]): boolean {
+  const up = sessions.filter(({ state }) => state === 'Established');
+  return sessions.length === 0 || (up.length > 0 && up.every(({ sent, wanted }) => sent >= wanted));
+}
+
+/** Whether the agent of the node lives: nobody else would carry a drain out. */
+export function isReporting(snapshot: Snapshot, node: string, now: number): boolean {
+  return currentReport(snapshot.nodeStates, node, now) !== undefined;
+}
+
+function withDrain(snapshot: Snapshot, name: string, drain: Node['drain']): Snapshot {
+  const object = snapshot.nodes.get(name);
+  if (object === undefined) return snapshot;
+  const { drain: _, taints: __, ...node } = object;
+  return { ...valuesOf(snapshot), nodes: new Map(snapshot.nodes).set(name, drain === undefined ? node : { ...node, drain }) };
+}

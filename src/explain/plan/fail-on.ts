@@ -1,0 +1,61 @@
+import type { Plan } from './plan.ts';
+import type { ServicePreview } from '../provider/render-preview.ts';
+
+/** What a pipeline may refuse, by the name it has on the command line, with what it means. */
+export const failureKinds = {
+  'moved-address': 'a Service gets another address in place of one that it has',
+  'lost-address': 'a Service loses its addresses',
+  'no-address': 'a Service that asks for an address gets none',
+  'session-reset': 'a BGP session resets',
+  'session-stop': 'a BGP session ends',
+  'route-withdrawn': 'a route is withdrawn',
+  'rule-removed': 'a forwarding rule goes',
+  'aws-call': 'a call to AWS would change something there',
+  'aws-delete': 'something in AWS would be deleted',
+} as const;
+
+export type FailureKind = keyof typeof failureKinds;
+
+/** A change that was to be refused: "session-reset: node1 tor1 (holdTime)". */
+interface Failure {
+  readonly kind: FailureKind;
+  readonly what: string;
+}
+
+export function findFailures(plan: Plan, previews: readonly ServicePreview[], refused: ReadonlySet<FailureKind>): Failure[] {
+  return [...addressFailures(plan), ...nodeFailures(plan), ...awsFailures(previews)].filter(({ kind }) => refused.has(kind));
+}
+
+function addressFailures({ addresses }: Plan): Failure[] {
+  return addresses.flatMap(({ service, before, after }): Failure[] => {
+    if (before.length === 0) return after.length === 0 ? [{ kind: 'no-address', what: service }] : [];
+    const what = `${service} ${before.join(', ')} -> ${after.join(', ') || 'none'}`;
+    if (after.length === 0) return [{ kind: 'lost-address', what }];
+    return before.every((address) => after.includes(address)) ? [] : [{ kind: 'moved-address', what }];
+  });
+}
+
+function nodeFailures({ sessions, routes, rules }: Plan): Failure[] {
+  return [
+    ...sessions.flatMap(({ node, peer, change, fields }): Failure[] => {
+      if (change === 'reset') return [{ kind: 'session-reset', what: `${node} ${peer} (${fields.join(', ')})` }];
+      return change === 'stop' ? [{ kind: 'session-stop', what: `${node} ${peer}` }] : [];
+    }),
+    ...routes.flatMap(({ node, change, what }): Failure[] =>
+      change === 'remove' ? [{ kind: 'route-withdrawn', what: `${node} ${what}` }] : [],
+    ),
+    ...rules.flatMap(({ node, change, what }): Failure[] =>
+      change === 'remove' ? [{ kind: 'rule-removed', what: `${node} ${what}` }] : [],
+    ),
+  ];
+}
+
+function awsFailures(previews: readonly ServicePreview[]): Failure[] {
+  return previews.flatMap(({ service, provider, actions }) =>
+    (provider === 'aws' ? actions : []).flatMap(({ operation, id }): Failure[] => {
+      const what = `${service} ${operation} ${id}`;
+      const call: Failure = { kind: 'aws-call', what };
+      return /:Delete/.test(operation) ? [call, { kind: 'aws-delete', what }] : [call];
+    }),
+  );
+}

@@ -1,0 +1,206 @@
+import { defined } from '../../lang/defined.ts';
+import { holdersIn } from '../../model/address-index.ts';
+import { peersOfNode, type PeerSession, type SessionIntent } from '../../decisions/announcement/peers.ts';
+import { decideAnnouncement, type ServiceAnnouncement } from '../../decisions/announcement/decision.ts';
+import { routesByPeer } from '../../decisions/announcement/merge-routes.ts';
+import { nodeForwarding } from '../../decisions/forwarding/node.ts';
+import { decideForwarding } from '../../decisions/forwarding/plan.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import type { Reason } from '../../model/reasons.ts';
+import type { Ingress, Service } from '../../model/service.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { address, formatAddress } from '../../net/address.ts';
+import { frontendKey } from '../../net/frontend.ts';
+import { formatPrefix } from '../../net/prefix.ts';
+import { expectedAddresses, type ExpectedAddresses } from '../pools/allocation.ts';
+
+/** What would differ if one snapshot took the place of another. Plain data, sorted. */
+export interface Plan {
+  readonly addresses: readonly AddressChange[];
+  readonly routes: readonly NodeChange[];
+  readonly rules: readonly NodeChange[];
+  readonly sessions: readonly SessionChange[];
+}
+
+interface AddressChange {
+  readonly service: ServiceKey;
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+  /** Why it does not get what it asks for. */
+  readonly reason?: Reason;
+}
+
+export interface NodeChange {
+  readonly node: string;
+  readonly change: 'add' | 'remove' | 'change';
+  /** "192.0.2.1/32 to tor1", "192.0.2.1 TCP 80". */
+  readonly what: string;
+}
+
+export interface SessionChange {
+  readonly node: string;
+  readonly peer: string;
+  readonly change: 'start' | 'stop' | 'reset' | 'live';
+  /** The settings that differ. */
+  readonly fields: readonly string[];
+}
+
+/** How a session would take a change of its settings; undefined: they are equal. */
+type ClassifySession = (
+  before: SessionIntent,
+  after: SessionIntent,
+) => { readonly change: 'reset' | 'live'; readonly fields: readonly string[] } | undefined;
+
+/**
+ * Compares what all nodes would do. Services that `current` has keep the addresses recorded there. The cost follows the
+ * number of Services times that of nodes.
+ */
+export function planChanges(current: Snapshot, proposed: Snapshot, classify: ClassifySession): Plan {
+  const recorded = withIngress({ ...valuesOf(proposed), nodeStates: current.nodeStates }, (key) => current.services.get(key)?.ingress);
+  const expected = expectedAddresses(current, recorded);
+  const after = withIngress(recorded, (key) =>
+    expected.get(key)?.addresses.map((text): Ingress => ({ address: address(text), ipMode: 'VIP' })),
+  );
+  const nodes = [...new Set([...current.nodes.keys(), ...after.nodes.keys()])].toSorted();
+  return {
+    addresses: changedAddresses(current, expectedAddresses(current, current), expected),
+    routes: nodes.flatMap((node) => changes(node, routes(current, node), routes(after, node))),
+    rules: nodes.flatMap((node) => changes(node, rules(current, node), rules(after, node))),
+    sessions: nodes.flatMap((node) => changedSessions(node, sessions(current, node), sessions(after, node), classify)),
+  };
+}
+
+export function isEmptyPlan({ addresses, routes, rules, sessions }: Plan): boolean {
+  return [addresses, routes, rules, sessions].every((changes) => changes.length === 0);
+}
+
+/** The snapshot with other records of what was assigned; Services for which `ingressOf` answers undefined keep theirs. */
+function withIngress(snapshot: Snapshot, ingressOf: (key: ServiceKey) => readonly Ingress[] | undefined): Snapshot {
+  const services = new Map(
+    [...snapshot.services].map(([key, service]): [ServiceKey, Service] => {
+      const ingress = ingressOf(key);
+      return [key, ingress === undefined ? service : { ...service, ingress }];
+    }),
+  );
+  return { ...valuesOf(snapshot), services, holdersOf: holdersIn(services) };
+}
+
+/** A snapshot as a plain object, which can be spread. */
+export function valuesOf(snapshot: Snapshot): Snapshot {
+  const { services, nodes, namespaces, secrets, pools, peers, advertisements, communities } = snapshot;
+  const { serviceCIDRs, externalIPPolicies, bfdProfiles, nodeStates, config } = snapshot;
+  return {
+    services,
+    holdersOf: (address) => snapshot.holdersOf(address),
+    endpointSlices: (key) => snapshot.endpointSlices(key),
+    nodes,
+    namespaces,
+    secrets,
+    pools,
+    peers,
+    advertisements,
+    bfdProfiles,
+    communities,
+    serviceCIDRs,
+    externalIPPolicies,
+    nodeStates,
+    config,
+  };
+}
+
+/** `unchanged`: what would happen anyway, with the manifests as they are. That a Service still waits as before is no change. */
+function changedAddresses(current: Snapshot, unchanged: ExpectedAddresses, expected: ExpectedAddresses): AddressChange[] {
+  return [...expected.keys()].toSorted().flatMap((key): AddressChange[] => {
+    const service = current.services.get(key);
+    const before = service === undefined ? [] : recordedAddresses(service);
+    const { addresses: after = [], reason } = expected.get(key) ?? {};
+    const saidBefore = JSON.stringify(unchanged.get(key)?.reason);
+    if (before.join() === after.join() && JSON.stringify(reason) === saidBefore) return [];
+    return [{ service: key, before, after, ...defined({ reason }) }];
+  });
+}
+
+function recordedAddresses(service: Service): string[] {
+  return service.ingress.flatMap((ingress) => (ingress.address === undefined ? [] : [formatAddress(ingress.address)]));
+}
+
+/** Text of every route of a node, with its attributes. */
+function routes(snapshot: Snapshot, node: string): Map<string, string> {
+  const announcements: ServiceAnnouncement[] = [...snapshot.services.values()].map((service) =>
+    decideAnnouncement(snapshot, service, node),
+  );
+  const texts = new Map<string, string>();
+  for (const [peer, wanted] of routesByPeer(announcements)) {
+    for (const { prefix, ...attributes } of wanted) texts.set(`${formatPrefix(prefix)} to ${peer}`, JSON.stringify(attributes));
+  }
+  return texts;
+}
+
+/** Text of every frontend of a node, and of its settings. */
+function rules(snapshot: Snapshot, node: string): Map<string, string> {
+  const texts = nodeSettings(snapshot, node);
+  for (const service of snapshot.services.values()) {
+    for (const frontend of decideForwarding(snapshot, service, node).forwarding?.frontends ?? []) {
+      texts.set(
+        frontendKey(frontend.match),
+        JSON.stringify(frontend, (_, value: unknown) =>
+          typeof value === 'bigint' ? value.toString() : value instanceof Uint16Array ? value.join() : value,
+        ),
+      );
+    }
+  }
+  return texts;
+}
+
+/** Nothing for an empty setting: it is no rule. */
+function nodeSettings(snapshot: Snapshot, node: string): Map<string, string> {
+  if (!snapshot.nodes.has(node)) return new Map();
+  const {
+    nodePortAddresses,
+    podPrefixes,
+    podInterfaces = [],
+    masqueradeAll = false,
+    localhostNodePorts = false,
+    servicePrefixes,
+    masqueradeBit,
+  } = nodeForwarding(snapshot, node);
+  const settings = new Map([
+    ['setting: addresses that take NodePort traffic', nodePortAddresses.map(formatPrefix).join()],
+    ['setting: prefixes of pods', podPrefixes.map(formatPrefix).join()],
+    ['setting: interfaces of pods', podInterfaces.join()],
+    ['setting: NodePorts on localhost', localhostNodePorts ? 'on' : ''],
+    ['setting: masquerade of all ClusterIP traffic', masqueradeAll ? 'on' : ''],
+    ['setting: prefixes of Services', servicePrefixes.map(formatPrefix).join()],
+    ['setting: masquerade bit', String(masqueradeBit)],
+  ]);
+  return new Map([...settings].filter(([, text]) => text !== ''));
+}
+
+function changes(node: string, before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): NodeChange[] {
+  const keys = [...new Set([...before.keys(), ...after.keys()])].toSorted();
+  return keys.flatMap((what): NodeChange[] => {
+    const [old, next] = [before.get(what), after.get(what)];
+    if (old === next) return [];
+    return [{ node, what, change: old === undefined ? 'add' : next === undefined ? 'remove' : 'change' }];
+  });
+}
+
+function sessions(snapshot: Snapshot, node: string): Map<string, PeerSession> {
+  return new Map(peersOfNode(snapshot, node).flatMap(({ peer, result }) => ('session' in result ? [[peer, result] as const] : [])));
+}
+
+function changedSessions(
+  node: string,
+  before: ReadonlyMap<string, PeerSession>,
+  after: ReadonlyMap<string, PeerSession>,
+  classify: ClassifySession,
+): SessionChange[] {
+  return [...new Set([...before.keys(), ...after.keys()])].toSorted().flatMap((peer): SessionChange[] => {
+    const [old, next] = [before.get(peer), after.get(peer)];
+    if (next === undefined) return [{ node, peer, change: 'stop', fields: [] }];
+    if (old === undefined) return [{ node, peer, change: 'start', fields: [] }];
+    const { password } = next.passwordGone === undefined ? next.session : old.session;
+    const difference = classify(old.session, { ...next.session, ...defined({ password }) });
+    return difference === undefined ? [] : [{ node, peer, ...difference }];
+  });
+}

@@ -1,0 +1,59 @@
+import { says } from '../../model/reasons.ts';
+import { isEmptyPlan, type NodeChange, type Plan, type SessionChange } from './plan.ts';
+
+const signs = { add: '+', remove: '-', change: '~', start: '+', stop: '-', reset: '!', live: '~' } as const;
+
+/** A plan as lines for a terminal: + comes, - goes, ~ changes in place, ! resets a session. What nodes have in common is said once. `unsure`: not everything could be read. */
+export function renderPlan(plan: Plan, { unsure = false }: { readonly unsure?: boolean } = {}): string[] {
+  if (isEmptyPlan(plan)) return [unsure ? 'Of what could be read, nothing would change.' : 'Nothing would change.'];
+  const { addresses, routes, rules, sessions } = plan;
+  return [
+    ...section(
+      'Addresses',
+      addresses.map(({ service, before, after, reason }) => {
+        const change = `${list(before)} -> ${list(after)}`;
+        return `  ${service}: ${before.join() === after.join() ? list(after) : change}${reason === undefined ? '' : `  (${says(reason)})`}`;
+      }),
+    ),
+    ...section('Sessions', byNode(sessions, sessionText)),
+    ...section('Routes', byNode(routes, changeText)),
+    ...section('Rules', byNode(rules, changeText)),
+    ...counts(plan),
+  ];
+}
+
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [title, ...lines, ''];
+}
+
+/** Where many nodes do the same, their number says more than their names. */
+const namedNodes = 3;
+
+function byNode<C extends { readonly node: string }>(changes: readonly C[], textOf: (change: C) => string): string[] {
+  const groups = Map.groupBy(changes, textOf);
+  return [...groups].map(([text, group]) => {
+    const nodes = group.map(({ node }) => node);
+    return `  ${text}  on ${nodes.length > namedNodes ? `${nodes.length} nodes` : nodes.join(', ')}`;
+  });
+}
+
+function sessionText({ peer, change, fields }: SessionChange): string {
+  const why = fields.length === 0 ? '' : ` (${fields.join(', ')})`;
+  return `${signs[change]} ${peer}: ${change === 'live' ? 'changes without a reset' : change}${why}`;
+}
+
+function changeText({ change, what }: NodeChange): string {
+  return `${signs[change]} ${what}`;
+}
+
+function counts({ addresses, sessions, routes, rules }: Plan): string[] {
+  const resets = sessions.filter(({ change }) => change === 'reset').length;
+  const withdrawn = routes.filter(({ change }) => change === 'remove').length;
+  const total = `${addresses.length} addresses, ${sessions.length} sessions, ${routes.length} routes and ${rules.length} rules would change.`;
+  if (resets === 0 && withdrawn === 0) return [total];
+  return [total, `Of these, ${resets} sessions would reset, and ${withdrawn} routes would be withdrawn.`];
+}
+
+function list(addresses: readonly string[]): string {
+  return addresses.length === 0 ? 'none' : addresses.join(', ');
+}

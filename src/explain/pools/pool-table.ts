@@ -1,0 +1,85 @@
+import { defined } from '../../lang/defined.ts';
+import { covers } from '../../decisions/announcement/advertisements.ts';
+import { effectivePools, refusalOf } from '../../decisions/allocation/pools.ts';
+import { allocationRequest } from '../../decisions/allocation/request.ts';
+import { nodeAddressesIn } from '../../decisions/configuration/node-addresses.ts';
+import { conflictsOf } from '../../decisions/configuration/pool-conflicts.ts';
+import { poolStatus } from '../../decisions/configuration/pool-status.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { formatRange } from '../../net/range.ts';
+import { allocatorOf } from './allocation.ts';
+import { waitingServices } from './pool.ts';
+import { countsOf } from '../text/table-text.ts';
+
+/** What an IPAddressPool has given, and has left. Plain data. */
+export interface PoolRow {
+  readonly pool: string;
+  readonly addresses: readonly string[];
+  /** By family that it has; counts as text, as IPv6 pools are larger than a number can say. */
+  readonly usage: readonly { readonly family: string; readonly given: number; readonly free: string; readonly total: string }[];
+  /** Services without an address to which it says no, by reason. */
+  readonly pending: readonly { readonly code: string; readonly count: number }[];
+  /** BGPAdvertisements that its addresses are announced by. */
+  readonly advertisements: readonly string[];
+  /** Why they are announced by none. */
+  readonly unannounced?: Reason;
+  /** Why it gives nothing, or no more. */
+  readonly reason?: Reason;
+}
+
+export interface PoolTable {
+  /** In order of their names. */
+  readonly pools: readonly PoolRow[];
+  /** Services that wait for an address, whatever pool might give it. */
+  readonly waiting: number;
+}
+
+/** `pool`: that one alone. */
+export function poolTable(snapshot: Snapshot, pool?: string): PoolTable {
+  const allocator = allocatorOf(snapshot);
+  const { refused } = effectivePools(snapshot.pools);
+  const conflicts = conflictsOf(snapshot.pools.values());
+  const nodeAddresses = nodeAddressesIn(snapshot.pools.values(), snapshot.nodes);
+  const usages = Map.groupBy(allocator.usage(), (usage) => usage.pool);
+  const waiting = waitingServices(snapshot).flatMap((key) => snapshot.services.get(key) ?? []);
+  const refusals = Map.groupBy(
+    waiting.flatMap((service) => allocator.survey(allocationRequest(service, snapshot))),
+    (refusal) => refusal.pool,
+  );
+  const names = [...snapshot.pools.keys()].filter((name) => pool === undefined || name === pool).toSorted();
+  const pools = names.flatMap((name): PoolRow[] => {
+    const object = snapshot.pools.get(name);
+    if (object === undefined) return [];
+    const usage = usages.get(name) ?? [];
+    const no = refused.get(name);
+    const { unready } = poolStatus(object, {
+      refused: no?.reason,
+      usage,
+      conflicts: conflicts.get(name) ?? [],
+      nodeAddress: nodeAddresses.get(name),
+      released: [],
+    });
+    const why = no === undefined ? unready : refusalOf(no).reason;
+    const advertisements = [...snapshot.advertisements.values()].filter((one) =>
+      covers(one, { type: 'LoadBalancer', pool: object, prefixes: [], name }),
+    );
+    return [
+      {
+        pool: name,
+        addresses: object.addresses.map(formatRange),
+        usage: usage.map(({ family, assigned, free, total }) => ({
+          family: `IPv${family}`,
+          given: assigned,
+          free: String(free),
+          total: String(total),
+        })),
+        pending: countsOf((refusals.get(name) ?? []).flatMap((refusal) => refusal.reason?.code ?? [])),
+        advertisements: advertisements.map(({ metadata }) => metadata.name).toSorted(),
+        ...(advertisements.length === 0 ? { unannounced: reason('NoAdvertisement', { type: 'LoadBalancer' }) } : {}),
+        ...defined({ reason: why }),
+      },
+    ];
+  });
+  return { pools, waiting: waiting.length };
+}

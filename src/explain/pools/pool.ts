@@ -1,0 +1,117 @@
+import { defined } from '../../lang/defined.ts';
+import { covers } from '../../decisions/announcement/advertisements.ts';
+import { decideAllocationClaim } from '../../decisions/allocation/claim.ts';
+import { inOrderOfService } from '../../decisions/allocation/order.ts';
+import { effectivePools, refusalOf } from '../../decisions/allocation/pools.ts';
+import { allocationRequest } from '../../decisions/allocation/request.ts';
+import { nodeAddressesIn } from '../../decisions/configuration/node-addresses.ts';
+import { conflictsOf } from '../../decisions/configuration/pool-conflicts.ts';
+import { poolStatus } from '../../decisions/configuration/pool-status.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import { assignedAddresses } from '../../model/service.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { formatAddress } from '../../net/address.ts';
+import { formatRange } from '../../net/range.ts';
+import { allocatorOf } from './allocation.ts';
+import { limits } from '../limits.ts';
+import { withFix } from '../text/reason-lines.ts';
+
+/** What an IPAddressPool gives, to whom, and why not more. Plain data. */
+interface PoolExplanation {
+  readonly pool: string;
+  readonly addresses: readonly string[];
+  /** By family that it has: how many are given, and how many there are, as text, as IPv6 pools are larger than a number can say. */
+  readonly usage: readonly { readonly family: string; readonly assigned: number; readonly free: string; readonly total: string }[];
+  /** Why it gives nothing, or no more. */
+  readonly reason?: Reason;
+  /** BGPAdvertisements that its addresses are announced by. */
+  readonly advertisements: readonly string[];
+  /** Why they are announced by none. */
+  readonly unannounced?: Reason;
+  readonly holders: readonly { readonly service: ServiceKey; readonly addresses: readonly string[] }[];
+  /** Services without an address, in the order in which they wait: why this pool gives them none. Absent reason: it would. */
+  readonly waiting: readonly { readonly service: ServiceKey; readonly reason?: Reason }[];
+  /** Holders and waiting ones beyond what is listed. */
+  readonly more: number;
+}
+
+export function explainPool(snapshot: Snapshot, name: string): PoolExplanation | undefined {
+  const pool = snapshot.pools.get(name);
+  if (pool === undefined) return undefined;
+  const allocator = allocatorOf(snapshot);
+  const refused = effectivePools(snapshot.pools).refused.get(name);
+  const usage = allocator.usage().filter((one) => one.pool === name);
+  const conflicts = conflictsOf(snapshot.pools.values()).get(name) ?? [];
+  const nodeAddress = nodeAddressesIn([pool], snapshot.nodes).get(name);
+  const { unready } = poolStatus(pool, { refused: refused?.reason, usage, conflicts, nodeAddress, released: [] });
+  const advertisements = [...snapshot.advertisements.values()].filter((one) =>
+    covers(one, { type: 'LoadBalancer', pool, prefixes: [], name }),
+  );
+  const holders = [...allocator.assignments()].flatMap(({ service, addresses }) => {
+    const held = addresses.filter((address) => allocator.poolOf(address) === name).map(formatAddress);
+    return held.length === 0 ? [] : [{ service, addresses: held }];
+  });
+  const waiting = waitingServices(snapshot).map((service) => {
+    const found = snapshot.services.get(service);
+    const survey = found === undefined ? [] : allocator.survey(allocationRequest(found, snapshot));
+    const because = survey.find((one) => one.pool === name)?.reason;
+    return { service, ...defined({ reason: because }) };
+  });
+  const why = refused === undefined ? unready : refusalOf(refused).reason;
+  return {
+    pool: name,
+    addresses: pool.addresses.map(formatRange),
+    usage: usage.map(({ family, assigned, free, total }) => ({
+      family: `IPv${family}`,
+      assigned,
+      free: String(free),
+      total: String(total),
+    })),
+    ...defined({ reason: why }),
+    advertisements: advertisements.map(({ metadata }) => metadata.name).toSorted(),
+    ...(advertisements.length === 0 ? { unannounced: reason('NoAdvertisement', { type: 'LoadBalancer' }) } : {}),
+    holders: holders.toSorted((a, b) => (a.service < b.service ? -1 : 1)).slice(0, limits.services),
+    waiting: waiting.slice(0, limits.services),
+    more: Math.max(0, holders.length - limits.services) + Math.max(0, waiting.length - limits.services),
+  };
+}
+
+/** Ours without an address, in the order in which they wait. */
+export function waitingServices(snapshot: Snapshot): ServiceKey[] {
+  return inOrderOfService(snapshot, new Map()).filter((key) => {
+    const service = snapshot.services.get(key);
+    return service !== undefined && decideAllocationClaim(service, snapshot.config).mine && assignedAddresses(service).length === 0;
+  });
+}
+
+export function renderPool(explanation: PoolExplanation): string[] {
+  const { pool, addresses, usage, reason: because, advertisements, unannounced, holders, waiting, more } = explanation;
+  const given = usage.map(
+    ({ family, assigned, free, total }) => `${family} ${assigned} given, ${shortCount(free)} of ${shortCount(total)} free`,
+  );
+  return [
+    `IPAddressPool ${pool}`,
+    '',
+    `Addresses  ${addresses.join(', ')}`,
+    `Usage      ${given.join('; ') || 'none'}`,
+    ...(because === undefined ? [] : withFix('Gives      nothing more: ', because)),
+    ...(unannounced === undefined
+      ? [`Announced  by BGPAdvertisement ${advertisements.join(', ')}`]
+      : withFix('Announced  by nobody: ', unannounced)),
+    ...holders.map(({ service, addresses: held }) => `Held by    ${service}: ${held.join(', ')}`),
+    ...waiting.flatMap(({ service, reason: why }) =>
+      why === undefined ? [`Waits      ${service}: this pool would give it one`] : withFix(`Waits      ${service}: `, why),
+    ),
+    ...(more === 0 ? [] : [`           and ${more} more Services`]),
+  ];
+}
+
+/** Of IPv6 nobody reads twenty digits. */
+export function shortCount(count: string): string {
+  if (count.length <= 12) return count;
+  const digits = BigInt(count).toString(2);
+  const bits = digits.length - 1;
+  if (BigInt(count) === 2n ** BigInt(bits)) return `2^${bits}`;
+  return `about 2^${digits[1] === '1' ? bits + 1 : bits}`;
+}

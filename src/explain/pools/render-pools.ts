@@ -1,0 +1,36 @@
+import { says } from '../../model/reasons.ts';
+import { shortCount } from './pool.ts';
+import type { PoolRow, PoolTable } from './pool-table.ts';
+import { countsText, tableLines, type Cell } from '../text/table-text.ts';
+
+const titles = ['Pool', 'Family', 'Addresses', 'Given', 'Free', 'Announced By', 'Pending'];
+
+/** One row for each family of each pool. `wide`: with its ranges, and why it gives no more. */
+export function renderPools({ pools, waiting }: PoolTable, wide: boolean): string[] {
+  if (pools.length === 0) return ['There are no IPAddressPools.', ...waitingLine(waiting)];
+  const all = wide ? [...titles, 'Ranges', 'Gives No More'] : titles;
+  return [
+    ...tableLines(
+      all,
+      pools.flatMap((row) => rowsOf(row).map((cells, index) => (index === 0 ? [...cells, ...widely(row)] : cells))),
+    ),
+    ...waitingLine(waiting),
+  ];
+}
+
+/** A Service counts in each pool that says no to it: the sum of the column says nothing. */
+function waitingLine(waiting: number): string[] {
+  if (waiting === 0) return [];
+  return ['', waiting === 1 ? '1 Service waits for an address.' : `${waiting} Services wait for an address.`];
+}
+
+function rowsOf({ pool, usage, advertisements, unannounced, pending }: PoolRow): Cell[][] {
+  const counts = usage.map(({ family, given, free, total }) => [family, shortCount(total), String(given), shortCount(free)]);
+  const [first = ['', '', '', ''], ...others] = counts;
+  const announced = unannounced === undefined ? advertisements.join(',') : unannounced.code === 'Undecided' ? 'not known' : 'nobody';
+  return [[pool, ...first, announced, countsText(pending)], ...others.map((cells) => [undefined, ...cells])];
+}
+
+function widely({ addresses, reason }: PoolRow): string[] {
+  return [addresses.join(','), reason === undefined ? '' : says(reason)];
+}

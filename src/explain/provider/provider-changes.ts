@@ -1,0 +1,59 @@
+import { defined } from '../../lang/defined.ts';
+import type { Labels, ServiceKey } from '../../model/metadata.ts';
+import type { Service } from '../../model/service.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { isOwn, type Claimant } from './provider.ts';
+
+/** A Service that a provider of a module would begin to serve, go on to serve after a change of the Service, or cease to serve. Plain data. */
+export interface ProviderChange {
+  readonly service: ServiceKey;
+  /** Who serves it. Absent: nobody does. */
+  readonly before?: string;
+  readonly after?: string;
+}
+
+/** By what the claims of all providers say, and by nothing else: what a change of a Node or another object means to a provider only it knows. */
+export function providerChanges(claimants: readonly Claimant[], current: Snapshot, proposed: Snapshot): ProviderChange[] {
+  return [...new Set([...current.services.keys(), ...proposed.services.keys()])].toSorted().flatMap((service): ProviderChange[] => {
+    const before = claimantOf(claimants, service, current);
+    const after = claimantOf(claimants, service, proposed);
+    if ([before, after].every((name) => name === undefined || isOwn(name))) return [];
+    if (before === after && askedText(current.services.get(service)) === askedText(proposed.services.get(service))) return [];
+    return [{ service, ...defined({ before, after }) }];
+  });
+}
+
+function claimantOf(claimants: readonly Claimant[], key: ServiceKey, snapshot: Snapshot): string | undefined {
+  const service = snapshot.services.get(key);
+  return service === undefined ? undefined : claimants.find((one) => one.claim(service, snapshot).mine)?.name;
+}
+
+/** What the API server counts, and what was given, is no change that somebody proposes. */
+function askedText(service: Service | undefined): string {
+  if (service === undefined) return '';
+  const { resourceVersion: _version, generation: _generation, labels, annotations, ...metadata } = service.metadata;
+  const asked = { ...service, metadata: { ...metadata, labels: sorted(labels), annotations: sorted(annotations) }, ingress: [] };
+  return JSON.stringify(asked, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
+}
+
+/** The order in which they are written means nothing. */
+const sorted = (labels: Labels): readonly unknown[] => Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
+
+/** `silent`: providers that cannot say what they would do. */
+export function renderProviderChanges(changes: readonly ProviderChange[], silent: readonly string[]): string[] {
+  if (changes.length === 0) return [];
+  const untold = silent.filter((name) => changes.some(({ before, after }) => before === name || after === name));
+  return [
+    'Providers',
+    ...changes.map((change) => `  ${changeText(change)}`),
+    ...untold.map((name) => `What provider ${name} would do cannot be told: it has no preview.`),
+    '',
+  ];
+}
+
+function changeText({ service, before, after }: ProviderChange): string {
+  if (before === undefined) return `+ ${service}: provider ${after} would serve it`;
+  if (after === undefined) return `- ${service}: provider ${before} would serve it no more`;
+  if (before === after) return `~ ${service}: provider ${after} would be told of the change`;
+  return `~ ${service}: provider ${after} would serve it in place of ${before}`;
+}

@@ -1,0 +1,47 @@
+import { whySessionDown } from '../../decisions/announcement/session-down.ts';
+import type { NodeState } from '../../model/node-state.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+
+/** Routes of one address of a Service to one peer. */
+interface RoutesOfAddress {
+  readonly peer: string;
+  readonly prefixes: readonly string[];
+  /** Keys of the frontends that the address has on the node; asked for only where something differs. */
+  readonly frontends: () => readonly string[];
+}
+
+/** Why routes that were decided are not at their peer, as the agent reports; undefined: they are. `ofService`: what differs of the Service. */
+export function whyNotAtPeer(
+  { sessions }: NodeState,
+  ofService: NodeState['differing'],
+  { peer, prefixes, frontends }: RoutesOfAddress,
+): Reason | undefined {
+  const concerning = ofService.filter((difference) => concerns(difference.reason, peer, prefixes));
+  const held = concerning.length === 0 ? undefined : heldBack(concerning, frontends());
+  const session = sessions.find((candidate) => candidate.peer === peer);
+  return held ?? whySessionDown(peer, session);
+}
+
+/** Some reasons are about one prefix, or about one at one peer. */
+function concerns({ code, details }: Reason, peer: string, prefixes: readonly string[]): boolean {
+  if (code === 'UnreachableRouteMissing') return prefixes.includes(details.prefix);
+  return code !== 'RouteNotPossible' || (details.peer === peer && prefixes.includes(details.prefix));
+}
+
+/**
+ * Why the agent holds a route back. It names one frontend for a Service: that one tells of its own address only, and the
+ * other addresses are held back when the kernel refused every frontend they have.
+ */
+function heldBack(ofService: NodeState['differing'], frontends: readonly string[]): Reason | undefined {
+  const held = ofService.find(({ aspect }) => aspect === 'Announced')?.reason;
+  if (held?.code === 'AwaitsForwarding') return frontends.includes(held.details.frontend) ? held : undefined;
+  if (held === undefined || held.code !== 'NotProgrammed' || frontends.includes(held.details.frontend)) return held;
+  const refused = new Set(
+    ofService.flatMap(({ reason: { code, details } }) =>
+      code === 'FrontendQuarantined' || code === 'FrontendTaken' ? [details.frontend] : [],
+    ),
+  );
+  const [first] = frontends;
+  if (first === undefined || !frontends.every((frontend) => refused.has(frontend))) return undefined;
+  return reason('NotProgrammed', { frontend: first });
+}

@@ -1,0 +1,33 @@
+import { decideAnnouncement, type ServiceAnnouncement } from '../../decisions/announcement/decision.ts';
+import { routesByPeer } from '../../decisions/announcement/merge-routes.ts';
+import type { BGPPeer } from '../../model/configuration.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { sentRoute, type SentRoute } from './route-text.ts';
+
+interface NodeAnnouncements {
+  /** By name of the peer, with what Services have in common merged, as it is sent. */
+  readonly routes: ReadonlyMap<string, readonly SentRoute[]>;
+  readonly services: ReadonlyMap<ServiceKey, ServiceAnnouncement>;
+}
+
+/** Everything that a node should announce. `now`: milliseconds since the epoch. */
+export function announcementsOfNode(snapshot: Snapshot, node: string, now: number): NodeAnnouncements {
+  const services = new Map(
+    [...snapshot.services].map(([key, service]) => [key, decideAnnouncement(snapshot, service, node, { now })] as const),
+  );
+  const routes = new Map(
+    [...routesByPeer(services.values())].map(([peer, wanted]) => {
+      const internal = isOfOneAs(snapshot.peers.get(peer));
+      return [peer, wanted.map((route) => sentRoute(route, internal))] as const;
+    }),
+  );
+  return { routes, services };
+}
+
+/** Whether sessions with the peer are internal: LOCAL_PREF is told there alone. */
+export function isOfOneAs(peer: BGPPeer | undefined): boolean {
+  if (peer === undefined) return false;
+  const { localASN = peer.myASN, peerASN, dynamicASN } = peer;
+  return dynamicASN === 'internal' || peerASN === localASN;
+}

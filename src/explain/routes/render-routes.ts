@@ -1,0 +1,53 @@
+import { says } from '../../model/reasons.ts';
+import { tableLines } from '../text/table-text.ts';
+import type { RouteRow, RouteTable } from './route-table.ts';
+
+const titles = ['Node', 'Peer', 'Prefix', 'Next Hop', 'State', 'Communities', 'Service'];
+const wideTitles = [
+  'Node',
+  'Peer',
+  'Prefix',
+  'Next Hop',
+  'State',
+  'Local Pref',
+  'MED',
+  'AS Path',
+  'Communities',
+  'Service',
+  'Told By',
+  'Why Not',
+];
+
+/** One row for each route to each peer. `wide`: with every attribute, and why the peer does not have it. */
+export function renderRoutes({ routes, more, unasked = [] }: RouteTable, wide: boolean): string[] {
+  const untold = unasked.map(({ who, why }) => `as decided and reported: ${who} could not be asked: ${why}`);
+  const beside = untold.length === 0 ? [] : ['', ...untold];
+  if (routes.length === 0) return ['There are no routes.', ...beside];
+  return [
+    ...tableLines(wide ? wideTitles : titles, routes.map(wide ? wideCells : cells)),
+    ...(more === 0 ? [] : ['', `${more} more routes: ask for --node, --peer or --service.`]),
+    ...beside,
+  ];
+}
+
+function cells(row: RouteRow): string[] {
+  return [...where(row), row.communities.join(','), forWhat(row)];
+}
+
+function wideCells(row: RouteRow): string[] {
+  const { localPref, med, asPath, communities, reason, live } = row;
+  const attributes = [numeral(localPref), numeral(med), asPath.join(' '), communities.join(',')];
+  return [...where(row), ...attributes, forWhat(row), live === true ? 'agent' : 'report', reason === undefined ? '' : says(reason)];
+}
+
+function where({ node, peer, prefix, nextHop, reason }: RouteRow): string[] {
+  return [node, peer, prefix, nextHop, reason?.code ?? 'sent'];
+}
+
+function forWhat({ services, moreServices }: RouteRow): string {
+  return `${services.join(',')}${moreServices === undefined ? '' : ` and ${moreServices} more`}`;
+}
+
+function numeral(value: number | undefined): string {
+  return value === undefined ? '' : String(value);
+}

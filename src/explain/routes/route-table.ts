@@ -1,0 +1,168 @@
+import { defined } from '../../lang/defined.ts';
+import { decideAnnouncement, type ServiceAnnouncement } from '../../decisions/announcement/decision.ts';
+import { mergeRoutes } from '../../decisions/announcement/merge-routes.ts';
+import { peersOfNode, type SessionIntent } from '../../decisions/announcement/peers.ts';
+import type { RouteIntent } from '../../decisions/announcement/route.ts';
+import { frontendsOfAddress } from '../../decisions/forwarding/address-frontends.ts';
+import { decideForwarding } from '../../decisions/forwarding/plan.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import { currentReport, type NodeState } from '../../model/node-state.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { formatAddress, isLinkLocal, type Address, type Family } from '../../net/address.ts';
+import { comparePrefixes, formatPrefix } from '../../net/prefix.ts';
+import { isOfOneAs } from './node-announcements.ts';
+import { whyNotAtPeer } from './missing-route-reason.ts';
+import { limits } from '../limits.ts';
+import { sentRoute, type SentRoute } from './route-text.ts';
+import type { Wanted } from '../sessions/session-table.ts';
+
+/** A route of a node to a peer, with what it says. Plain data. */
+export interface RouteRow extends SentRoute {
+  readonly node: string;
+  readonly peer: string;
+  /** "self": the address that the session comes from. */
+  readonly nextHop: string;
+  /** The AS numbers, the nearest first; empty to a peer of the same AS. */
+  readonly asPath: readonly number[];
+  /** What it is for. */
+  readonly services: readonly ServiceKey[];
+  /** Services beyond those. */
+  readonly moreServices?: number;
+  /** Why the peer does not have it, as the agent reports, or why nobody knows. */
+  readonly reason?: Reason;
+  /** The agent was asked: this is what it has sent, or has not, at this moment. */
+  readonly live?: true;
+}
+
+export interface RouteTable {
+  /** In order of nodes, peers, prefixes. */
+  readonly routes: readonly RouteRow[];
+  /** Routes beyond those. */
+  readonly more: number;
+  /** Agents that could not be asked: what is said of their nodes is what was decided and reported. */
+  readonly unasked?: readonly { readonly who: string; readonly node?: string; readonly why: string; readonly fix: string }[];
+}
+
+/** What the nodes announce, or would. `now`: milliseconds since the epoch, by which the agents' reports are judged. */
+export function routeTable(snapshot: Snapshot, now: number, wanted: Wanted & { readonly service?: ServiceKey } = {}): RouteTable {
+  const routes: RouteRow[] = [];
+  let more = 0;
+  for (const node of [...snapshot.nodes.keys()].filter((name) => wanted.node === undefined || name === wanted.node).toSorted()) {
+    for (const row of routesOfNode(snapshot, node, now, wanted)) {
+      if (routes.length < limits.routes) routes.push(row);
+      else more++;
+    }
+  }
+  return { routes, more };
+}
+
+/** What one Service wants of a prefix at a peer. */
+interface Contribution {
+  readonly service: ServiceKey;
+  readonly route: RouteIntent;
+  readonly why: Reason | undefined;
+}
+
+function routesOfNode(
+  snapshot: Snapshot,
+  node: string,
+  now: number,
+  { peer, service }: Parameters<typeof routeTable>[2] & object,
+): RouteRow[] {
+  const report = currentReport(snapshot.nodeStates, node, now);
+  const byPeer = new Map<string, Map<string, Contribution[]>>();
+  for (const [key, object] of snapshot.services) {
+    const announcement = decideAnnouncement(snapshot, object, node, { now });
+    for (const [name, contribution] of contributions(snapshot, node, report, key, announcement)) {
+      if (peer !== undefined && name !== peer) continue;
+      const ofPeer = byPeer.get(name) ?? new Map<string, Contribution[]>();
+      byPeer.set(name, ofPeer);
+      const prefix = formatPrefix(contribution.route.prefix);
+      const others = ofPeer.get(prefix);
+      if (others === undefined) ofPeer.set(prefix, [contribution]);
+      else others.push(contribution);
+    }
+  }
+  return peersOfNode(snapshot, node).flatMap(({ peer: name, result }) => {
+    if (!('session' in result)) return [];
+    const ofPeer = [...(byPeer.get(name) ?? new Map<string, Contribution[]>()).values()];
+    const asked = ofPeer.filter((all) => service === undefined || all.some((one) => one.service === service));
+    return asked
+      .map((all) => ({ route: mergedRoute(all), all }))
+      .toSorted((a, b) => comparePrefixes(a.route.prefix, b.route.prefix))
+      .map(({ route, all }) => rowOf(snapshot, node, result.session, route, all));
+  });
+}
+
+/** Of an address that is announced, by name of the peer: each of its routes. */
+function* contributions(
+  snapshot: Snapshot,
+  node: string,
+  report: NodeState | undefined,
+  service: ServiceKey,
+  { addresses }: ServiceAnnouncement,
+): Iterable<readonly [string, Contribution]> {
+  const differing = (report?.differing ?? []).filter((difference) => difference.service === service);
+  for (const { address, result } of addresses) {
+    if (!result.announce) continue;
+    for (const { peer, result: toPeer } of result.peers) {
+      if (!('routes' in toPeer)) continue;
+      for (const route of toPeer.routes) {
+        const frontends = (): readonly string[] => frontendsOn(snapshot, node, service, address);
+        const why =
+          whyUnknown(node, report) ??
+          (report && whyNotAtPeer(report, differing, { peer, prefixes: [formatPrefix(route.prefix)], frontends }));
+        yield [peer, { service, route, why }];
+      }
+    }
+  }
+}
+
+/** A report that is old, or the last one of an agent that was stopped, says nothing of routes. */
+function whyUnknown(node: string, report: NodeState | undefined): Reason | undefined {
+  if (report === undefined) return reason('AgentSilent', { node });
+  return report.problem?.code === 'AgentStopped' ? report.problem : undefined;
+}
+
+function frontendsOn(snapshot: Snapshot, node: string, key: ServiceKey, address: Address): readonly string[] {
+  const service = snapshot.services.get(key);
+  if (service === undefined) return [];
+  const { forwarding, elsewhere } = decideForwarding(snapshot, service, node);
+  return frontendsOfAddress({ frontends: [...(forwarding?.frontends ?? []), ...elsewhere] }, address);
+}
+
+/** What is held back for one Service goes out all the same, as another one wants it. */
+function mergedRoute(all: readonly Contribution[]): RouteIntent {
+  const sent = all.filter(({ why }) => why === undefined);
+  const [route] = mergeRoutes((sent.length > 0 ? sent : all).map((one) => one.route));
+  if (route === undefined) throw new RangeError('a prefix without a route');
+  return route;
+}
+
+function rowOf(snapshot: Snapshot, node: string, session: SessionIntent, route: RouteIntent, all: readonly Contribution[]): RouteRow {
+  const internal = isOfOneAs(snapshot.peers.get(session.peer));
+  const sent = sentRoute(route, internal);
+  const services = [...new Set(all.map((one) => one.service))].toSorted();
+  const why = all.every((one) => one.why !== undefined) ? all[0]?.why : undefined;
+  return {
+    node,
+    ...sent,
+    peer: session.peer,
+    nextHop: nextHopOf(session, route.prefix.address.family),
+    ...(internal ? { localPref: sent.localPref ?? defaultLocalPref } : {}),
+    asPath: internal ? [] : Array<number>(1 + sent.asPathPrepend).fill(session.localASN),
+    services: services.slice(0, limits.servicesOfRoute),
+    ...(services.length > limits.servicesOfRoute ? { moreServices: services.length - limits.servicesOfRoute } : {}),
+    ...defined({ reason: why }),
+  };
+}
+
+/** Of a route that says none, to a peer of the same AS (RFC 4271 5.1.5 demands one). */
+const defaultLocalPref = 100;
+
+function nextHopOf({ peerAddress, sourceAddress, otherNextHop }: SessionIntent, family: Family): string {
+  const isOwn = peerAddress === undefined || isLinkLocal(peerAddress) || peerAddress.family === family;
+  if (!isOwn) return otherNextHop === undefined ? 'self' : formatAddress(otherNextHop);
+  return sourceAddress?.family === family ? formatAddress(sourceAddress) : 'self';
+}

@@ -1,0 +1,96 @@
+import { defined } from '../../lang/defined.ts';
+import type { LiveRoute } from '../../live/contract.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import { reason } from '../../model/reasons.ts';
+import { comparePrefixes, parsePrefix } from '../../net/prefix.ts';
+import { limits } from '../limits.ts';
+import type { RouteRow, RouteTable } from '../routes/route-table.ts';
+import type { NodeExplanation, PeerExplanation } from './service-node.ts';
+
+/** What agents that were asked say that they have sent, by name of the node. */
+export type LiveRoutes = ReadonlyMap<string, readonly LiveRoute[]>;
+
+/**
+ * The table with what agents have really sent in place of what they should: where an agent was asked its rows are its own, and a route that was decided
+ * and that it has not sent has the reason that its report gives, or none that is known.
+ */
+export function withLiveRoutes(
+  table: RouteTable,
+  live: LiveRoutes,
+  wanted: { readonly peer?: string; readonly service?: ServiceKey },
+): RouteTable {
+  if (live.size === 0) return table;
+  const decided = table.routes.filter(({ node }) => !live.has(node));
+  const told = [...live].flatMap(([node, routes]) => [
+    ...routes.filter((route) => isWanted(route, wanted)).map((route) => liveRow(node, route)),
+    ...unsent(table.routes, node, routes),
+  ]);
+  const rows = [...decided, ...told].toSorted(inOrder);
+  return { ...table, routes: rows.slice(0, limits.routes), more: table.more + Math.max(0, rows.length - limits.routes) };
+}
+
+/** An explanation with what agents have really sent of the Service beside what they should. */
+export function withLiveNode(explanation: NodeExplanation, live: LiveRoutes): NodeExplanation {
+  const routes = live.get(explanation.node);
+  if (routes === undefined) return explanation;
+  const { node } = explanation;
+  const addresses = explanation.addresses.map((address) => ({
+    ...address,
+    peers: address.peers.map((toPeer): PeerExplanation => {
+      if (toPeer.prefixes.length === 0) return toPeer;
+      const sent = routes.filter(({ peer, prefix }) => peer === toPeer.peer && toPeer.prefixes.includes(prefix));
+      const missing = sent.length < toPeer.prefixes.length && toPeer.reason === undefined;
+      return { ...toPeer, live: sent, ...(missing ? { reason: reason('NotSent', { node, peer: toPeer.peer }) } : {}) };
+    }),
+  }));
+  return { ...explanation, addresses };
+}
+
+/** "192.0.2.1/32, next hop 10.1.0.11, AS path 64512, communities 64512:100, med 5". */
+export function liveRouteText({ prefix, nextHops, asPath, localPref, med, communities, changing }: LiveRoute): string {
+  return [
+    prefix,
+    `next hop ${nextHops.join(' ') || 'none'}`,
+    ...(asPath.length === 0 ? [] : [`AS path ${asPath.join(' ')}`]),
+    ...(communities.length === 0 ? [] : [`communities ${communities.join(' ')}`]),
+    ...(localPref === undefined ? [] : [`localPref ${localPref}`]),
+    ...(med === undefined ? [] : [`med ${med}`]),
+    ...(changing === true ? ['about to change'] : []),
+  ].join(', ');
+}
+
+function isWanted({ peer, services }: LiveRoute, wanted: { readonly peer?: string; readonly service?: ServiceKey }): boolean {
+  return (wanted.peer === undefined || peer === wanted.peer) && (wanted.service === undefined || services.includes(wanted.service));
+}
+
+function liveRow(node: string, route: LiveRoute): RouteRow {
+  const { peer, prefix, nextHops, asPath, localPref, med, communities, services, moreServices } = route;
+  return {
+    node,
+    peer,
+    prefix,
+    nextHop: nextHops.join(' '),
+    asPath,
+    asPathPrepend: Math.max(0, asPath.length - 1),
+    communities,
+    ...defined({ localPref, med }),
+    services: services as readonly ServiceKey[],
+    ...defined({ moreServices }),
+    live: true,
+  };
+}
+
+/** Decided, and not sent. */
+function unsent(rows: readonly RouteRow[], node: string, routes: readonly LiveRoute[]): RouteRow[] {
+  const sent = new Set(routes.map(({ peer, prefix }) => `${peer} ${prefix}`));
+  return rows
+    .filter((row) => row.node === node && !sent.has(`${row.peer} ${row.prefix}`))
+    .map((row) => ({ ...row, live: true, reason: row.reason ?? reason('NotSent', { node, peer: row.peer }) }));
+}
+
+function inOrder(a: RouteRow, b: RouteRow): number {
+  if (a.node !== b.node) return a.node < b.node ? -1 : 1;
+  if (a.peer !== b.peer) return a.peer < b.peer ? -1 : 1;
+  const [one, other] = [parsePrefix(a.prefix), parsePrefix(b.prefix)];
+  return one.ok && other.ok ? comparePrefixes(one.value, other.value) : 0;
+}

@@ -1,0 +1,124 @@
+import { sameContent } from '../../model/same-content.ts';
+import { ageText } from '../text/age.ts';
+import { liveRouteText } from './live-routes.ts';
+import { routeText } from '../routes/route-text.ts';
+import type { NodeEndpoints } from './service-endpoints.ts';
+import type { AddressExplanation, NodeExplanation } from './service-node.ts';
+import { sessionText, type SessionExplanation } from '../sessions/session.ts';
+import { withFix } from '../text/reason-lines.ts';
+
+/** What one node does for a Service. `isOthers`: its load balancer is not for the nodes to announce, which was said. */
+export function renderNode(explanation: NodeExplanation, isOthers: boolean): string[] {
+  const {
+    node,
+    problem,
+    host,
+    reportedSecondsAgo,
+    directReturn,
+    frontends,
+    elsewhere,
+    endpoints = [],
+    healthCheck,
+    forwarding,
+  } = explanation;
+  const age = reportedSecondsAgo === undefined ? '' : `  (reported ${ageText(reportedSecondsAgo)} ago)`;
+  return [
+    `Node ${node}${age}`,
+    ...(problem === undefined ? [] : withFix('  ', problem)),
+    ...host.flatMap((because) => withFix('  host: ', because)),
+    `  ${problem === undefined ? 'forwards' : 'should forward'} ${frontends} frontend${frontends === 1 ? '' : 's'}${elsewhere === 0 ? '' : `, leaves ${elsewhere} to another program`}${frontends === 0 ? '' : endpointsText(endpoints)}`,
+    ...(directReturn === undefined ? [] : [renderDirectReturn(directReturn)]),
+    ...forwarding.flatMap((because) => withFix('    ', because)),
+    ...(healthCheck === undefined ? [] : [renderHealthCheck(healthCheck)]),
+    ...renderAnnouncement(isOthers ? withoutBalanced(explanation) : explanation),
+  ];
+}
+
+/** "to 3 endpoints, 1 of them here": where the families are alike it is said once. */
+function endpointsText(endpoints: readonly NodeEndpoints[]): string {
+  const texts = endpoints.map(({ used, here, usable, because }) => {
+    const part =
+      because === undefined ? '' : because === 'local' ? ` of ${usable}, as its policy is Local` : ` of ${usable}, by topology hints`;
+    return `${used} endpoint${used === 1 ? '' : 's'}${part}${used > 0 && because !== 'local' ? ` (${here} here)` : ''}`;
+  });
+  const [first, second] = texts;
+  if (first === undefined) return '';
+  if (second === undefined || first === second) return ` to ${first}`;
+  return ` to ${endpoints.map(({ family }, index) => `${texts[index]} over ${family}`).join(', ')}`;
+}
+
+function renderAnnouncement({ reason, addresses, sessions = [] }: NodeExplanation): string[] {
+  const routes = new Map<string, string[]>();
+  for (const { peers } of addresses) {
+    for (const { peer, routes: sent = [], live, reason: because } of peers) {
+      const lead = because === undefined ? 'sends' : 'would send';
+      const decided = sent.filter(({ prefix }) => live?.some((one) => one.prefix === prefix) !== true);
+      const lines = [
+        ...(live ?? []).map((route) => `    has sent ${liveRouteText(route)} (asked now)`),
+        ...decided.map((route) => `    ${lead} ${routeText(route)}`),
+      ];
+      routes.set(peer, [...(routes.get(peer) ?? []), ...lines]);
+    }
+  }
+  return [
+    ...(reason === undefined ? [] : withFix('  announces nothing: ', reason)),
+    ...addresses.flatMap(renderAddress),
+    ...sessions.flatMap((session) => [`  session with ${sessionText(withoutError(session))}`, ...(routes.get(session.peer) ?? [])]),
+  ];
+}
+
+/** What is left to announce of a Service whose load balancer is another's: its external IPs, if it has any. */
+function withoutBalanced(explanation: NodeExplanation): NodeExplanation {
+  const addresses = explanation.addresses.filter(({ type }) => type === 'ExternalIP');
+  const { reason, ...others } = explanation;
+  const kept = reason?.code === 'OtherLoadBalancerClass' || reason === undefined ? others : { ...others, reason };
+  return { ...kept, addresses, sessions: addresses.length === 0 ? [] : (explanation.sessions ?? []) };
+}
+
+/** Why a session is down was said of the addresses that it does not carry. */
+function withoutError(session: SessionExplanation): SessionExplanation {
+  if (session.state === 'Established') return session;
+  const { lastError: _, ...others } = session;
+  return others;
+}
+
+function renderDirectReturn({ receives, passes }: NonNullable<NodeExplanation['directReturn']>): string {
+  return `    direct server return: passes packets on by ${passes.join(', ') || 'nothing'}; receives by ${receives.join(', ') || 'nothing'}`;
+}
+
+function renderHealthCheck({ port, localEndpoints }: NonNullable<NodeExplanation['healthCheck']>): string {
+  const answers = localEndpoints.map(({ family, count }) => `${count > 0 ? 200 : 503} over ${family} (${count} ready here)`);
+  return `  answers load balancers at port ${port}: ${answers.join(', ')}`;
+}
+
+/** What was said of the node already is not said of each peer again. */
+const ofTheNode = new Set<string | undefined>(['AgentSilent', 'AgentStopped', 'Undecided']);
+
+function renderAddress({ address, type, reason, drain, peers, refused, lastResort }: AddressExplanation): string[] {
+  const title = type === 'LoadBalancer' ? address : `${address} (${type})`;
+  if (type === 'ClusterIP' && (reason?.code === 'NoAdvertisement' || reason?.code === 'ServiceNotSelected')) {
+    return [`  ${title} stays inside the cluster: no BGPAdvertisement selects it`];
+  }
+  const named = ({ peer, prefixes }: (typeof peers)[number]): string =>
+    prefixes.every((prefix) => isHostRoute(prefix, address)) ? peer : `${peer} as ${prefixes.join(', ')}`;
+  const names = peers.filter((peer) => peer.reason === undefined).map(named);
+  const expected = peers.filter((peer) => ofTheNode.has(peer.reason?.code) && peer.prefixes.length > 0);
+  // A session for each family is the usual way: that one does not carry the other's addresses is no news where another does.
+  const obstacles = peers.filter((peer) => !expected.includes(peer) && !(peer.reason?.code === 'PeerFamilyNotCarried' && peers.length > 1));
+  return [
+    ...(reason === undefined ? [] : withFix(`  ${title} is not announced: `, reason)),
+    ...(names.length === 0 ? [] : [`  ${title} is announced to ${names.join(', ')}`]),
+    ...(lastResort === undefined ? [] : withFix('    as a last resort: ', lastResort)),
+    ...(expected.length === 0 ? [] : [`  ${title} would be announced to ${expected.map(named).join(', ')}`]),
+    ...obstacles.flatMap((peer) =>
+      peer.reason === undefined ? [] : withFix(`  ${title} is not announced to ${peer.peer}: `, peer.reason),
+    ),
+    ...(drain === undefined ? [] : withFix('    drain: ', drain)),
+    ...peers.flatMap(({ warning }) => (warning === undefined ? [] : withFix('    warning: ', warning))),
+    ...refused.flatMap(({ reason: because }) => (sameContent(because, reason) ? [] : withFix('    ', because))),
+  ];
+}
+
+function isHostRoute(prefix: string, address: string): boolean {
+  return prefix === `${address}/32` || prefix === `${address}/128`;
+}

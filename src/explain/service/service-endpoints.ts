@@ -1,0 +1,72 @@
+import { defined } from '../../lang/defined.ts';
+import { chooseEndpoints, placeOf, targetsOf, type Target } from '../../decisions/forwarding/endpoints.ts';
+import type { ServiceKey } from '../../model/metadata.ts';
+import type { Pod } from '../../model/pod.ts';
+import type { Reason } from '../../model/reasons.ts';
+import type { Service } from '../../model/service.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { formatAddress } from '../../net/address.ts';
+import { explainPods } from './pod-reasons.ts';
+
+export interface EndpointsExplanation {
+  readonly ready: number;
+  /** Terminating, but still serving: used where no other is ready. */
+  readonly terminating: number;
+  readonly unusable: number;
+  /** Why Pods are no endpoints, or not ready ones. Absent: nobody looked at Pods. */
+  readonly pods?: readonly Reason[];
+}
+
+/** Where one node sends the traffic of a family; addresses are counted, whatever their ports. */
+export interface NodeEndpoints {
+  readonly family: string;
+  /** That new connections from outside are sent to. */
+  readonly used: number;
+  /** Of these, on this node. */
+  readonly here: number;
+  /** That could take traffic, anywhere. */
+  readonly usable: number;
+  /** Why not all of them are used. */
+  readonly because?: 'local' | 'topology';
+}
+
+export function explainEndpoints(
+  snapshot: Snapshot,
+  service: Service,
+  key: ServiceKey,
+  pods: readonly Pod[] | undefined,
+): EndpointsExplanation {
+  const states = new Map<string, 'ready' | 'terminating' | 'unusable'>();
+  for (const { endpoints } of snapshot.endpointSlices(key)) {
+    for (const { address, ready, serving, terminating } of endpoints) {
+      states.set(formatAddress(address), ready ? 'ready' : serving && terminating ? 'terminating' : 'unusable');
+    }
+  }
+  const count = (state: string): number => [...states.values()].filter((other) => other === state).length;
+  const told = pods === undefined || service.type === 'ExternalName' ? undefined : explainPods(service, pods, new Set(states.keys()));
+  return {
+    ready: count('ready'),
+    terminating: count('terminating'),
+    unusable: count('unusable'),
+    ...defined({ pods: told }),
+  };
+}
+
+/** As the node itself chooses them. */
+export function endpointsForNode(snapshot: Snapshot, service: Service, node: string): NodeEndpoints[] {
+  const place = placeOf(snapshot, node);
+  const isLocal = service.externalTrafficPolicy === 'Local';
+  return service.ipFamilies.flatMap((family): NodeEndpoints[] => {
+    const choices = service.ports.map((port) => chooseEndpoints(targetsOf(snapshot, service, port, family), place));
+    const everywhere = addressesOf(choices.flatMap((choice) => choice.everywhere));
+    const used = choices.flatMap((choice) => (isLocal ? choice.local : choice.cluster));
+    const here = addressesOf(used.filter(({ nodeName }) => nodeName === node));
+    const count = addressesOf(used).size;
+    const because = count === everywhere.size ? {} : { because: isLocal ? ('local' as const) : ('topology' as const) };
+    return [{ family: `IPv${family}`, used: count, here: here.size, usable: everywhere.size, ...because }];
+  });
+}
+
+function addressesOf(targets: readonly Target[]): Set<string> {
+  return new Set(targets.map(({ address }) => formatAddress(address)));
+}

@@ -1,0 +1,42 @@
+import { says } from '../../model/reasons.ts';
+import { shortAge } from '../text/age.ts';
+import type { SessionRow, SessionTable } from './session-table.ts';
+import { tableLines, type Cell } from '../text/table-text.ts';
+
+const titles = ['Node', 'Peer', 'Local AS', 'Peer AS', 'Peer Address', 'Session', 'Uptime', 'Family', 'Received', 'Advertised'];
+
+/** One row for each family of each session; what concerns the session is in the first of them. `wide`: with BFD, the age of the report and why it is down. */
+export function renderSessions({ sessions }: SessionTable, wide: boolean): string[] {
+  if (sessions.length === 0) return ['There are no sessions.'];
+  const all = wide ? [...titles, 'BFD', 'Reported', 'Why Not'] : titles;
+  return tableLines(
+    all,
+    sessions.flatMap((row) => rowsOf(row).map((cells, index) => (index === 0 ? [...cells, ...widely(row)] : cells))),
+  );
+}
+
+function rowsOf(row: SessionRow): Cell[][] {
+  const { node, peer, localASN, peerASN, address, state, secondsInState, reason, families, prefixesSent } = row;
+  const up = state === 'Established' ? secondsInState : undefined;
+  // Of an agent that does not tell them apart, the sum belongs to the only family.
+  const sum = families.length === 1 ? prefixesSent : undefined;
+  const counts = families.map(({ family, sent = sum, received }) => [family, text(received), text(sent)]);
+  const [first = ['', '', text(prefixesSent)], ...others] = counts;
+  const session = state ?? (reason?.code === 'AgentSilent' ? 'not reported' : 'none');
+  return [
+    [node, peer, String(localASN), String(peerASN), address, session, up === undefined ? '' : shortAge(up), ...first],
+    ...others.map((cells) => [...Array<Cell>(7).fill(undefined), ...cells]),
+  ];
+}
+
+function widely({ bfd, reportedSecondsAgo, reason }: SessionRow): string[] {
+  return [
+    bfd?.state ?? '',
+    reportedSecondsAgo === undefined ? 'never' : `${shortAge(reportedSecondsAgo)} ago`,
+    reason === undefined ? '' : says(reason),
+  ];
+}
+
+function text(count: number | undefined): string {
+  return count === undefined ? '' : String(count);
+}

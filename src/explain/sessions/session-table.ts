@@ -1,0 +1,68 @@
+import { defined } from '../../lang/defined.ts';
+import { whySessionDown } from '../../decisions/announcement/session-down.ts';
+import { currentReport, reportAge } from '../../model/node-state.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { sessionsOfNode, type SessionExplanation } from './session.ts';
+
+/** A session of a node, and why it is not up. Plain data. */
+export interface SessionRow extends SessionExplanation {
+  readonly node: string;
+  /** Age of the report that tells of it; absent: there is none. */
+  readonly reportedSecondsAgo?: number;
+}
+
+export interface SessionTable {
+  /** In order of nodes, then of peers. */
+  readonly sessions: readonly SessionRow[];
+}
+
+/** Those that are asked for; absent: all. */
+export interface Wanted {
+  readonly node?: string;
+  readonly peer?: string;
+}
+
+/** Every session that the BGPPeers ask of the nodes. `now`: milliseconds since the epoch, by which the agents' reports are judged. */
+export function sessionTable(snapshot: Snapshot, now: number, wanted: Wanted = {}): SessionTable {
+  const nodes = [...snapshot.nodes.keys()].filter((node) => wanted.node === undefined || node === wanted.node).toSorted();
+  return {
+    sessions: nodes.flatMap((node) =>
+      sessionsOfNode(snapshot, node, now)
+        .filter(({ peer }) => wanted.peer === undefined || peer === wanted.peer)
+        .map((session) => rowOf(snapshot, node, session, now)),
+    ),
+  };
+}
+
+/** Of those that nobody has shut down, how many there are and how many are up. */
+export function sessionCounts({ sessions }: SessionTable): { readonly established: number; readonly expected: number } {
+  const expected = sessions.filter(({ reason: why }) => why?.code !== 'PeerAdminDown');
+  return { established: expected.filter(isUp).length, expected: expected.length };
+}
+
+export function isUp({ state, reason: why }: SessionRow): boolean {
+  return state === 'Established' && why === undefined;
+}
+
+function rowOf(snapshot: Snapshot, node: string, session: SessionExplanation, now: number): SessionRow {
+  const last = snapshot.nodeStates.get(node);
+  const why = session.reason ?? whyNotUp(snapshot, node, session.peer, now);
+  return {
+    node,
+    ...session,
+    ...defined({ reason: why }),
+    ...(last === undefined ? {} : { reportedSecondsAgo: reportAge(last, now) }),
+  };
+}
+
+function whyNotUp(snapshot: Snapshot, node: string, peer: string, now: number): Reason | undefined {
+  if (snapshot.peers.get(peer)?.adminDown === true) return reason('PeerAdminDown', { peer });
+  const report = currentReport(snapshot.nodeStates, node, now);
+  if (report === undefined) return reason('AgentSilent', { node });
+  if (report.problem?.code === 'AgentStopped') return report.problem;
+  return whySessionDown(
+    peer,
+    report.sessions.find((session) => session.peer === peer),
+  );
+}

@@ -1,0 +1,69 @@
+import { defined } from '../../lang/defined.ts';
+import { peersOfNode, type NodePeer } from '../../decisions/announcement/peers.ts';
+import { currentReport, type SessionStatus } from '../../model/node-state.ts';
+import type { Reason } from '../../model/reasons.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { formatAddress } from '../../net/address.ts';
+import { ageText, secondsSince } from '../text/age.ts';
+
+/** A session of a node as its agent reports it, or why there is none. Plain data. */
+export interface SessionExplanation {
+  readonly peer: string;
+  /** The router, as BGPPeer or the agent has it. */
+  readonly address: string;
+  readonly localASN: number;
+  /** A number, or internal or external; what the router has said where that is known. */
+  readonly peerASN: number | string;
+  /** Why the node is to have no session. */
+  readonly reason?: Reason;
+  /** Absent: nobody reports it. */
+  readonly state?: SessionStatus['state'];
+  readonly secondsInState?: number;
+  /** Why it is down, or went down last; the router's own text is quoted, and what it probably means is said. */
+  readonly lastError?: string;
+  readonly prefixesSent?: number;
+  /** That it carries, or should; counts where the agent reports them. */
+  readonly families: readonly { readonly family: string; readonly sent?: number; readonly received?: number }[];
+  readonly bfd?: { readonly state: string; readonly reason?: string };
+}
+
+/** By name of the peer. `now`: milliseconds since the epoch. */
+export function sessionsOfNode(snapshot: Snapshot, node: string, now: number): SessionExplanation[] {
+  const reported = new Map(currentReport(snapshot.nodeStates, node, now)?.sessions.map((session) => [session.peer, session]));
+  return peersOfNode(snapshot, node).map((peer) => explainSession(snapshot, peer, reported.get(peer.peer), now));
+}
+
+function explainSession(
+  snapshot: Snapshot,
+  { peer, result }: NodePeer,
+  status: SessionStatus | undefined,
+  now: number,
+): SessionExplanation {
+  const object = snapshot.peers.get(peer);
+  const configured = object?.peerAddress === undefined ? `unnumbered on ${object?.interface ?? '?'}` : formatAddress(object.peerAddress);
+  const decided = 'session' in result ? result.session : undefined;
+  const seconds = secondsSince(status?.since, now);
+  return {
+    peer,
+    address: status?.address ?? configured,
+    localASN: status?.localASN ?? decided?.localASN ?? object?.myASN ?? 0,
+    peerASN:
+      status === undefined || status.peerASN === 0 ? (decided?.peerASN ?? object?.peerASN ?? object?.dynamicASN ?? 0) : status.peerASN,
+    ...('reason' in result ? { reason: result.reason } : {}),
+    ...(status === undefined ? {} : { state: status.state, prefixesSent: status.prefixesSent }),
+    families: status?.families ?? (decided?.families ?? []).map((family) => ({ family: `IPv${family}` })),
+    ...defined({ secondsInState: seconds }),
+    ...(status?.lastError === undefined ? {} : { lastError: status.lastError }),
+    ...(status?.bfd === undefined ? {} : { bfd: { state: status.bfd.state, ...defined({ reason: status.bfd.reason }) } }),
+  };
+}
+
+/** "tor1 (10.1.0.1, AS 65101): Established for 3 h". */
+export function sessionText({ peer, address, peerASN, state, secondsInState, lastError, bfd }: SessionExplanation): string {
+  const asn = typeof peerASN === 'number' ? `AS ${peerASN}` : `${peerASN} AS`;
+  const age = secondsInState === undefined ? '' : ` for ${ageText(secondsInState)}`;
+  const how = state === undefined ? 'not reported' : `${state}${age}`;
+  const error = lastError === undefined ? '' : state === 'Established' ? ` (before: ${lastError})` : `: ${lastError}`;
+  const watched = bfd === undefined ? '' : `, BFD ${bfd.state}${bfd.reason === undefined ? '' : ` (${bfd.reason})`}`;
+  return `${peer} (${address}, ${asn}): ${how}${error}${watched}`;
+}

@@ -1,0 +1,72 @@
+import type { UnservedPort } from '../../../../src/dataplane/localhost/node-ports.ts';
+import type { HostFilter } from '../../../../src/net/host-filter.ts';
+import type { ListeningSocket } from '../../../../src/system/listening-sockets.ts';
+import type { Host, HostInterface } from '../../../../src/system/host.ts';
+
+const well: Readonly<Record<string, string>> = {
+  'net/ipv4/ip_forward': '1',
+  'net/ipv4/conf/all/rp_filter': '0',
+  'net/ipv4/conf/all/route_localnet': '0',
+  'net/ipv4/conf/eth0/forwarding': '1',
+  'net/ipv4/conf/eth0/rp_filter': '2',
+  'net/ipv6/conf/all/forwarding': '1',
+  'net/ipv6/conf/eth0/accept_ra': '2',
+  'net/netfilter/nf_conntrack_tcp_be_liberal': '1',
+  'net/netfilter/nf_conntrack_tcp_loose': '1',
+  'net/netfilter/nf_conntrack_max': '262144',
+  'net/netfilter/nf_conntrack_tcp_timeout_established': '86400',
+  'net/netfilter/nf_conntrack_tcp_timeout_close_wait': '3600',
+};
+
+/** A host with one uplink whose settings are right until a test changes them. */
+export class FakeHost implements Host {
+  readonly settings = new Map(Object.entries(well));
+  /** In order: "net/ipv4/ip_forward=1". */
+  readonly written: string[] = [];
+  /** Why settings cannot be written, by path. */
+  readonly refused = new Map<string, string>();
+  list: HostInterface[] = [{ name: 'eth0', address: '10.0.0.1', length: 24 }];
+  advertised: string[] = [];
+  filters: readonly HostFilter[] = [];
+  unserved: readonly UnservedPort[] = [];
+
+  uptime = 3_600_000;
+
+  uptimeMilliseconds(): number {
+    return this.uptime;
+  }
+
+  interfaces(): readonly HostInterface[] {
+    return this.list;
+  }
+
+  sockets: readonly ListeningSocket[] = [];
+
+  async listening(): Promise<readonly ListeningSocket[]> {
+    return this.sockets;
+  }
+
+  cores(): number {
+    return 4;
+  }
+
+  async advertisedDefault(): Promise<readonly string[]> {
+    return this.advertised;
+  }
+
+  async legacyTables(): Promise<readonly string[]> {
+    return [];
+  }
+
+  async readSetting(path: string): Promise<string | undefined> {
+    return this.settings.get(path);
+  }
+
+  async writeSetting(path: string, value: string): Promise<string | undefined> {
+    const refused = this.refused.get(path);
+    if (refused !== undefined) return refused;
+    this.settings.set(path, value);
+    this.written.push(`${path}=${value}`);
+    return undefined;
+  }
+}

@@ -1,0 +1,104 @@
+import { openOf } from '../../../../src/bgp/negotiation/local-open.ts';
+import type { Community } from '../../../../src/bgp/index.ts';
+import { MemoryTransport, type RemoteEnd } from '../../../../src/bgp/transport/memory-transport.ts';
+import type { Connection, ConnectionEvents, DialOptions } from '../../../../src/bgp/transport/transport.ts';
+import { messageType } from '../../../../src/bgp/wire/codes.ts';
+import { keepaliveMessage } from '../../../../src/bgp/wire/header.ts';
+import { readNlri } from '../../../../src/bgp/wire/nlri.ts';
+import { decodeNotification, describeNotification } from '../../../../src/bgp/wire/notification.ts';
+import { encodeOpen } from '../../../../src/bgp/wire/open.ts';
+import { decodeUpdate } from '../../../../src/bgp/wire/update.ts';
+import { address, formatAddress, type Address } from '../../../../src/net/address.ts';
+import { formatPrefix } from '../../../../src/net/prefix.ts';
+import type { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+import { messages } from '../../bgp/hex.ts';
+
+/** Routers at every address that is dialed, AS 64513: they complete the handshake and keep what they are told. */
+export class Routers {
+  readonly transport: Dialer;
+  /** Notifications in words, with the address of the router that got them. */
+  readonly notifications: string[] = [];
+  /** At each End-of-RIB (RFC 4724 2), how many routes of its family there were. */
+  readonly endsOfRib: string[] = [];
+  readonly #clock: VirtualClock;
+  readonly #sessions = new Map<RemoteEnd, Map<string, string>>();
+  #known = 0;
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock;
+    this.transport = new Dialer(clock);
+  }
+
+  /** Delivers everything that is on its way, in both directions. */
+  exchange(): void {
+    for (let i = 0; i < 6; i++) {
+      this.#clock.advance(0);
+      for (const remote of this.transport.remotes.slice(this.#known)) this.#sessions.set(remote, new Map());
+      this.#known = this.transport.remotes.length;
+      for (const [remote, table] of this.#sessions) {
+        this.#read(remote, table);
+        if (!remote.closed && !remote.ended) continue;
+        this.#sessions.delete(remote);
+        if (!remote.closed) remote.close();
+      }
+    }
+  }
+
+  /** "192.0.2.1/32" to its attributes in one line; undefined: there is no session. */
+  table(router: string): ReadonlyMap<string, string> | undefined {
+    const at = formatAddress(address(router));
+    return [...this.#sessions].findLast(([{ options }]) => formatAddress(options.address) === at)?.[1];
+  }
+
+  get sessions(): readonly RemoteEnd[] {
+    return [...this.#sessions.keys()];
+  }
+
+  #read(remote: RemoteEnd, table: Map<string, string>): void {
+    for (const { type, body } of messages(remote.take())) {
+      if (type === messageType.open) this.#greet(remote);
+      if (type === messageType.keepalive && !remote.closed) remote.send(keepaliveMessage);
+      if (type === messageType.notification) {
+        this.notifications.push(`${formatAddress(remote.options.address)} ${describeNotification(decodeNotification(body))}`);
+      }
+      if (type === messageType.update) this.#update(body, table);
+    }
+  }
+
+  /** Hold time 0: nobody's timers run. */
+  #greet(remote: RemoteEnd): void {
+    const overIpv6 = remote.options.address.family === 6;
+    remote.send(encodeOpen(openOf({ localAsn: 64513, peerAsn: 64512, routerId: 7, holdTime: 0, families: [4, 6], overIpv6 })));
+  }
+
+  #update(body: Uint8Array, table: Map<string, string>): void {
+    const update = decodeUpdate(body, { families: [4, 6], fourOctetAsn: true, internal: false });
+    if (!update.ok) throw new Error(update.fault.problem);
+    const { withdrawn, announced, attributes, endOfRib } = update.value;
+    if (endOfRib !== undefined) {
+      const routes = [...table.keys()].filter((prefix) => prefix.includes(':') === (endOfRib === 6));
+      this.endsOfRib.push(`IPv${endOfRib} after ${routes.length}`);
+    }
+    for (const { family, bytes } of withdrawn) for (const prefix of readNlri(family, bytes)) table.delete(formatPrefix(prefix));
+    const text = attributesText(attributes.communities ?? [], attributes.med, attributes.asPath?.flatMap(({ asns }) => asns).length ?? 0);
+    for (const { family, bytes } of announced) for (const prefix of readNlri(family, bytes)) table.set(formatPrefix(prefix), text);
+  }
+}
+
+/** `pathLength` with our own number in it. */
+export function attributesText(communities: readonly Community[], med: number | undefined, pathLength: number): string {
+  return JSON.stringify({ communities, med, pathLength });
+}
+
+/** Connects from an address of the right family. */
+class Dialer extends MemoryTransport {
+  override dial(options: DialOptions, events: ConnectionEvents): Connection {
+    const local: Address = address(options.address.family === 4 ? '10.0.0.1' : 'fd00::1');
+    return super.dial(options, {
+      connected: () => events.connected(local),
+      data: (bytes) => events.data(bytes),
+      drain: () => events.drain(),
+      closed: (failure) => events.closed(failure),
+    });
+  }
+}

@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'vitest';
+import { hostFacts } from '../../../../src/agent/host/host-check.ts';
+import { limits } from '../../../../src/agent/limits.ts';
+import type { HostFilter } from '../../../../src/net/host-filter.ts';
+import type { HeraldObject } from '../../../../src/model/snapshot.ts';
+import { Store } from '../../../../src/model/store.ts';
+import { config, node, peer, service } from '../../decisions/fixtures.ts';
+import { basics, testbed, web, type Testbed } from '../testbed.ts';
+
+const beLiberal = 'net/netfilter/nf_conntrack_tcp_be_liberal';
+const reported = (bed: Testbed): unknown[] => (bed.states.at(-1)?.host ?? []).map(({ code, details }) => [code, details]);
+
+async function started(prepare: (bed: Testbed) => void = () => undefined): Promise<Testbed> {
+  const bed = testbed([...basics, ...web('a', ['192.0.2.1'])]);
+  prepare(bed);
+  await bed.agent.start();
+  await bed.advance(limits.reportPauseMilliseconds);
+  return bed;
+}
+
+describe('settings of the kernel', () => {
+  test('that are right are not written', async () => {
+    const { host, ...bed } = await started();
+    expect(host.written).toEqual([]);
+    expect(bed.states.at(-1)).not.toHaveProperty('host');
+  });
+
+  test('are set before the first commit', async () => {
+    let writtenAtCommit: string[] | undefined;
+    const bed = await started(({ host, dataplane }) => {
+      host.settings.set('net/ipv4/ip_forward', '0');
+      dataplane.answer = async () => void (writtenAtCommit ??= [...host.written]);
+    });
+    expect(writtenAtCommit).toEqual(['net/ipv4/ip_forward=1']);
+    expect(reported(bed)).toEqual([]);
+  });
+
+  test('that cannot be set are reported with name, values and why', async () => {
+    const bed = await started(({ host }) => {
+      host.settings.set(beLiberal, '0');
+      host.refused.set(beLiberal, '/proc/sys is mounted read-only');
+    });
+    expect(reported(bed)).toEqual([
+      [
+        'KernelSettingWrong',
+        {
+          setting: 'net.netfilter.nf_conntrack_tcp_be_liberal',
+          value: '0',
+          wanted: '1',
+          why: expect.stringContaining('outside of the TCP window') as string,
+          error: '/proc/sys is mounted read-only',
+        },
+      ],
+    ]);
+  });
+
+  test('that the kernel has only with the rules are set after the first commit', async () => {
+    const bed = await started(({ host, dataplane }) => {
+      host.settings.delete(beLiberal);
+      dataplane.answer = async () => void host.settings.set(beLiberal, '0');
+    });
+    expect(bed.host.written).toEqual([`${beLiberal}=1`]);
+    expect(reported(bed)).toEqual([]);
+  });
+
+  test('that another program changes are set again', async () => {
+    const bed = await started();
+    bed.host.settings.set('net/ipv4/conf/eth0/rp_filter', '1');
+    await bed.advance(limits.hostCheckMilliseconds);
+    expect(bed.host.written).toEqual(['net/ipv4/conf/eth0/rp_filter=2']);
+  });
+
+  test('that were reported are no longer once somebody has set them', async () => {
+    const bed = await started(({ host }) => {
+      host.settings.set(beLiberal, '0');
+      host.refused.set(beLiberal, 'not permitted');
+    });
+    expect(reported(bed)).toHaveLength(1);
+    bed.host.settings.set(beLiberal, '1');
+    await bed.advance(limits.hostCheckMilliseconds);
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect(reported(bed)).toEqual([]);
+  });
+
+  test('IPv6 forwarding stays off where it would cost the host its default route', async () => {
+    const ra = 'net/ipv6/conf/eth0/accept_ra';
+    const forwarding = 'net/ipv6/conf/all/forwarding';
+    const bed = await started(({ host }) => {
+      host.advertised = ['eth0'];
+      host.settings.set(ra, '1').set(forwarding, '0');
+      host.refused.set(ra, 'not permitted');
+    });
+    expect(bed.host.settings.get(forwarding)).toBe('0');
+    expect(reported(bed)).toMatchObject([
+      ['KernelSettingWrong', { setting: 'net.ipv6.conf.eth0.accept_ra' }],
+      ['KernelSettingWrong', { setting: 'net.ipv6.conf.all.forwarding' }],
+    ]);
+    bed.host.refused.clear();
+    await bed.advance(limits.hostCheckMilliseconds);
+    expect(bed.host.written).toEqual([`${ra}=2`, `${forwarding}=1`]);
+  });
+
+  test('that others may rely on are reported, not set', async () => {
+    const bed = await started(({ host }) => void host.settings.set('net/ipv4/conf/all/route_localnet', '1'));
+    expect(bed.host.written).toEqual([]);
+    expect(reported(bed)).toMatchObject([['KernelSettingWrong', { setting: 'net.ipv4.conf.all.route_localnet', error: '' }]]);
+  });
+});
+
+test('connection tracking is set as kube-proxy does it in its place, and beside it where HeraldConfig says so', () => {
+  const of = (more: object): unknown => {
+    const store = new Store();
+    store.upsert(config(more));
+    return hostFacts(store, 'n1').conntrack;
+  };
+  expect(of({})).toMatchObject({ maxPerCore: 32_768, tcpCloseWaitSeconds: 3_600 });
+  expect(of({ services: 'external' })).toBeUndefined();
+  const own = { maxPerCore: 0, min: 0, tcpEstablishedSeconds: 7_200, tcpCloseWaitSeconds: 0, udpSeconds: 0, udpStreamSeconds: 0 };
+  expect(of({ services: 'external', conntrack: own })).toEqual(own);
+});
+
+describe('the families that a node may have to forward', () => {
+  test.each<[string, readonly HeraldObject[], readonly number[]]>([
+    ['its own addresses', [node({ name: 'n1', internalIPs: ['fd00::1'] })], [6]],
+    ['pods', [node({ name: 'n1', internalIPs: ['10.0.0.1'] }), node({ name: 'n2', podCIDRs: ['fd10::/64'] })], [4, 6]],
+    ['Services', [service({ name: 'web', clusterIPs: ['fd96::1'] })], [6]],
+    ['nothing', [], []],
+  ])('come from %s', (_, objects, families) => {
+    const store = new Store();
+    for (const object of objects) store.upsert(object);
+    expect(new Set(hostFacts(store, 'n1').families)).toEqual(new Set(families));
+  });
+});
+
+test('a program of the node on a NodePort is reported with the Service that has the port, until it is gone', async () => {
+  const bed = await started(({ host, source }) => {
+    source.put(service({ name: 'np', clusterIPs: ['10.96.0.9'], type: 'NodePort', ports: ['80@30080'] }));
+    host.sockets = [
+      { protocol: 'TCP', address: '0.0.0.0', port: 30_080 },
+      { protocol: 'TCP', address: '0.0.0.0', port: 30_081 },
+    ];
+  });
+  expect(reported(bed)).toEqual([['NodePortListener', { protocol: 'TCP', port: 30_080, address: '0.0.0.0', service: 'default/np' }]]);
+  bed.host.sockets = [];
+  await bed.advance(limits.hostCheckMilliseconds);
+  await bed.advance(limits.reportPauseMilliseconds);
+  expect(reported(bed)).toEqual([]);
+});
+
+test('a NodePort that is not served on localhost is reported', async () => {
+  const bed = await started(({ host }) => (host.unserved = [{ family: 6, port: 30_080, why: 'the port is in use' }]));
+  expect(reported(bed)).toEqual([['LocalhostNodePortNotServed', { port: 30_080, family: 'IPv6', why: 'the port is in use' }]]);
+});
+
+describe('filters of other programs', () => {
+  const dropping: HostFilter = {
+    hook: 'forward',
+    backend: 'nft',
+    family: 'inet',
+    table: 'filter',
+    chain: 'forward',
+    policy: 'drop',
+    chains: new Map(),
+  };
+
+  test('that drop are reported, also those that come later, and those that go no more', async () => {
+    const bed = await started(({ host }) => (host.filters = [dropping]));
+    expect(reported(bed)).toMatchObject([['ForwardFilterDrops', { chain: 'forward of table inet filter', how: 'its policy is drop' }]]);
+    bed.host.filters = [];
+    await bed.advance(limits.hostCheckMilliseconds);
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect(reported(bed)).toEqual([]);
+  });
+
+  test('that drop connections to a health-check node port, or from a passive peer, are reported with the ports', async () => {
+    const bed = await started(({ host, source }) => {
+      host.filters = [{ ...dropping, hook: 'input', chain: 'input' }];
+      source.put(service({ name: 'checked', clusterIPs: ['10.96.0.9'], externalTrafficPolicy: 'Local', healthCheckNodePort: 32_100 }));
+    });
+    const details = { chain: 'input of table inet filter', how: 'its policy is drop' };
+    expect(reported(bed)).toMatchObject([['InputFilterDrops', { ...details, ports: '32100 (health check of default/checked)' }]]);
+    bed.peers.listensOn = [179];
+    bed.source.put(peer({ name: 'passive', peerAddress: '10.0.0.253', passive: true }));
+    await bed.advance(limits.hostCheckMilliseconds);
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect(reported(bed)).toMatchObject([
+      ['InputFilterDrops', { ...details, ports: '179 (BGP of passive peers), 32100 (health check of default/checked)' }],
+    ]);
+  });
+
+  test('are not looked at any more when the agent stops', async () => {
+    const bed = await started();
+    await bed.agent.stop('bye');
+    expect(bed.clock.pending).toBe(0);
+  });
+});

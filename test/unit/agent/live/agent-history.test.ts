@@ -1,0 +1,95 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { History } from '../../../../src/live/history.ts';
+import type { HistoryEntry } from '../../../../src/live/contract.ts';
+import type { HeraldObject } from '../../../../src/model/snapshot.ts';
+import { advertisement, peer } from '../../decisions/fixtures.ts';
+import { basics, testbed, web, type Testbed } from '../testbed.ts';
+
+let bed: Testbed;
+let history: History;
+
+async function begin(...objects: HeraldObject[]): Promise<void> {
+  bed = testbed([...basics, ...objects], { history: (clock) => (history = new History(clock)) });
+  await bed.agent.start();
+  await bed.settle();
+}
+
+const of = (name: string): HistoryEntry[] => history.entries({ kind: 'Service', name: `default/${name}` });
+const brief = (entries: readonly HistoryEntry[]): string[] =>
+  entries.map(({ what, text, reason }) => `${what}: ${text}${reason ? ` (${reason.code})` : ''}`);
+
+/** As a source would have it after an edit. */
+function newer<T extends HeraldObject>(object: T, resourceVersion: string): T {
+  return { ...object, metadata: { ...object.metadata, resourceVersion } };
+}
+
+describe('the history of an agent', () => {
+  beforeEach(() => begin(...web('web', ['192.0.2.1', '2001:db8:1::1'])));
+
+  test('begins with what was programmed and announced at the start, in this order, without a cause', () => {
+    expect(brief(of('web'))).toEqual([
+      'Programmed: 2 frontends, 2 endpoints',
+      'Announced: announced 192.0.2.1/32, 2001:db8:1::1/128 to tor1',
+    ]);
+    expect(of('web').flatMap(({ causes }) => causes ?? [])).toEqual([]);
+    expect(of('web')[1]?.routes).toEqual([
+      { peer: 'tor1', prefix: '192.0.2.1/32' },
+      { peer: 'tor1', prefix: '2001:db8:1::1/128' },
+    ]);
+  });
+
+  test('a withdrawal names the rule that says no, and the object with its version that made it so', async () => {
+    bed.source.put(newer(advertisement({ name: 'all', ipAddressPools: ['other'] }), '77'));
+    await bed.settle();
+    expect(of('web').at(-1)).toMatchObject({
+      what: 'Withdrawn',
+      reason: { code: expect.stringMatching(/./), message: expect.stringMatching(/./) },
+      causes: [{ kind: 'BGPAdvertisement', name: 'all', resourceVersion: '77' }],
+    });
+  });
+
+  test('a Service that is deleted says so', async () => {
+    bed.source.remove(web('web', [])[0] as HeraldObject);
+    await bed.settle();
+    await bed.advance(120_000);
+    const withdrawn = of('web').find(({ what }) => what === 'Withdrawn');
+    expect(withdrawn?.causes).toEqual([{ kind: 'Service', name: 'default/web', deleted: true }]);
+    expect(of('web').some(({ what }) => what === 'Removed')).toBe(true);
+  });
+
+  test('endpoints that change are programmed, and nothing is announced anew', async () => {
+    const [, slice4] = web('web', ['192.0.2.1', '2001:db8:1::1']) as [HeraldObject, HeraldObject & { kind: 'EndpointSlice' }];
+    const {
+      endpoints: [one],
+    } = slice4;
+    if (one === undefined) throw new Error('the fixture has no endpoint');
+    bed.source.put(newer({ ...slice4, endpoints: [one, { ...one, address: { ...one.address, value: one.address.value + 1n } }] }, '5'));
+    await bed.settle();
+    expect(brief(of('web')).slice(2)).toEqual(['Programmed: 2 frontends, 3 endpoints (1 new, 0 gone; before: 2 frontends, 2 endpoints)']);
+    expect(of('web').at(-1)?.causes).toEqual([{ kind: 'EndpointSlice', name: 'default/web-4', resourceVersion: '5' }]);
+  });
+
+  test('other attributes are a change, and no withdrawal', async () => {
+    bed.source.put(newer(advertisement({ name: 'all', localPref: 200 }), '9'));
+    await bed.settle();
+    expect(brief(of('web')).slice(2)).toEqual([expect.stringMatching(/^Changed: .*localPref 200.*192\.0\.2\.1\/32/)]);
+  });
+
+  test('what changes nothing adds nothing, whichever object it was', async () => {
+    const before = history.entries().length;
+    bed.source.put(newer(peer({ name: 'tor1', dualStackAddressFamily: true, holdTimeSeconds: 30 }), '3'));
+    for (const object of web('web', ['192.0.2.1', '2001:db8:1::1'])) bed.source.put(newer(object, '4'));
+    await bed.settle();
+    expect(history.entries()).toHaveLength(before);
+  });
+
+  test('a cause is named once: it is not one of what happens later', async () => {
+    bed.source.put(newer(advertisement({ name: 'all', localPref: 200 }), '9'));
+    await bed.settle();
+    const [service] = web('web', ['192.0.2.1']);
+    bed.source.put(newer(service as HeraldObject, '10'));
+    await bed.settle();
+    expect(of('web').at(-1)).toMatchObject({ causes: [{ kind: 'Service', name: 'default/web', resourceVersion: '10' }] });
+    expect(of('web').at(-1)?.causes).toHaveLength(1);
+  });
+});

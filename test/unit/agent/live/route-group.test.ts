@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { RoutePile } from '../../../../src/agent/live/route-group.ts';
+import type { RouteIntent } from '../../../../src/decisions/announcement/route.ts';
+import { limits } from '../../../../src/live/limits.ts';
+
+/** What a pile does with a route is no matter of what is in it. */
+const route = {} as RouteIntent;
+
+function pileOf(...peers: string[]): RoutePile {
+  const pile = new RoutePile();
+  for (const peer of peers) pile.add(peer, '192.0.2.1/32', route);
+  return pile;
+}
+
+const peersOf = (pile: RoutePile): string[] => pile.told().routes.map(({ peer }) => peer);
+
+test('routes of which the same is to be said are told together, others apart', () => {
+  const why: Record<string, string | undefined> = { tor1: 'down', tor2: 'not selected', tor3: 'down', tor4: undefined };
+  const found = pileOf('tor1', 'tor2', 'tor3', 'tor4').by(
+    (peer) => why[peer],
+    (text) => text ?? '',
+  );
+  expect(found.map(({ said, pile }) => [said, peersOf(pile)])).toEqual([
+    ['down', ['tor1', 'tor3']],
+    ['not selected', ['tor2']],
+    [undefined, ['tor4']],
+  ]);
+});
+
+test('of too many things to say the last are left out, and no route', () => {
+  const found = pileOf('a', 'b', 'c', 'd', 'e', 'f').by(
+    (peer) => peer,
+    (text) => text,
+  );
+  expect(found).toHaveLength(limits.entriesOfChange + 1);
+  expect(found.at(-1)?.said).toBeUndefined();
+  expect(found.flatMap(({ pile }) => peersOf(pile))).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+});
+
+test('routes beyond those that an entry names are counted', () => {
+  const { routes, moreRoutes } = pileOf(...Array.from({ length: limits.routesOfEntry + 5 }, (_, n) => `p${n}`)).told();
+  expect(routes).toHaveLength(limits.routesOfEntry);
+  expect(moreRoutes).toBe(5);
+  expect(pileOf('one').told()).toEqual({ routes: [{ peer: 'one', prefix: '192.0.2.1/32' }] });
+});

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest';
+import { WorkToDo } from '../../../../src/agent/reconcile/pending-work.ts';
+import type { Change, HeraldObject, Kind } from '../../../../src/model/snapshot.ts';
+import { advertisement, cluster, metadata, peer, pool, service } from '../../decisions/fixtures.ts';
+
+const snapshot = cluster({
+  services: [{ name: 'a' }, { name: 'b' }, { name: 'other/c' }],
+  nodes: [{ name: 'n1' }, { name: 'n2' }],
+  namespaces: { default: {}, other: {} },
+});
+const all = ['default/a', 'default/b', 'other/c'];
+
+function workAfter(...changes: readonly Change[]): { services: string[]; node: boolean } {
+  const work = new WorkToDo('n1');
+  work.add(changes, snapshot);
+  const { services, node } = work.take();
+  return { services: services.toSorted(), node };
+}
+
+describe('what a change makes necessary', () => {
+  test.each<[string, Change, string[], boolean]>([
+    ['a Service: itself', { kind: 'Service', key: 'default/a' }, ['default/a'], false],
+    ['a Service that is gone: itself', { kind: 'Service', key: 'default/gone' }, ['default/gone'], false],
+    [
+      'a slice: its Services',
+      { kind: 'EndpointSlice', key: 'default/a-1', services: ['default/a', 'default/b'] },
+      ['default/a', 'default/b'],
+      false,
+    ],
+    ['a Namespace: its Services', { kind: 'Namespace', key: 'other' }, ['other/c'], false],
+    ['another node: only the settings of the node', { kind: 'Node', key: 'n2' }, [], true],
+    ['our node: everything', { kind: 'Node', key: 'n1' }, all, true],
+    ['a NodeState: nothing', { kind: 'NodeState', key: 'n2' }, [], false],
+    ...(['IPAddressPool', 'BGPPeer', 'BGPAdvertisement', 'Community', 'ExternalIPPolicy', 'HeraldConfig', 'Secret'] as const).map(
+      (kind): [string, Change, string[], boolean] => [`${kind}: everything`, { kind, key: 'x' }, all, true],
+    ),
+  ])('%s', (_, change, services, node) => {
+    expect(workAfter(change)).toEqual({ services, node });
+  });
+
+  test('another node: the Services that have slots for pods there', () => {
+    const snapshot = cluster({
+      services: [{ name: 'a', loadBalancing: 'consistent' }, { name: 'b', loadBalancing: 'consistent' }, { name: 'c' }],
+      slices: [
+        { service: 'a', endpoints: ['10.1.0.1@n2'] },
+        { service: 'b', endpoints: ['10.1.0.2@n3'] },
+        { service: 'c', endpoints: ['10.1.0.3@n2'] },
+      ],
+    });
+    const work = new WorkToDo('n1');
+    work.add([{ kind: 'Node', key: 'n2' }], snapshot);
+    expect(work.take()).toMatchObject({ services: ['default/a'], node: true });
+  });
+
+  test('a Service that changes often is looked at once', () => {
+    const change = { kind: 'Service', key: 'default/a' } as const;
+    expect(workAfter(change, change, change).services).toEqual(['default/a']);
+  });
+});
+
+describe('work that could not be done', () => {
+  test('comes back together with what has come since', () => {
+    const work = new WorkToDo('n1');
+    work.add(
+      [
+        { kind: 'Service', key: 'default/a' },
+        { kind: 'Node', key: 'n2' },
+      ],
+      snapshot,
+    );
+    const first = work.take();
+    expect(work.empty).toBe(true);
+    work.add([{ kind: 'Service', key: 'default/b' }], snapshot);
+    work.putBack(first);
+    expect(work.take()).toMatchObject({ services: ['default/a', 'default/b'], node: true });
+    expect(work.empty).toBe(true);
+  });
+
+  test('is not looked at again for the sake of what has come since', () => {
+    const work = new WorkToDo('n1');
+    work.add([{ kind: 'Service', key: 'default/a' }], snapshot);
+    work.putBack(work.take());
+    work.add([{ kind: 'Service', key: 'default/b' }], snapshot);
+    const fresh = work.takeNew();
+    expect(fresh.services).toEqual(['default/b']);
+    work.putBack(fresh);
+    expect(work.takeNew().services).toEqual([]);
+    expect(work.empty).toBe(false);
+    expect(work.take().services).toEqual(['default/a', 'default/b']);
+  });
+
+  test.each<[string, (work: WorkToDo) => void]>([
+    ['a change', (work) => work.add([{ kind: 'BGPPeer', key: 'tor1' }], snapshot)],
+    ['everything', (work) => work.addEverything(snapshot)],
+  ])('is about the node as well, once, where %s asks for it, and still when the rest is done', (_, ask) => {
+    const work = new WorkToDo('n1');
+    work.add([{ kind: 'Service', key: 'default/a' }], snapshot);
+    work.putBack(work.take());
+    ask(work);
+    const fresh = work.takeNew();
+    expect(fresh.node).toBe(true);
+    work.putBack(fresh);
+    expect(work.takeNew().node).toBe(false);
+    expect(work.empty).toBe(false);
+    expect(work.take().node).toBe(true);
+    expect(work.empty).toBe(true);
+  });
+
+  test('a first pass that failed was none', () => {
+    const work = new WorkToDo('n1');
+    work.addEverything(snapshot);
+    work.putBack(work.take());
+    expect(work.begun).toBe(false);
+    work.done(work.take());
+    expect(work.begun).toBe(true);
+  });
+});
+
+describe('the resourceVersions that were acted upon', () => {
+  const at = <T extends HeraldObject>(object: T, resourceVersion: string): T => ({
+    ...object,
+    metadata: { ...object.metadata, resourceVersion },
+  });
+
+  test('count when the work is done, not before, and never go back', () => {
+    const work = new WorkToDo('n1');
+    const services = new Map([
+      ['default/a', at(service({ name: 'a' }), '12')],
+      ['default/b', at(service({ name: 'b' }), '9')],
+    ] as const);
+    const changes: Change[] = [...services.keys()].map((key) => ({ kind: 'Service' as Kind, key }));
+    work.add(changes, { ...snapshot, services });
+    const first = work.take();
+    expect(work.consumed).toEqual({});
+    work.putBack(first);
+    work.done(work.take());
+    expect(work.consumed).toEqual({ Service: '12' });
+    work.add(changes.slice(1), { ...snapshot, services });
+    work.done(work.take());
+    expect(work.consumed).toEqual({ Service: '12' });
+  });
+
+  test('are those of all kinds after everything was looked at; an object without one counts as 0', () => {
+    const work = new WorkToDo('n1');
+    const named = <T extends HeraldObject>(object: T): Map<string, T> => new Map([[object.metadata.name, object]]);
+    work.addEverything({
+      ...snapshot,
+      peers: named(at(peer({ name: 'tor1' }), '18446744073709551617')),
+      pools: named(at(pool({ name: 'main', addresses: [] }), '')),
+      advertisements: named({ ...advertisement({ name: 'all' }), metadata: { ...metadata('all'), resourceVersion: '4' } }),
+    });
+    work.done(work.take());
+    expect(work.consumed).toEqual({ Service: '1', Node: '1', BGPPeer: '18446744073709551617', IPAddressPool: '0', BGPAdvertisement: '4' });
+  });
+});

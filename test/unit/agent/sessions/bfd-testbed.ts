@@ -1,0 +1,58 @@
+import { setImmediate } from 'node:timers/promises';
+import { RouteTable } from '../../../../src/agent/reconcile/announced-routes.ts';
+import { Sessions } from '../../../../src/agent/sessions/bgp-sessions.ts';
+import { Speaker } from '../../../../src/bgp/index.ts';
+import type { SessionStatus } from '../../../../src/model/node-state.ts';
+import { silentLog } from '../../../../src/system/log.ts';
+import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+import { cluster, type BfdProfileLiteral, type ClusterLiteral, type PeerLiteral } from '../../decisions/fixtures.ts';
+import { FakeBfd } from '../fakes/fake-bfd.ts';
+import { Routers } from '../fakes/routers.ts';
+
+export const fast = { name: 'fast', transmitInterval: 50, receiveInterval: 60, detectMultiplier: 5 };
+
+/** The sessions of node n1 with routers that answer at once, and BFD that says what the test says. */
+export class WatchBed {
+  readonly clock = new VirtualClock();
+  readonly routers = new Routers(this.clock);
+  readonly bfd = new FakeBfd();
+  readonly sessions: Sessions;
+  /** Times that BFD was started, and that there were news. */
+  started = 0;
+  news = 0;
+
+  constructor(start?: () => FakeBfd) {
+    const speaker = new Speaker({ clock: this.clock, random: () => 0.5, transport: this.routers.transport });
+    const startBfd = (): FakeBfd => {
+      this.started++;
+      return start?.() ?? this.bfd;
+    };
+    const components = { speaker, clock: this.clock, log: silentLog, startBfd };
+    this.sessions = new Sessions(components, new RouteTable(), () => void this.news++);
+  }
+
+  async reconcile(
+    peers: readonly PeerLiteral[],
+    bfdProfiles: readonly BfdProfileLiteral[] = [fast],
+    more: Pick<ClusterLiteral, 'running'> = {},
+  ): Promise<void> {
+    this.sessions.start(cluster({ nodes: [{ name: 'n1' }], peers, bfdProfiles, ...more }), 'n1');
+    await this.exchange();
+  }
+
+  /** Time for promises and the wire. */
+  async exchange(milliseconds = 0): Promise<void> {
+    for (const advance of [0, milliseconds]) {
+      this.clock.advance(advance);
+      for (let i = 0; i < 3; i++) {
+        this.routers.exchange();
+        await setImmediate();
+      }
+    }
+  }
+
+  /** Of the only session. */
+  status(): SessionStatus | undefined {
+    return this.sessions.status()[0];
+  }
+}

@@ -1,0 +1,347 @@
+import { setImmediate } from 'node:timers/promises';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { RouteTable } from '../../../../src/agent/reconcile/announced-routes.ts';
+import { Sessions, sessionChange, type SessionsOptions } from '../../../../src/agent/sessions/bgp-sessions.ts';
+import { Speaker } from '../../../../src/bgp/index.ts';
+import { maximumPeers } from '../../../../src/bgp/limits.ts';
+import { peersOfNode, type SessionIntent } from '../../../../src/decisions/announcement/peers.ts';
+import { address } from '../../../../src/net/address.ts';
+import { prefix } from '../../../../src/net/prefix.ts';
+import { silentLog } from '../../../../src/system/log.ts';
+import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+import { cluster, type ClusterLiteral, type PeerLiteral } from '../../decisions/fixtures.ts';
+import { FakeBfd } from '../fakes/fake-bfd.ts';
+import { Routers } from '../fakes/routers.ts';
+import { basics, testbed, web } from '../testbed.ts';
+
+const route = (text: string) => ({ prefix: prefix(text), communities: [], asPathPrepend: 0, aggregate: false });
+
+let clock: VirtualClock;
+let routers: Routers;
+let speaker: Speaker;
+let table: RouteTable;
+let sessions: Sessions;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  routers = new Routers(clock);
+  speaker = new Speaker({ clock, random: () => 0.5, transport: routers.transport });
+  table = new RouteTable();
+  sessions = newSessions();
+});
+
+function newSessions(options: SessionsOptions = {}): Sessions {
+  const components = { speaker, clock, log: silentLog, startBfd: () => new FakeBfd() };
+  return new Sessions(components, table, () => undefined, options);
+}
+
+function reconcile(...peers: readonly PeerLiteral[]): void {
+  sessions.start(cluster({ nodes: [{ name: 'n1' }], peers }), 'n1');
+  routers.exchange();
+}
+
+function tell(): void {
+  sessions.tell(table.takeChanges());
+  routers.exchange();
+}
+
+const tor1 = { name: 'tor1', peerAddress: '10.0.0.254' };
+const tor6 = { name: 'tor6', peerAddress: 'fd00::254' };
+const statuses = (): string[] =>
+  sessions.status().map(({ peer, state, lastError }) => `${peer} ${state}${lastError === undefined ? '' : `: ${lastError}`}`);
+const prefixes = (router: string): string[] | undefined => {
+  const table = routers.table(router);
+  return table && [...table.keys()];
+};
+
+describe('sessions', () => {
+  test('one that starts late gets every route, one that runs only what changes', () => {
+    reconcile(tor1);
+    table.set(
+      'a/a',
+      new Map([
+        ['tor1', [route('192.0.2.1/32')]],
+        ['tor6', [route('2001:db8::1/128')]],
+      ]),
+    );
+    tell();
+    expect(prefixes('10.0.0.254')).toEqual(['192.0.2.1/32']);
+    reconcile(tor1, tor6);
+    expect(prefixes('fd00::254')).toEqual(['2001:db8::1/128']);
+    table.set('a/a', new Map());
+    tell();
+    expect([prefixes('10.0.0.254'), prefixes('fd00::254')]).toEqual([[], []]);
+  });
+
+  test('one that was lost has everything again on return', () => {
+    reconcile(tor1);
+    table.set('a/a', new Map([['tor1', [route('192.0.2.1/32')]]]));
+    tell();
+    routers.sessions[0]?.close();
+    routers.exchange();
+    table.set('a/b', new Map([['tor1', [route('192.0.2.2/32')]]]));
+    tell();
+    expect(routers.table('10.0.0.254')).toBeUndefined();
+    clock.advance(10_000);
+    routers.exchange();
+    expect(prefixes('10.0.0.254')?.toSorted()).toEqual(['192.0.2.1/32', '192.0.2.2/32']);
+  });
+
+  test('one that is down says why, and not what it lacks besides', () => {
+    reconcile({ ...tor1, bfdProfile: 'fast' });
+    expect(statuses()).toEqual([expect.stringContaining('tor1 Established: BFDProfile "fast" of "tor1" does not exist')]);
+    routers.sessions[0]?.close();
+    routers.exchange();
+    expect(statuses()).toEqual([expect.stringMatching(/^tor1 (Idle|Active|Connect): .*closed/)]);
+  });
+
+  test('one whose peer is removed is told why, and the others stay', () => {
+    reconcile(tor1, tor6);
+    reconcile(tor6);
+    expect(routers.notifications).toEqual([expect.stringContaining('10.0.0.254 Cease: Administrative Shutdown (6/2)')]);
+    expect(statuses()).toEqual(['tor6 Established']);
+  });
+
+  test.each<[string, Partial<PeerLiteral>]>([
+    ['keepaliveTimeSeconds', { keepaliveTimeSeconds: 10 }],
+    ['connectTimeSeconds', { connectTimeSeconds: 30 }],
+    ['flapDamping', { flapDamping: false }],
+  ])('%s changes while the session runs', (_, change) => {
+    reconcile(tor1);
+    reconcile({ ...tor1, ...change });
+    expect(routers.notifications).toEqual([]);
+    expect(routers.transport.dialed).toHaveLength(1);
+  });
+
+  test.each<[string, Partial<PeerLiteral>]>([
+    ['peerPort', { peerPort: 1179 }],
+    ['holdTimeSeconds', { holdTimeSeconds: 30 }],
+    ['password', { password: 'secret' }],
+    ['ebgpMultiHop', { ebgpMultiHop: true }],
+    ['ttlSecurityHops', { ttlSecurityHops: 1 }],
+    ['enableGracefulRestart', { enableGracefulRestart: true }],
+    ['localASN', { localASN: 64_999 }],
+    ['interface', { interface: 'eth1' }],
+    ['dualStackAddressFamily', { dualStackAddressFamily: true }],
+  ])('%s resets the session, which comes back with its routes', async (_, change) => {
+    reconcile(tor1);
+    table.set('a/a', new Map([['tor1', [route('192.0.2.1/32')]]]));
+    tell();
+    reconcile({ ...tor1, ...change });
+    // The old connection ends before the next begins.
+    clock.advance(1_000);
+    await setImmediate();
+    clock.advance(5_000);
+    routers.exchange();
+    expect(routers.notifications).toEqual([expect.stringContaining('10.0.0.254 Cease: Other Configuration Change (6/6)')]);
+    expect(prefixes('10.0.0.254')).toEqual(['192.0.2.1/32']);
+  });
+
+  test('one that flaps is held back, says so in the report, and begins at once where flapDamping is taken back', () => {
+    reconcile(tor1);
+    for (let flap = 0; flap < 4; flap++) {
+      expect(statuses()[0]).toMatch(/^tor1 Established/);
+      routers.sessions.at(-1)?.close();
+      routers.exchange();
+      clock.advance(5_000);
+      routers.exchange();
+    }
+    const [status] = sessions.status();
+    expect(status).toMatchObject({ state: 'Idle', damping: { flapsInLastHour: 4, until: expect.stringMatching(/^2026-/) } });
+    reconcile({ ...tor1, flapDamping: false });
+    expect(sessions.status()[0]).toMatchObject({ state: 'Established', damping: { flapsInLastHour: 4 } });
+    expect(sessions.status()[0]?.damping?.until).toBeUndefined();
+  });
+
+  test('adminDown closes the session and keeps it closed until it is lifted', () => {
+    reconcile(tor1);
+    reconcile({ ...tor1, adminDown: true, shutdownMessage: 'maintenance' });
+    clock.advance(60_000);
+    routers.exchange();
+    expect(routers.notifications).toEqual(['10.0.0.254 Cease: Administrative Shutdown (6/2): "maintenance"']);
+    expect(statuses()).toEqual(['tor1 Idle: administratively down']);
+    reconcile(tor1);
+    expect(statuses()[0]).toMatch(/^tor1 Established/);
+  });
+});
+
+describe('peers of each kind', () => {
+  test('are opened with what their BGPPeer says', () => {
+    reconcile({ ...tor1, ttlSecurityHops: 2, interface: 'eth0' }, { ...tor6, peerAddress: 'fe80::254', interface: 'eth1' });
+    expect(routers.transport.dialed).toMatchObject([
+      { address: address('10.0.0.254'), ttl: 255, minimumTtl: 254, interface: 'eth0' },
+      { address: address('fe80::254'), ttl: 255, interface: 'eth1' },
+    ]);
+  });
+
+  test('one without an address is looked for on its interface, and the status says where', () => {
+    reconcile({ name: 'tor', interface: 'eth1' });
+    expect(sessions.status()).toMatchObject([{ peer: 'tor', address: 'unnumbered on eth1', interface: 'eth1', state: 'Active' }]);
+    expect(statuses()[0]).toContain('no router advertisement was heard on eth1 yet');
+    routers.transport.discoveries.get('eth1')?.found(address('fe80::7'));
+    routers.exchange();
+    expect(sessions.status()).toMatchObject([{ peer: 'tor', address: 'fe80::7', interface: 'eth1', state: 'Established' }]);
+  });
+
+  test('one without an address that is refused has its place in the status, too', () => {
+    reconcile({ name: 'a', interface: 'eth1' }, { name: 'b', interface: 'eth1' });
+    expect(sessions.status()[1]).toMatchObject({ peer: 'b', address: 'unnumbered on eth1', since: '' });
+    expect(statuses()[1]).toBe('b Idle: BGPPeer "a" already peers with the router on eth1 on the same nodes');
+  });
+});
+
+describe('listening', () => {
+  const passive = { ...tor1, passive: true };
+  const listening = (): number[] => speaker.listening().sockets.map(({ port }) => port);
+
+  test('begins with the first passive peer and ends with the last', () => {
+    sessions = newSessions({ listenForPassivePeers: true });
+    reconcile(tor1);
+    expect(listening()).toEqual([]);
+    reconcile(passive, tor6);
+    expect(listening()).toEqual([179]);
+    expect(speaker.listening().sockets).toEqual([{ port: 179, listening: true }]);
+    reconcile(tor6);
+    expect(listening()).toEqual([]);
+    expect(statuses()).toEqual(['tor6 Established']);
+  });
+
+  test('where it fails, passive peers say why, and only they', () => {
+    sessions = newSessions({ listenForPassivePeers: true });
+    routers.transport.listen = (_, events) => {
+      clock.after(0, () => events.failed({ kind: 'inUse', detail: 'address already in use' }));
+      return { setKeys: () => new Map(), close: () => {} };
+    };
+    reconcile(passive, tor6);
+    expect(statuses()).toEqual(['tor1 Active: cannot listen on port 179: address already in use', 'tor6 Established']);
+  });
+
+  test('is left alone where the agent was told where: a passive peer is refused if that is nowhere', () => {
+    reconcile(passive);
+    expect(listening()).toEqual([]);
+    expect(statuses()[0]).toContain('tor1 Idle: no session with "tor1" is possible: passive: the agent of this node was started with');
+    speaker = new Speaker({ clock, random: () => 0.5, transport: routers.transport, listen: [{ port: 1179 }] });
+    sessions = newSessions();
+    reconcile(passive);
+    expect(listening()).toEqual([1179]);
+    expect(statuses()).toEqual(['tor1 Active']);
+    reconcile(tor6);
+    expect(listening()).toEqual([1179]);
+  });
+});
+
+describe('a session whose Secret is deleted', () => {
+  const locked = { ...tor1, passwordSecret: { namespace: 'herald', name: 'bgp' } };
+  const nodes = [{ name: 'n1' }];
+  const password = 'correct horse';
+  const running = { n1: { tor1: '10.0.0.254' } };
+  const start = (literal: ClusterLiteral): void => {
+    sessions.start(cluster({ nodes, peers: [locked], ...literal }), 'n1');
+    routers.exchange();
+  };
+
+  test('runs on with its last password, also through a change, and says that the Secret is gone', () => {
+    start({ secrets: [{ name: 'herald/bgp', password }] });
+    start({ running });
+    start({ running, peers: [{ ...locked, keepaliveTimeSeconds: 10 }] });
+    expect(routers.notifications).toEqual([]);
+    expect(routers.transport.dialed).toHaveLength(1);
+    expect(statuses()).toEqual([
+      'tor1 Established: Secret herald/bgp of "tor1" cannot be used: it does not exist; a session that began with its password runs on with it, any other ends',
+    ]);
+    start({ running, secrets: [{ name: 'herald/bgp', password }] });
+    expect(statuses()).toEqual(['tor1 Established']);
+  });
+
+  test('does not come back after a restart of the agent, nor without a password', () => {
+    start({ running });
+    expect(statuses()).toEqual(['tor1 Idle: BGPPeer "tor1" needs Secret herald/bgp: it does not exist']);
+    start({ peers: [tor1] });
+    start({ running });
+    expect(statuses()).toEqual(['tor1 Idle: BGPPeer "tor1" needs Secret herald/bgp: it does not exist']);
+  });
+});
+
+describe('a peer that is not possible', () => {
+  test.each<[string, PeerLiteral]>([
+    ['a link-local address', { name: 'bad', peerAddress: 'fe80::1' }],
+    ['passive', { name: 'bad', peerAddress: '10.0.0.99', passive: true }],
+    ['ttlSecurityHops beside ebgpMultiHop', { name: 'bad', peerAddress: '10.0.0.99', ttlSecurityHops: 1, ebgpMultiHop: true }],
+    ['the address of another peer', { name: 'tor2', peerAddress: '10.0.0.254' }],
+    ['a password that is missing', { name: 'bad', peerAddress: '10.0.0.99', passwordSecret: { namespace: 'a', name: 'b' } }],
+  ])('for %s is refused alone, and the status says why', (_, bad) => {
+    reconcile(bad, tor1, tor6);
+    expect(statuses()).toEqual(
+      expect.arrayContaining(['tor1 Established', 'tor6 Established', expect.stringMatching(new RegExp(`^${bad.name} Idle: .`))]),
+    );
+    reconcile(tor1, tor6);
+    expect(statuses()).toEqual(['tor1 Established', 'tor6 Established']);
+  });
+
+  test('where the change of a running one is refused, the session runs on and is listed once', () => {
+    reconcile(tor1);
+    reconcile({ ...tor1, peerAddress: 'fe80::1' });
+    expect(statuses()).toEqual([expect.stringContaining('tor1 Established: no session with "tor1" is possible: interface: a link-local')]);
+    reconcile(tor1);
+    expect(statuses()).toEqual(['tor1 Established']);
+  });
+
+  test('because there are too many is refused alone', () => {
+    const peers = Array.from({ length: maximumPeers + 1 }, (_, i): PeerLiteral => ({
+      name: `p${1000 + i}`,
+      peerAddress: `10.1.${i >> 8}.${i & 255}`,
+    }));
+    reconcile(...peers);
+    expect(speaker.peers).toHaveLength(maximumPeers);
+    expect(statuses().at(-1)).toContain('a speaker has at most 256 peers');
+    reconcile(...peers.slice(1));
+    expect(statuses().at(-1)).toBe(`p${1000 + maximumPeers} Established`);
+  });
+});
+
+describe('how a session takes a change of its settings', () => {
+  const intent = (change: Partial<PeerLiteral> = {}): SessionIntent => {
+    const [peer] = peersOfNode(cluster({ nodes: [{ name: 'n1' }], peers: [{ ...tor1, ...change }] }), 'n1');
+    if (peer === undefined || !('session' in peer.result)) throw new Error('no session');
+    return peer.result.session;
+  };
+  const [possible, impossible] = [intent(), intent({ peerAddress: 'fe80::1' })];
+
+  test.each([
+    ['no difference', possible, intent(), undefined],
+    ['another address', possible, intent({ peerAddress: '10.0.0.9' }), { change: 'reset', fields: ['address'] }],
+    ['another keepalive time', possible, intent({ keepaliveTimeSeconds: 7 }), { change: 'live', fields: ['keepaliveTime'] }],
+    ['adminDown', possible, intent({ adminDown: true }), { change: 'reset', fields: ['adminDown'] }],
+    ['to what is refused: it runs on', possible, impossible, undefined],
+    ['from what is refused', impossible, possible, { change: 'reset', fields: ['interface'] }],
+  ] as const)('%s', (_, before, after, expected) => {
+    expect(sessionChange(before, after)).toEqual(expected);
+  });
+});
+
+describe('an agent with real sessions', () => {
+  test('says goodbye with its message, and leaves no timer', async () => {
+    let routers: Routers | undefined;
+    const bed = testbed([...basics, ...web('a', ['192.0.2.1'])], {
+      speaker: (clock) => {
+        routers = new Routers(clock);
+        return new Speaker({ clock, random: () => 0.5, transport: routers.transport });
+      },
+      deliver: () => routers?.exchange(),
+    });
+    await bed.agent.start();
+    await bed.advance(100);
+    expect([...(routers?.table('10.0.0.254')?.keys() ?? [])]).toEqual(['192.0.2.1/32']);
+    expect(bed.states.at(-1)?.sessions).toMatchObject([
+      { peer: 'tor1', state: 'Established', prefixesSent: 1, localASN: 64512, peerASN: 64513 },
+    ]);
+    bed.takeLog();
+    const stopped = bed.agent.stop('agent stopped');
+    await bed.advance(1_000);
+    await stopped;
+    expect(routers?.notifications).toEqual(['10.0.0.254 Cease: Administrative Shutdown (6/2): "agent stopped"']);
+    expect(bed.takeLog()).toEqual(['data plane closed']);
+    expect(bed.states.at(-1)?.consumed).toMatchObject({ Service: '1' });
+    expect(bed.clock.pending).toBe(0);
+  });
+});

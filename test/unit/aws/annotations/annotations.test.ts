@@ -1,0 +1,173 @@
+import { describe, expect, test } from 'vitest';
+import { balancerPrefix, legacyPrefix, type AnnotationEntry } from '../../../../providers/aws/annotations/entry.ts';
+import { readAnnotations } from '../../../../providers/aws/annotations/read.ts';
+import { annotationTable, familyNames } from '../../../../providers/aws/annotations/table.ts';
+import { says } from '../../../../src/model/reasons.ts';
+
+const entries: readonly (readonly [string, AnnotationEntry<unknown>])[] = Object.entries(annotationTable);
+const codes = (reasons: readonly { readonly code: string }[]): string[] => reasons.map(({ code }) => code);
+
+/** One valid and one invalid text for each annotation; null: every text is valid. */
+const samples: Readonly<Record<keyof typeof annotationTable, readonly [string, string | null]>> = {
+  type: ['external', null],
+  targetType: ['ip', 'pods'],
+  name: ['my-balancer', 'a'.repeat(33)],
+  scheme: ['Internal', 'public'],
+  internal: ['0.0.0.0/0', null],
+  ipAddressType: ['dualstack', 'ipv6'],
+  subnets: ['subnet-1, subnet-2', ' , '],
+  eipAllocations: ['eipalloc-1', ''],
+  privateIPv4: ['10.0.0.1,10.0.1.1', '10.0.0.300'],
+  ipv6Addresses: ['2001:db8::1', '10.0.0.1'],
+  ipv6SourceNat: ['on', 'yes'],
+  sourceNatPrefixes: ['auto_assigned,2001:db8::/80', '2001:db8::/64'],
+  attributes: ['load_balancing.cross_zone.enabled=true', 'load_balancing'],
+  accessLog: ['true', 'yes'],
+  accessLogBucket: ['logs', ''],
+  accessLogPrefix: ['web', ''],
+  accessLogInterval: ['60', '90'],
+  crossZone: ['T', 'on'],
+  drainingEnabled: ['1', '2'],
+  drainingTimeout: ['300', '0'],
+  idleTimeout: ['4000', '4001'],
+  tags: ['team=a,cost=b', 'herald.dev/cluster=mine'],
+  securityGroups: ['sg-1,Name of one', ''],
+  extraSecurityGroups: ['sg-1', ','],
+  manageBackendRules: ['false', 'no'],
+  sourceRanges: ['192.0.2.0/24, 2001:db8::/32', '192.0.2.0'],
+  prefixLists: ['pl-1', 'sg-1'],
+  privateLinkRules: ['off', 'false'],
+  pathMtuDiscovery: ['on', '1'],
+  disableSecurityGroups: ['true', ''],
+  targetNodeLabels: ['role=edge,zone=', '=edge'],
+  multiCluster: ['true', 'yes'],
+  capacity: ['CapacityUnits=1', ''],
+  certificates: ['arn:aws:acm:us-east-1:123456789012:certificate/1,arn:aws:iam::123456789012:server-certificate/x', 'my-certificate'],
+  sslPorts: ['https, 8443', ''],
+  sslPolicy: ['ELBSecurityPolicy-2016-08', ' '],
+  backendProtocol: ['HTTPS', 'grpc'],
+  alpnPolicy: ['http2preferred', 'h2'],
+  tcpUdp: ['false', 'x'],
+  proxyProtocol: ['*', 'true'],
+  proxyProtocolPorts: ['80, 443', 'http'],
+  listenerAttributes: ['tcp.idle_timeout.seconds=400', '400'],
+  targetGroupAttributes: ['preserve_client_ip.enabled=false', 'preserve_client_ip.enabled=no'],
+  targetGroupAttributesOfPort: ['stickiness.enabled=true', 'stickiness'],
+  healthCheckProtocol: ['http', 'icmp'],
+  healthCheckPort: ['traffic-port', ''],
+  healthCheckPath: ['/ready', ''],
+  healthCheckInterval: ['300', '4'],
+  healthCheckTimeout: ['2', '1'],
+  healthyThreshold: ['10', '11'],
+  unhealthyThreshold: ['2', '1'],
+  successCodes: ['200-204', ''],
+  quicPorts: ['443', ''],
+  weightedActions: ['{}', ''],
+  certificateOfPort: ['arn:aws:acm:eu-west-1:123456789012:certificate/1', 'one'],
+  backendProtocolOfPort: ['ssl', 'tls'],
+  certificateHosts: ['www.example.com, *.example.org', 'not a host'],
+  sharedWith: ['edge', 'a b'],
+  adopt: ['my-nlb', ''],
+  disown: ['true', 'maybe'],
+};
+
+describe.each(entries)('the annotation %s', (name, entry) => {
+  const [valid, invalid] = samples[name as keyof typeof annotationTable];
+  const key = entry.family === undefined ? entry.key : `${entry.key}.80`;
+
+  test.each(['nlb', 'classic'] as const)('on a load balancer of kind %s', (kind) => {
+    const good = readAnnotations({ [key]: valid }, kind);
+    const bad = invalid === null ? undefined : readAnnotations({ [key]: invalid }, kind);
+    expect(codes(good.errors)).toEqual([]);
+    if (entry.kinds.includes(kind)) {
+      expect(codes(good.warnings)).toEqual([]);
+      const value = good.values[name as keyof typeof annotationTable];
+      expect(value instanceof Map ? value.get('80') : value).toBeDefined();
+      if (bad !== undefined) expect(codes(bad.errors)).toEqual(['AwsAnnotationInvalid']);
+    } else {
+      expect(codes(good.warnings)).toEqual([entry.kinds.length === 0 ? 'AwsAnnotationUnsupported' : 'AwsAnnotationWithoutEffect']);
+    }
+  });
+});
+
+test('families are those that the table says', () => {
+  expect(entries.filter(([, { family }]) => family !== undefined).map(([name]) => name)).toEqual(familyNames);
+});
+
+test('all mistakes are told at once, in the order of their keys', () => {
+  const { errors } = readAnnotations(
+    { [`${balancerPrefix}scheme`]: 'public', [`${balancerPrefix}attributes`]: 'x', [`${balancerPrefix}ssl-cert`]: 'y' },
+    'nlb',
+  );
+  expect(errors.map(({ details }) => (details as { key: string }).key.replace(balancerPrefix, ''))).toEqual([
+    'attributes',
+    'scheme',
+    'ssl-cert',
+  ]);
+});
+
+test('a key with a stray "=" is recognised, and the right one named', () => {
+  const key = `${balancerPrefix}backend-protocol=`;
+  const { errors, warnings, values } = readAnnotations({ [key]: 'http' }, 'classic');
+  expect([errors, values.backendProtocol]).toEqual([[], undefined]);
+  expect(warnings.map(says)).toEqual([`annotation "${key}" has no effect: the "=" does not belong to its name`]);
+});
+
+test('a key that is not known is a warning with what was probably meant; keys of others are not looked at', () => {
+  const written = {
+    [`${balancerPrefix}ssl-certs`]: 'x',
+    'herald.dev/aws-disowned': 'true',
+    [`${legacyPrefix}other`]: 'x',
+    'example.com/aws-load-balancer-x': 'y',
+  };
+  const { warnings } = readAnnotations(written, 'nlb');
+  expect(warnings).toMatchObject([
+    { code: 'AwsAnnotationUnknown', details: { key: 'herald.dev/aws-disowned', meant: 'herald.dev/aws-disown' } },
+    { code: 'AwsAnnotationUnknown', details: { meant: `${balancerPrefix}ssl-cert` } },
+  ]);
+});
+
+test.each([
+  ['k=v,k2=v2', { k: 'v', k2: 'v2' }],
+  ['k=v=w', { k: 'v=w' }],
+  [' k = v , k2=', { k: 'v', k2: '' }],
+  ['k=a,b', { k: 'a,b' }],
+  [String.raw`k=a\,b=c,d=e`, { k: 'a,b=c', d: 'e' }],
+])('the list %s is read as upstream reads it', (text, expected) => {
+  expect(annotationTable.attributes.type.read(text)).toEqual({ ok: true, value: expected });
+});
+
+/** The keys of upstream, written down from their documentation and not from the table; those after the prefix that most have. */
+const lbc = `type nlb-target-type name scheme internal ip-address-type subnets eip-allocations private-ipv4-addresses ipv6-addresses
+  enable-prefix-for-ipv6-source-nat source-nat-ipv6-prefixes attributes access-log-enabled access-log-s3-bucket-name access-log-s3-bucket-prefix
+  cross-zone-load-balancing-enabled listener-attributes target-group-attributes proxy-protocol proxy-protocol-per-target-group ssl-cert ssl-ports
+  ssl-negotiation-policy backend-protocol alpn-policy healthcheck-protocol healthcheck-port healthcheck-path healthcheck-interval
+  healthcheck-timeout healthcheck-healthy-threshold healthcheck-unhealthy-threshold healthcheck-success-codes target-node-labels
+  additional-resource-tags security-groups manage-backend-security-group-rules security-group-prefix-lists
+  inbound-sg-rules-on-private-link-traffic enable-icmp-for-path-mtu-discovery disable-nlb-sg enable-tcp-udp-listener quic-enabled-ports
+  multi-cluster-target-group minimum-load-balancer-capacity`;
+const cpa = `type internal ssl-cert ssl-ports ssl-negotiation-policy backend-protocol proxy-protocol additional-resource-tags access-log-enabled
+  access-log-s3-bucket-name access-log-s3-bucket-prefix access-log-emit-interval connection-draining-enabled connection-draining-timeout
+  connection-idle-timeout cross-zone-load-balancing-enabled security-groups extra-security-groups subnets healthcheck-protocol healthcheck-port
+  healthcheck-path healthcheck-interval healthcheck-timeout healthcheck-healthy-threshold healthcheck-unhealthy-threshold
+  target-group-attributes eip-allocations private-ipv4-addresses target-node-labels`;
+test.each([
+  ['role=edge', { role: 'edge' }],
+  ['role=edge, zone=, spot', { role: 'edge', zone: '', spot: '' }],
+  ['spot', { spot: '' }],
+])('labels of nodes: %s', (text, labels) => {
+  expect(readAnnotations({ [`${balancerPrefix}target-node-labels`]: text }, 'nlb')).toMatchObject({
+    values: { targetNodeLabels: labels },
+    errors: [],
+  });
+});
+
+const whole = (list: string): string[] => list.split(/\s+/).map((suffix) => `${balancerPrefix}${suffix}`);
+
+test.each([
+  ['lbc' as const, [...whole(lbc), `${legacyPrefix}load-balancer-source-ranges`, `${legacyPrefix}actions`]],
+  ['cpa' as const, [...whole(cpa), `${legacyPrefix}load-balancer-source-ranges`]],
+])('the table says of every annotation of %s how it is taken, and of no other', (upstream, keys) => {
+  const said = new Set(entries.filter(([, entry]) => entry[upstream] !== undefined).map(([, { key }]) => key));
+  expect([...said].toSorted()).toEqual(keys.toSorted());
+});

@@ -1,0 +1,233 @@
+import { describe, expect, test } from 'vitest';
+import type { AnnotationEntry, BalancerKind } from '../../../../providers/aws/annotations/entry.ts';
+import { annotationTable, type AnnotationName } from '../../../../providers/aws/annotations/table.ts';
+import { stackOf, type Member } from '../../../../providers/aws/desire/stack.ts';
+import { slice } from '../../decisions/fixtures.ts';
+import { Account, acmCertificate, awsMember, otherCertificate, settings, type AwsServiceLiteral } from '../support/stack-fixture.ts';
+import { digest } from '../support/world-digest.ts';
+
+/** What is written, beside what, and in which words it is known that it did something. */
+interface Undone {
+  readonly set: string;
+  /** Of a family: what follows the dot. */
+  readonly member?: string;
+  readonly beside?: Readonly<Record<string, string>>;
+  readonly service?: Partial<AwsServiceLiteral>;
+}
+/** It stays, or there is nothing to undo, because: */
+interface Stays {
+  readonly because: string;
+}
+type Case = Undone | Stays;
+
+const chosen = { because: 'it says which load balancer there is: another one is another stack or another kind' };
+const tls = { 'ssl-cert': acmCertificate };
+const dual = { 'ip-address-type': 'dualstack' };
+const http = { 'healthcheck-protocol': 'http' };
+const logs = { 'access-log-enabled': 'true', 'access-log-s3-bucket-name': 'logs' };
+
+const both = {
+  type: chosen,
+  scheme: { because: 'a load balancer keeps its scheme, as nobody expects it to move because nothing is said any more' },
+  internal: { because: 'as scheme' },
+  name: { because: 'AWS cannot rename one' },
+  subnets: { because: 'a load balancer keeps its subnets, as new ones are no reason to move it' },
+  tags: { set: 'team=a,cost=b' },
+  crossZone: { set: 'true' },
+  securityGroups: { set: 'nodes' },
+  sourceRanges: { set: '192.0.2.0/24' },
+  targetNodeLabels: { set: 'edge=yes' },
+  accessLog: { set: 'true', beside: { 'access-log-s3-bucket-name': 'logs' } },
+  accessLogBucket: { because: 'without access-log-enabled it does nothing, and with it something must be named' },
+  accessLogPrefix: { set: 'web', beside: logs },
+  certificates: { set: acmCertificate },
+  sslPorts: { set: 'https', beside: tls },
+  backendProtocol: { set: 'ssl', beside: tls },
+  healthCheckProtocol: { set: 'http' },
+  healthCheckPath: { set: '/ready', beside: http },
+  healthCheckPort: { set: '31999' },
+  healthCheckInterval: { set: '20' },
+  healthyThreshold: { set: '5' },
+  unhealthyThreshold: { set: '5' },
+  certificateOfPort: { set: acmCertificate, member: '443' },
+  backendProtocolOfPort: { set: 'ssl', member: '443', beside: tls },
+  certificateHosts: { set: 'www.example.com' },
+  sharedWith: chosen,
+  adopt: chosen,
+  disown: { because: 'what was let go belongs to somebody else from then on' },
+} satisfies Partial<Record<AnnotationName, Case>>;
+
+const cases: Readonly<Record<BalancerKind, Partial<Readonly<Record<AnnotationName, Case>>>>> = {
+  nlb: {
+    ...both,
+    targetType: { set: 'ip' },
+    ipAddressType: { set: 'dualstack' },
+    eipAllocations: { because: 'addresses stay, as nobody expects them to change because nothing is said any more' },
+    privateIPv4: { because: 'as eip-allocations' },
+    ipv6Addresses: { because: 'as eip-allocations' },
+    ipv6SourceNat: { set: 'on', beside: dual },
+    sourceNatPrefixes: { because: 'AWS keeps the prefix as long as there is source NAT, and any is as good' },
+    attributes: { set: 'dns_record.client_routing_policy=availability_zone_affinity,zonal_shift.config.enabled=true' },
+    manageBackendRules: { set: 'true', beside: { 'security-groups': 'nodes' } },
+    prefixLists: { set: 'pl-1' },
+    privateLinkRules: { set: 'off' },
+    pathMtuDiscovery: { set: 'on' },
+    disableSecurityGroups: { because: 'AWS attaches no security group to an NLB that was made without' },
+    sslPolicy: { set: 'ELBSecurityPolicy-2016-08', beside: tls },
+    alpnPolicy: { set: 'HTTP2Preferred', beside: tls },
+    tcpUdp: { because: 'false only refuses' },
+    proxyProtocol: { set: '*' },
+    proxyProtocolPorts: { set: '443' },
+    listenerAttributes: { set: 'tcp.idle_timeout.seconds=400', member: 'TCP-80' },
+    targetGroupAttributes: { set: 'stickiness.enabled=true,preserve_client_ip.enabled=false,deregistration_delay.timeout_seconds=5' },
+    targetGroupAttributesOfPort: { set: 'stickiness.enabled=true', member: '443' },
+    healthCheckTimeout: { set: '7' },
+    successCodes: { set: '200', beside: http },
+  },
+  classic: {
+    ...both,
+    healthCheckTimeout: { set: '7' },
+    accessLogInterval: { set: '5', beside: logs },
+    drainingEnabled: { set: 'true' },
+    drainingTimeout: { set: '20', beside: { 'connection-draining-enabled': 'true' } },
+    idleTimeout: { set: '120' },
+    extraSecurityGroups: { set: 'nodes' },
+    sslPolicy: { set: 'ELBSecurityPolicy-TLS-1-2-2017-01', beside: tls },
+    proxyProtocol: { set: '*' },
+  },
+};
+
+const entries = Object.entries(annotationTable) as unknown as [AnnotationName, AnnotationEntry<unknown>][];
+
+function account(): Account {
+  const account = new Account();
+  account.settings = { ...settings, certificateDiscovery: true };
+  account.slices = [slice({ service: 'default/web', ports: ['http:8080', 'https:8443'], endpoints: ['10.0.1.5'] })];
+  return account;
+}
+
+describe.each(['nlb', 'classic'] as const)('on a load balancer of kind %s', (kind) => {
+  const applicable = entries.filter(([, entry]) => entry.kinds.includes(kind));
+
+  test('every annotation has its case', () => {
+    expect(
+      Object.keys(cases[kind])
+        .filter((name) => applicable.some(([one]) => one === name))
+        .toSorted(),
+    ).toEqual(applicable.map(([name]) => name).toSorted());
+  });
+
+  const undone = applicable.flatMap(([name, entry]) => {
+    const one = cases[kind][name];
+    return one === undefined || 'because' in one ? [] : [[name, entry, one] as const];
+  });
+
+  test.each(undone)(
+    'taking %s away makes what it has made as if it had never been there',
+    async (_, entry, { set, member, beside = {}, service }) => {
+      const literal = { name: 'web', ports: ['http:80/TCP@30080', 'https:443/TCP@30443'], ...service };
+      const key = member === undefined ? entry.key : `${entry.key}.${member}`;
+      const without = awsMember(kind, { ...literal, annotations: { scheme: 'internal', ...beside } });
+      const having = awsMember(kind, { ...literal, annotations: { scheme: 'internal', ...beside, [key]: set } });
+      const stack = stackOf(without);
+      const settle = async (aws: Account, as: Member): Promise<string[]> => {
+        const { errors } = await aws.settle(stack, [as]);
+        expect([...errors]).toEqual([]);
+        // The group of the cluster goes with the rules of nodes, of which a pass over one load balancer knows nothing.
+        for (const [id, group] of aws.world.securityGroups)
+          if (group.GroupName.startsWith('herald-backend-') && !aws.world.groupInUse(id)) aws.world.securityGroups.delete(id);
+        // Line by line, to be read where they differ.
+        return digest(aws.world).split(String.raw`\n`);
+      };
+      const [aws, born] = [account(), account()];
+      const never = await settle(aws, without);
+      expect(await settle(aws, having)).not.toEqual(never);
+      expect(await settle(aws, without)).toEqual(never);
+      // What was made with it is not different.
+      await settle(born, having);
+      expect(await settle(born, without)).toEqual(never);
+    },
+  );
+});
+
+describe('what others have set', () => {
+  const web = { name: 'web', ports: ['http:80/TCP@30080'] };
+  const annotated = (annotations: Record<string, string>): Member =>
+    awsMember('nlb', { ...web, annotations: { scheme: 'internal', ...annotations } });
+  const stack = stackOf(annotated({}));
+
+  test('stays: tags and attributes that no annotation has named', async () => {
+    const aws = account();
+    await aws.settle(stack, [annotated({ 'additional-resource-tags': 'team=a', attributes: 'zonal_shift.config.enabled=true' })]);
+    const [[arn, balancer] = ['', undefined]] = aws.world.loadBalancers;
+    aws.world.setTags(arn, [{ Key: 'cost', Value: 'theirs' }]);
+    balancer?.attributes.set('deletion_protection.enabled', 'true');
+    await aws.settle(stack, [annotated({})]);
+    expect(aws.world.tags.get(arn)?.get('cost')).toBe('theirs');
+    expect(aws.world.tags.get(arn)?.has('team')).toBe(false);
+    expect(balancer?.attributes.get('deletion_protection.enabled')).toBe('true');
+    expect(balancer?.attributes.get('zonal_shift.config.enabled')).toBe('false');
+  });
+
+  test('is what an attribute goes back to', async () => {
+    const aws = account();
+    await aws.settle(stack, [annotated({})]);
+    const [balancer] = aws.world.loadBalancers.values();
+    balancer?.attributes.set('load_balancing.cross_zone.enabled', 'true');
+    await aws.settle(stack, [annotated({ 'cross-zone-load-balancing-enabled': 'false' })]);
+    expect(balancer?.attributes.get('load_balancing.cross_zone.enabled')).toBe('false');
+    await aws.settle(stack, [annotated({})]);
+    expect(balancer?.attributes.get('load_balancing.cross_zone.enabled')).toBe('true');
+  });
+
+  test('on an NLB that is given to us is there again when it is let go', async () => {
+    const aws = account();
+    const { LoadBalancers } = await aws.cloud.call('elbv2:CreateLoadBalancer', {
+      Name: 'mine',
+      Type: 'network',
+      Scheme: 'internal',
+      IpAddressType: 'ipv4',
+      SubnetMappings: [{ SubnetId: 'subnet-private-1' }],
+      SecurityGroups: ['sg-00000aaa'],
+      Tags: [
+        { Key: 'made-by', Value: 'terraform' },
+        { Key: 'herald.dev/cluster', Value: 'test' },
+      ],
+    });
+    const arn = LoadBalancers[0]?.LoadBalancerArn ?? '';
+    const before = digest(aws.world);
+    const adopted = {
+      'herald.dev/aws-load-balancer': 'mine',
+      attributes: 'zonal_shift.config.enabled=true',
+      'additional-resource-tags': 'team=a',
+    };
+    await aws.settle(stack, [annotated(adopted)]);
+    expect(aws.world.loadBalancers.get(arn)?.attributes.get('zonal_shift.config.enabled')).toBe('true');
+    await aws.settle(stack, []);
+    expect(digest(aws.world)).toBe(before);
+  });
+
+  test('of many tags all are known that were asked for', async () => {
+    const aws = account();
+    const many = Array.from({ length: 30 }, (_, index) => `tag-${index}=${index}`).join();
+    const never = await aws.settle(stack, [annotated({})]).then(() => digest(aws.world));
+    await aws.settle(stack, [annotated({ 'additional-resource-tags': many })]);
+    await aws.settle(stack, [annotated({ 'additional-resource-tags': 'tag-3=3' })]);
+    const [arn = ''] = aws.world.loadBalancers.keys();
+    expect([...(aws.world.tags.get(arn)?.keys() ?? [])].filter((key) => key.startsWith('tag-'))).toEqual(['tag-3']);
+    await aws.settle(stack, [annotated({})]);
+    expect(digest(aws.world)).toBe(never);
+  });
+});
+
+test('another certificate of two goes with its name', async () => {
+  const aws = account();
+  const of = (certificates: string): Member =>
+    awsMember('nlb', { name: 'web', ports: ['https:443/TCP@30443'], annotations: { 'ssl-cert': certificates } });
+  const stack = stackOf(of(acmCertificate));
+  await aws.settle(stack, [of(acmCertificate)]);
+  const never = digest(aws.world);
+  await aws.settle(stack, [of(`${acmCertificate},${otherCertificate}`)]);
+  await aws.settle(stack, [of(acmCertificate)]);
+  expect(digest(aws.world)).toBe(never);
+});

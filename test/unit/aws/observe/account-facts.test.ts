@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { acmCertificate, otherCertificate } from '../support/stack-fixture.ts';
+import { Town } from '../support/provider-fixture.ts';
+
+const hosts = { 'herald.dev/aws-certificate-hosts': 'a.example.com', 'ssl-ports': '443' };
+
+function discovering(): Town {
+  const town = new Town();
+  town.settings = { ...town.settings, certificateDiscovery: true };
+  for (const [CertificateArn, DomainName] of [
+    [acmCertificate, 'a.example.com'],
+    [otherCertificate, 'b.example.com'],
+  ] as const)
+    town.cloud.world.certificates.set(CertificateArn, {
+      CertificateArn,
+      DomainName,
+      SubjectAlternativeNames: [],
+      Status: 'ISSUED',
+      KeyAlgorithm: 'RSA_2048',
+    });
+  return town;
+}
+
+const callsOf = ({ cloud }: Town, operation: string): number => cloud.calls.filter((call) => call.operation === operation).length;
+
+test('certificates that may not be read are an error of those that ask for one by a host, and of nobody else', async () => {
+  const town = discovering();
+  town.cloud.fault = ({ operation }) => (operation === 'acm:ListCertificates' ? { kind: 'error', code: 'denied' } : undefined);
+  const plain = town.apply({ name: 'plain', ports: ['http:80/TCP@30080'] });
+  await town.run(300);
+  expect(callsOf(town, 'acm:ListCertificates')).toBe(0);
+  const secure = town.apply({ name: 'secure', ports: ['https:443/TCP@30443'], annotations: hosts });
+  await town.run(300);
+  expect(town.said.get(secure)?.reason).toMatchObject({ code: 'AwsRefused', details: { operation: 'acm:ListCertificates' } });
+  expect([town.said.get(plain)?.reason, town.said.get(plain)?.ingress.length]).toEqual([undefined, 1]);
+  town.delete(secure);
+  await town.run(300);
+  expect(town.services.has(secure)).toBe(false);
+});
+
+test('a certificate is described once, and one that is deleted between the list and the look is none', async () => {
+  const town = discovering();
+  town.cloud.fault = ({ operation, input }) =>
+    operation === 'acm:DescribeCertificate' && JSON.stringify(input).includes(otherCertificate)
+      ? { kind: 'error', code: 'notFound' }
+      : undefined;
+  const key = town.apply({ name: 'secure', ports: ['https:443/TCP@30443'], annotations: hosts });
+  await town.run(1200);
+  expect([town.said.get(key)?.reason, town.said.get(key)?.ingress.length]).toEqual([undefined, 1]);
+  const looks = town.cloud.calls.filter(
+    (call) => JSON.stringify(call).includes(acmCertificate) && call.operation === 'acm:DescribeCertificate',
+  );
+  expect(looks).toHaveLength(1);
+});
+
+test('Services that are looked at together share one read of what is the same for all, also while AWS makes their load balancers', async () => {
+  const town = discovering();
+  const keys = [0, 1, 2, 3, 4, 5, 6, 7].map((index) => town.apply({ name: `s${index}`, ports: [`http:80/TCP@3008${index}`] }));
+  const services = [...town.services.values()];
+  const said = await Promise.all(services.map(async (service) => town.provider.reconcile(service, town.snapshot)));
+  expect(said.map((one) => one.reason?.code)).toEqual(keys.map(() => 'AwsProvisioning'));
+  expect(callsOf(town, 'ec2:DescribeSubnets')).toBe(1);
+  await town.run(30);
+  expect(callsOf(town, 'ec2:DescribeSubnets')).toBe(1);
+});

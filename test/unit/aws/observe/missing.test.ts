@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import { Known } from '../../../../providers/aws/observe/known-resources.ts';
+import { scanOwned } from '../../../../providers/aws/observe/scan.ts';
+import { stackOf } from '../../../../providers/aws/desire/stack.ts';
+import type { Call } from '../../../aws/fake/cloud.ts';
+import { Account, awsMember, settings } from '../support/stack-fixture.ts';
+
+const web = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080', 'alt:81/TCP@30081'] });
+const old = awsMember('classic', { name: 'old', ports: ['http:80/TCP@30090'] });
+
+/** Something goes just before the first call of this kind is answered. */
+function beforeFirst({ cloud }: Account, operation: Call['operation'], go: () => void): void {
+  let gone = false;
+  cloud.fault = (call) => {
+    if (call.operation === operation && !gone) {
+      gone = true;
+      go();
+    }
+    return undefined;
+  };
+}
+
+/** A controller that has just begun, and knows what `member` has. */
+async function furnished(member = web): Promise<Account> {
+  const account = new Account();
+  for (const one of [web, old]) {
+    await account.settle(stackOf(one), [one]);
+    account.known = new Known();
+  }
+  await account.restart(stackOf(member));
+  account.cloud.calls.length = 0;
+  return account;
+}
+
+describe('what goes between a list and a look at it', () => {
+  test('is left out of a look at the whole account, and the rest is found', async () => {
+    const account = await furnished();
+    const { world } = account;
+    // Others have balancers, too, so many that their tags are asked for in several calls.
+    for (let index = 0; index < 50; index++) {
+      await account.cloud.call('elbv2:CreateTargetGroup', {
+        Name: `theirs-${index}`,
+        Protocol: 'TCP',
+        Port: 80,
+        VpcId: 'vpc-1',
+        TargetType: 'instance',
+        IpAddressType: 'ipv4',
+        Tags: [],
+      });
+    }
+    const theirs = [...world.targetGroups].filter(([, { value }]) => value.TargetGroupName.startsWith('theirs')).map(([arn]) => arn);
+    account.cloud.calls.length = 0;
+    beforeFirst(account, 'elbv2:DescribeTags', () => world.targetGroups.delete(theirs[30] ?? ''));
+    const owned = await scanOwned(account.cloud, settings);
+    const groups = [...world.targetGroups].filter(([, { value }]) => value.TargetGroupName.startsWith('k8s')).map(([arn]) => arn);
+    expect(groups).toHaveLength(2);
+    expect((owned.get('default/web') ?? []).map(({ id }) => id)).toEqual(
+      expect.arrayContaining([...world.loadBalancers.keys(), ...groups]),
+    );
+    expect((owned.get('default/old') ?? []).map(({ id }) => id)).toEqual(expect.arrayContaining([...world.classic.keys()]));
+    // 53 resources are three calls; the one with the missing one is halved five times.
+    expect(account.cloud.calls.filter(({ operation }) => operation === 'elbv2:DescribeTags').length).toBeLessThanOrEqual(3 + 2 * 5);
+  });
+
+  test('of Classic ELBs as well', async () => {
+    const account = await furnished();
+    beforeFirst(account, 'elb:DescribeTags', () => account.world.classic.clear());
+    expect([...(await scanOwned(account.cloud, settings)).keys()]).toEqual(['default/web', 'default/old']);
+  });
+
+  test.each([
+    'elbv2:DescribeTags',
+    'elbv2:DescribeLoadBalancerAttributes',
+    'elbv2:DescribeListeners',
+    'elbv2:DescribeTargetGroupAttributes',
+    'elbv2:DescribeTargetHealth',
+  ] as const)('is made again by the same pass: all of an NLB, before %s', async (operation) => {
+    const account = await furnished();
+    beforeFirst(account, operation, () => {
+      for (const map of [account.world.loadBalancers, account.world.listeners, account.world.targetGroups]) map.clear();
+    });
+    const { plan } = await account.pass(stackOf(web), [web]);
+    expect(plan.actions.map(({ id }) => id)).toContain('load balancer: create');
+    expect(plan.problems.map(({ code }) => code)).toEqual(['AwsProvisioning']);
+    expect(account.world.loadBalancers.size).toBe(1);
+  });
+
+  test.each(['elb:DescribeTags', 'elb:DescribeLoadBalancerAttributes', 'elb:DescribeInstanceHealth'] as const)(
+    'is made again by the same pass: a Classic ELB, before %s',
+    async (operation) => {
+      const account = await furnished(old);
+      beforeFirst(account, operation, () => account.world.classic.clear());
+      await account.pass(stackOf(old), [old]);
+      expect(account.world.classic.size).toBe(1);
+    },
+  );
+});

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { limits } from '../../../../providers/aws/model/limits.ts';
+import { Town } from '../support/provider-fixture.ts';
+
+test('that the only subnet of a Classic ELB cannot be exchanged within its zone is told, and not asked again and again', async () => {
+  const town = new Town();
+  const { subnets, classic } = town.cloud.world;
+  const present = subnets.get('subnet-private-0') ?? expect.unreachable('no such subnet');
+  subnets.set('subnet-0b', { ...present, SubnetId: 'subnet-0b', CidrBlock: '10.0.200.0/24' });
+  const web = { name: 'web', ports: ['http:80/TCP@30080'], loadBalancerClass: 'herald.dev/aws-classic' } as const;
+  const key = town.apply({ ...web, annotations: { subnets: 'subnet-private-0' } });
+  await town.run(400);
+  town.apply({ ...web, annotations: { subnets: 'subnet-0b' } });
+  await town.run(100);
+  expect(town.said.get(key)?.reason).toMatchObject({ code: 'AwsSubnetUnusable', details: { subnet: 'subnet-0b' } });
+  expect([...classic.values()].map(({ value }) => value.Subnets)).toEqual([['subnet-private-0']]);
+  const looks = (): number => town.cloud.calls.filter(({ operation }) => operation === 'elb:DescribeInstanceHealth').length;
+  const before = looks();
+  await town.run(2 * limits.driftSeconds);
+  expect(looks() - before).toBeLessThanOrEqual(3);
+});

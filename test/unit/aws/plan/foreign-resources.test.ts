@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { stackOf } from '../../../../providers/aws/desire/stack.ts';
+import { resourceName } from '../../../../providers/aws/model/resource-names.ts';
+import type { World } from '../../../aws/fake/world.ts';
+import { anyMember } from '../support/arbitrary-services.ts';
+import { Account, awsMember } from '../support/stack-fixture.ts';
+
+const stack = stackOf(awsMember('nlb', { name: 'web' }));
+
+/** Tags that are not ours: none, other controllers', another cluster's, and such as only look like ours. */
+const foreignTags: readonly Readonly<Record<string, string>>[] = [
+  {},
+  { 'elbv2.k8s.aws/cluster': 'test', 'service.k8s.aws/stack': 'default/web' },
+  { 'kubernetes.io/cluster/test': 'owned', 'kubernetes.io/service-name': 'default/web' },
+  { 'herald.dev/cluster': 'other', 'herald.dev/stack': 'default/web', 'herald.dev/resource': 'load-balancer' },
+  { 'herald.dev/stack': 'default/web', 'herald.dev/resource': 'load-balancer' },
+  { 'herald.dev/cluster': 'test', 'herald.dev/stack': 'default/other', 'herald.dev/resource': 'load-balancer' },
+];
+
+interface Foreign {
+  readonly tags: Readonly<Record<string, string>>;
+  /** It has the very name that ours would get. */
+  readonly sameName: boolean;
+}
+
+async function addForeign(account: Account, { tags, sameName }: Foreign): Promise<void> {
+  const { cloud } = account;
+  const name = (kind: string, scheme: string): string =>
+    sameName ? resourceName('default', 'web', 'test', 'default/web', kind, scheme) : 'somebody-elses';
+  const Tags = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
+  const { LoadBalancers } = await cloud.call('elbv2:CreateLoadBalancer', {
+    Name: name('nlb', 'internet-facing'),
+    Type: 'network',
+    Scheme: 'internet-facing',
+    IpAddressType: 'ipv4',
+    SubnetMappings: [{ SubnetId: 'subnet-public-0' }],
+    SecurityGroups: ['sg-00000aaa'],
+    Tags,
+  });
+  const { TargetGroups } = await cloud.call('elbv2:CreateTargetGroup', {
+    Name: 'somebody-elses',
+    Protocol: 'TCP',
+    Port: 80,
+    VpcId: 'vpc-1',
+    TargetType: 'instance',
+    IpAddressType: 'ipv4',
+    Tags,
+  });
+  const [group] = TargetGroups;
+  const [balancer] = LoadBalancers;
+  await cloud.call('elbv2:CreateListener', {
+    LoadBalancerArn: balancer?.LoadBalancerArn ?? '',
+    Port: 80,
+    Protocol: 'TCP',
+    DefaultActions: [{ Type: 'forward', TargetGroupArn: group?.TargetGroupArn ?? '' }],
+    Tags,
+  });
+  await cloud.call('elbv2:RegisterTargets', { TargetGroupArn: group?.TargetGroupArn ?? '', Targets: [{ Id: 'i-00000000', Port: 80 }] });
+  await cloud.call('elb:CreateLoadBalancer', {
+    LoadBalancerName: name('classic', 'internet-facing'),
+    Listeners: [{ Protocol: 'TCP', LoadBalancerPort: 80, InstanceProtocol: 'TCP', InstancePort: 80 }],
+    Subnets: ['subnet-public-0'],
+    SecurityGroups: [],
+    Tags,
+  });
+  await cloud.call('ec2:CreateSecurityGroup', {
+    GroupName: 'somebody-elses',
+    Description: 'x',
+    VpcId: 'vpc-1',
+    TagSpecifications: [{ ResourceType: 'security-group', Tags }],
+  });
+}
+
+/** Everything that is there, with the ids of what is to be looked at again. */
+function picture(world: World): Map<string, string> {
+  const entries: [string, unknown][] = [
+    ...world.loadBalancers,
+    ...world.targetGroups,
+    ...world.listeners,
+    ...world.securityGroups,
+    ...world.classic,
+  ];
+  const text = (_: string, value: unknown): unknown => (value instanceof Map || value instanceof Set ? [...value] : value);
+  return new Map(
+    entries.map(([id, value]) => [id, JSON.stringify([value, [...(world.tags.get(id) ?? world.tags.get(`classic/${id}`) ?? [])]], text)]),
+  );
+}
+
+describe('what belongs to others', () => {
+  test('is the same after anything that happens to a Service, its deletion included', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        anyMember,
+        anyMember,
+        fc.constantFrom(...foreignTags),
+        fc.boolean(),
+        fc.integer({ min: 1, max: 5 }),
+        async (before, after, tags, sameName, passes) => {
+          const account = new Account();
+          await addForeign(account, { tags, sameName });
+          const known = picture(account.world);
+          // Deregistered targets and provisioning states apart, what is foreign does not change by itself.
+          await account.restart(stack);
+          for (const members of [[before], [after], []]) {
+            for (let pass = 0; pass < (members.length === 0 ? 12 : passes); pass++) {
+              const { requeueSeconds } = await account.pass(stack, members);
+              account.advance(requeueSeconds);
+            }
+          }
+          const now = picture(account.world);
+          for (const [id, text] of known) expect([id, now.get(id)]).toEqual([id, text]);
+        },
+      ),
+      { numRuns: 40, seed: 11 },
+    );
+  });
+
+  test('is named when it has the name that ours would get', async () => {
+    const account = new Account();
+    await addForeign(account, { tags: { 'elbv2.k8s.aws/cluster': 'test' }, sameName: true });
+    const members = [awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'] })];
+    await account.pass(stack, members);
+    account.advance(5);
+    const { errors } = await account.pass(stack, members);
+    expect(errors.get('')).toMatchObject([
+      { code: 'AwsForeignLoadBalancer', details: { why: 'it carries the tag elbv2.k8s.aws/cluster' } },
+    ]);
+    const writes = account.cloud.writes.length;
+    for (let pass = 0; pass < 4; pass++) await account.pass(stack, members);
+    expect(account.cloud.writes.length).toBe(writes);
+  });
+});

@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'vitest';
+import { Account, acmCertificate, awsMember, single, hostnameOf } from '../support/stack-fixture.ts';
+
+const web = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30061'] });
+
+describe('an NLB', () => {
+  test('is made once, becomes usable, and then nothing is done any more', async () => {
+    const account = new Account();
+    const { stack, members } = single(web);
+    const first = await account.pass(stack, members);
+    expect(hostnameOf(first)).toBeUndefined();
+    expect(first.errors.get('')?.map(({ code }) => code)).toEqual(['AwsProvisioning']);
+    const last = await account.settle(stack, members);
+    expect(hostnameOf(last)).toMatch(/^k8s-default-web-.*\.elb\.us-east-1\.amazonaws\.com$/);
+    expect([...last.errors]).toEqual([]);
+    expect(account.world.loadBalancers.size).toBe(1);
+    const [group] = account.world.targetGroups.values();
+    expect(group?.targets.size).toBe(3);
+    const writes = account.cloud.writes.length;
+    account.advance(300);
+    await account.pass(stack, members);
+    expect(account.cloud.writes.length).toBe(writes);
+  });
+
+  test('with TLS has the certificate on its listener', async () => {
+    const account = new Account();
+    const member = awsMember('nlb', { name: 'web', ports: ['https:443/TCP@30443'], annotations: { 'ssl-cert': acmCertificate } });
+    const { stack, members } = single(member);
+    await account.settle(stack, members);
+    const [listener] = account.world.listeners.values();
+    expect(listener?.value).toMatchObject({ Port: 443, Protocol: 'TLS', Certificates: [{ CertificateArn: acmCertificate }] });
+  });
+
+  test('leaves nothing when its Service goes', async () => {
+    const account = new Account();
+    const { stack, members } = single(web);
+    await account.settle(stack, members);
+    const { gone } = await account.settle(stack, []);
+    expect(gone).toBe(true);
+    // The cluster's own group stays for other load balancers.
+    expect(account.owned().map((id) => account.world.tags.get(id)?.get('herald.dev/resource'))).toEqual(['backend-security-group']);
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import { stackOf } from '../../../../providers/aws/desire/stack.ts';
+import type { PassResult } from '../../../../providers/aws/stacks/reconcile-stack.ts';
+import { Account, awsMember } from '../support/stack-fixture.ts';
+import { Town } from '../support/provider-fixture.ts';
+
+const ports = ['http:80/TCP@30080'];
+const shared = { 'herald.dev/aws-shared-load-balancer': 'edge' };
+
+const hostnameOf = ({ standings }: PassResult): string => [...standings.values()][0]?.hostname ?? '';
+
+const balancers = ({ cloud }: { readonly cloud: Account['cloud'] }): number => cloud.world.loadBalancers.size;
+
+describe('what served a Service before', () => {
+  test('goes a while after its status has named the successor, and not as long as it names the old one', async () => {
+    const account = new Account();
+    const literal = { name: 'web', ports, annotations: {} };
+    const stack = stackOf(awsMember('nlb', literal));
+    const hostname = hostnameOf(await account.settle(stack, [awsMember('nlb', literal)]));
+    const wanted = (named: string) =>
+      awsMember('nlb', { name: 'web', ports, annotations: { scheme: 'internal' }, ingress: [{ hostname: named, ipMode: 'VIP' }] });
+    for (let pass = 0; pass < 60; pass++) {
+      await account.pass(stack, [wanted(hostname)]);
+      account.advance(60);
+    }
+    expect(balancers(account)).toBe(2);
+    const next = hostnameOf(await account.pass(stack, [wanted(hostname)]));
+    expect(next).not.toBe(hostname);
+    await account.pass(stack, [wanted(next)]);
+    account.advance(50);
+    await account.pass(stack, [wanted(next)]);
+    expect(balancers(account)).toBe(2);
+    account.advance(15);
+    await account.pass(stack, [wanted(next)]);
+    expect(balancers(account)).toBe(1);
+  });
+
+  test('when it joins a shared NLB goes in time, however often the controller starts meanwhile', async () => {
+    const town = new Town();
+    town.settings = { ...town.settings, retireSeconds: 300 };
+    const key = town.apply({ name: 'web', ports });
+    await town.run(400);
+    const before = town.services.get(key)?.ingress[0]?.hostname;
+    town.apply({ name: 'web', ports, annotations: shared });
+    let published = 0;
+    for (let minute = 0; minute < 30 && balancers(town) < 2; minute++) await town.run(10);
+    for (; published < 60 && town.services.get(key)?.ingress[0]?.hostname === before; published++) await town.run(10);
+    let gone = 0;
+    for (; gone < 60 && balancers(town) === 2; gone++) {
+      town.restart();
+      await town.run(20);
+    }
+    // Three hundred seconds after its status named the other one, give or take two looks.
+    expect(gone).toBeGreaterThanOrEqual(14);
+    expect(gone).toBeLessThanOrEqual(18);
+  });
+
+  test('is not marked any more when the Service comes back to it', async () => {
+    const town = new Town();
+    town.settings = { ...town.settings, retireSeconds: 3000 };
+    town.apply({ name: 'web', ports });
+    await town.run(400);
+    town.apply({ name: 'web', ports, annotations: shared });
+    await town.run(600);
+    const marked = (): number => [...town.cloud.world.tags].filter(([, tags]) => tags.has('herald.dev/retired-at')).length;
+    expect(marked()).toBe(1);
+    town.apply({ name: 'web', ports });
+    await town.run(200);
+    // By now it is the shared one.
+    expect(
+      [...town.cloud.world.tags].filter(([, tags]) => tags.has('herald.dev/retired-at')).map(([, tags]) => tags.get('herald.dev/stack')),
+    ).toEqual(['shared:default/edge']);
+  });
+});

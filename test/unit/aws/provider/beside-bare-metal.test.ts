@@ -1,0 +1,304 @@
+import { describe, expect, test } from 'vitest';
+import { limits as awsLimits } from '../../../../providers/aws/model/limits.ts';
+import { limits } from '../../../../src/controller/limits.ts';
+import { config, pool, service, slice } from '../../decisions/fixtures.ts';
+import { Cluster } from '../support/controller-fixture.ts';
+import { awsMember, node } from '../support/stack-fixture.ts';
+
+const onAws = (name: string, annotations = {}) =>
+  awsMember('nlb', { name, ports: ['http:80/TCP@30080'], loadBalancerClass: 'herald.dev/aws', annotations }).service;
+const onBareMetal = (name: string) => service({ name, loadBalancerClass: 'herald.dev/herald' });
+
+describe('beside Services of AWS', () => {
+  test('a thousand others get their addresses at once while AWS answers nothing, also those that come later', async () => {
+    const names = Array.from({ length: 1000 }, (_, index) => `local-${index}`);
+    const cluster = new Cluster(
+      pool({ name: 'large', addresses: ['198.51.100.0/22'] }),
+      ...Array.from({ length: 100 }, (_, index) => onAws(`web-${index}`)),
+      ...names.map(onBareMetal),
+    );
+    cluster.awsHangs = true;
+    await cluster.start();
+    for (let turn = 0; turn < 500; turn++) await cluster.turn();
+    expect(names.filter((name) => cluster.ingress(`default/${name}`).length === 0)).toEqual([]);
+    cluster.apply(onBareMetal('late'));
+    await cluster.turn();
+    expect(cluster.ingress('default/late').length).toBe(1);
+    // Not one of those of AWS has been answered meanwhile, and only so many have been begun.
+    expect(cluster.condition('default/web-0')).toBe('absent');
+    const begun = cluster.service('default/web-0')?.metadata.finalizers;
+    const finalizers = [...cluster.source.snapshot.services.values()].filter(({ metadata }) => (metadata.finalizers ?? []).length > 0);
+    expect([begun?.length, finalizers.length]).toEqual([1, limits.keysOutside]);
+  });
+});
+
+describe('AWS is not asked', () => {
+  test('because of what was written about the Service, nor because agents report', async () => {
+    const cluster = new Cluster(onAws('web'));
+    await cluster.start();
+    await cluster.run(600);
+    const calls = cluster.cloud.calls.length;
+    const given = cluster.service('default/web');
+    cluster.source.put({ ...onAws('web'), metadata: { ...onAws('web').metadata, labels: { team: 'a' }, finalizers: ['herald.dev/aws'] } });
+    await cluster.turn();
+    expect(cluster.ingress('default/web')).toEqual(['k8s']);
+    cluster.source.record('default/web', given?.ingress ?? []);
+    await cluster.turn();
+    expect(cluster.cloud.calls.length).toBe(calls);
+  });
+
+  test('because of pods that come and go behind instances, and is asked about pods that are targets', async () => {
+    const pods = (...endpoints: string[]) => slice({ service: 'default/web', ports: ['http:8080'], endpoints });
+    const cluster = new Cluster(onAws('web'), pods('10.0.1.5'));
+    await cluster.start();
+    await cluster.run(600);
+    const calls = cluster.cloud.calls.length;
+    cluster.source.put(pods('10.0.1.5', '10.0.1.6'));
+    cluster.source.put(pods('10.0.1.6'));
+    await cluster.turn();
+    expect(cluster.cloud.calls.length).toBe(calls);
+
+    cluster.apply(onAws('web', { 'nlb-target-type': 'ip' }));
+    await cluster.run(600);
+    expect([cluster.ingress('default/web'), cluster.condition('default/web')]).toEqual([['k8s'], 'True Assigned']);
+    const writes = cluster.cloud.writes.length;
+    cluster.source.put(pods('10.0.1.6', '10.0.1.7'));
+    await cluster.turn();
+    expect(cluster.cloud.writes.slice(writes).map(({ operation }) => operation)).toEqual(['elbv2:RegisterTargets']);
+  });
+});
+
+describe('what AWS refuses', () => {
+  const created = (cluster: Cluster): number =>
+    cluster.cloud.calls.filter(({ operation }) => operation === 'elbv2:CreateLoadBalancer').length;
+
+  async function refusing(code: 'denied' | 'throttled' | 'unreachable'): Promise<Cluster> {
+    const cluster = new Cluster(onAws('web'));
+    cluster.cloud.fault = ({ operation }) => (operation === 'elbv2:CreateLoadBalancer' ? { kind: 'error', code } : undefined);
+    await cluster.start();
+    return cluster;
+  }
+
+  test.each([
+    ['denied', 'AwsRefused', awsLimits.permanentRetryMaximumSeconds],
+    ['throttled', 'AwsThrottled', awsLimits.throttledRetryMaximumSeconds],
+    ['unreachable', 'AwsCallFailed', awsLimits.transientRetryMaximumSeconds],
+  ] as const)('%s is said once, and asked for again less and less often', async (code, reason, longest) => {
+    const cluster = await refusing(code);
+    await cluster.run(1800);
+    const before = created(cluster);
+    await cluster.run(3600);
+    // Up to half of the wait is left to chance, and the clock of the controller ticks every ten seconds.
+    const [most, least] = [Math.ceil(3600 / (longest / 2)) + 1, Math.floor(3600 / (longest + 10))];
+    expect(created(cluster) - before).toBeLessThanOrEqual(most);
+    expect(created(cluster) - before).toBeGreaterThanOrEqual(least);
+    expect(cluster.condition('default/web')).toBe(`False ${reason}`);
+    expect(cluster.events.filter((event) => event.reason === reason).length).toBe(1);
+    cluster.cloud.fault = () => undefined;
+    await cluster.run(longest + 300);
+    expect(cluster.ingress('default/web')).toEqual(['k8s']);
+  });
+
+  test('is asked for again at once when the Service changes, or its nodes', async () => {
+    const cluster = await refusing('denied');
+    await cluster.run(3600);
+    const before = created(cluster);
+    cluster.apply(onAws('web', { 'cross-zone-load-balancing-enabled': 'true' }));
+    await cluster.turn();
+    expect(created(cluster)).toBe(before + 1);
+    cluster.source.put(node(2));
+    await cluster.turn();
+    expect(created(cluster)).toBe(before + 2);
+  });
+
+  test('is asked for again at once when there are other nodes, also where nothing could be read yet', async () => {
+    const cluster = new Cluster(onAws('web'));
+    cluster.cloud.fault = () => ({ kind: 'error', code: 'denied' });
+    await cluster.start();
+    await cluster.run(3600);
+    const calls = cluster.cloud.calls.length;
+    cluster.source.put(node(2));
+    await cluster.turn();
+    expect(cluster.cloud.calls.length).toBeGreaterThan(calls);
+  });
+});
+
+test('a Service that another controller lets go of is taken over at once', async () => {
+  const theirs = onAws('web');
+  const cluster = new Cluster({ ...theirs, metadata: { ...theirs.metadata, finalizers: ['service.k8s.aws/resources'] } });
+  await cluster.start();
+  await cluster.run(600);
+  expect([cluster.condition('default/web'), cluster.cloud.writes.length]).toEqual(['False AwsOtherController', 0]);
+  cluster.source.put(theirs);
+  await cluster.turn();
+  expect(cluster.cloud.writes.length).toBeGreaterThan(0);
+});
+
+describe('a Service that is gone', () => {
+  const things = ({ cloud: { world } }: Cluster): number[] => [world.loadBalancers.size, world.targetGroups.size, world.listeners.size];
+
+  async function served(): Promise<Cluster> {
+    const cluster = new Cluster(onAws('web'));
+    await cluster.start();
+    await cluster.run(600);
+    expect(things(cluster)).toEqual([1, 1, 1]);
+    return cluster;
+  }
+
+  test('takes its load balancer along at once where its deletion was seen', async () => {
+    const cluster = await served();
+    cluster.delete('default/web');
+    await cluster.run(120);
+    expect([cluster.service('default/web'), things(cluster)]).toEqual([undefined, [0, 0, 0]]);
+  });
+
+  test('does so too where the finalizer is taken away while it is being deleted', async () => {
+    const cluster = await served();
+    cluster.cloud.fault = ({ operation }) => (operation.includes(':Delete') ? { kind: 'error', code: 'throttled' } : undefined);
+    cluster.delete('default/web');
+    await cluster.run(60);
+    cluster.vanish('default/web');
+    cluster.cloud.fault = () => undefined;
+    await cluster.run(400);
+    expect(things(cluster)).toEqual([0, 0, 0]);
+  });
+
+  test.each([
+    ['while the controller looks on', true],
+    ['while no controller runs', false],
+  ])('without its deletion having been seen leaves it marked, and deleted an hour later: %s', async (_, runs) => {
+    const cluster = await served();
+    if (!runs) cluster.kill();
+    cluster.vanish('default/web');
+    if (!runs) await cluster.start();
+    await cluster.run(1200);
+    expect(things(cluster)).toEqual([1, 1, 1]);
+    const [arn = ''] = cluster.cloud.world.loadBalancers.keys();
+    expect(cluster.cloud.world.tags.get(arn)?.has('herald.dev/orphaned-at')).toBe(true);
+    await cluster.run(5400);
+    expect(things(cluster)).toEqual([0, 0, 0]);
+  });
+
+  test('has it again where it is restored in time', async () => {
+    const cluster = await served();
+    const names = [...cluster.cloud.world.loadBalancers.keys()];
+    cluster.vanish('default/web');
+    await cluster.run(1200);
+    cluster.apply(onAws('web'));
+    await cluster.run(7200);
+    expect([...cluster.cloud.world.loadBalancers.keys()]).toEqual(names);
+    expect(cluster.cloud.world.tags.get(names[0] ?? '')?.has('herald.dev/orphaned-at')).toBe(false);
+  });
+
+  test.each([
+    ['while the controller looks on', true],
+    ['while no controller runs', false],
+  ])('leaves its part of a shared NLB for a while, and nothing else of it changes: %s', async (_, runs) => {
+    const shared = { 'herald.dev/aws-shared-load-balancer': 'edge' };
+    const [first, second] = [
+      onAws('web', shared),
+      awsMember('nlb', { name: 'dns', ports: ['dns:53/UDP@30053'], loadBalancerClass: 'herald.dev/aws', annotations: shared }).service,
+    ];
+    const cluster = new Cluster(first, second);
+    await cluster.start();
+    await cluster.run(600);
+    expect(things(cluster)).toEqual([1, 2, 2]);
+    if (!runs) cluster.kill();
+    cluster.vanish('default/web');
+    if (!runs) await cluster.start();
+    await cluster.run(1200);
+    expect(things(cluster)).toEqual([1, 2, 2]);
+    const marked = [...cluster.cloud.world.tags].filter(([, tags]) => tags.has('herald.dev/orphaned-at')).map(([id]) => id);
+    expect(marked).toMatchObject([expect.stringContaining(':targetgroup/')]);
+    if (!runs) {
+      cluster.apply(first);
+      await cluster.run(7200);
+      expect(things(cluster)).toEqual([1, 2, 2]);
+      expect([...cluster.cloud.world.tags.values()].some((tags) => tags.has('herald.dev/orphaned-at'))).toBe(false);
+      cluster.vanish('default/web');
+      await cluster.run(1200);
+    }
+    await cluster.run(5400);
+    expect([...cluster.cloud.world.listeners.values()].map(({ value }) => value.Port)).toEqual([53]);
+    expect(things(cluster)).toEqual([1, 1, 1]);
+  });
+
+  test('from a directory takes its part of a shared NLB along at once', async () => {
+    const shared = { 'herald.dev/aws-shared-load-balancer': 'edge' };
+    const cluster = new Cluster(
+      onAws('web', shared),
+      awsMember('nlb', { name: 'dns', ports: ['dns:53/UDP@30053'], loadBalancerClass: 'herald.dev/aws', annotations: shared }).service,
+    );
+    cluster.hasMetadata = false;
+    await cluster.start();
+    await cluster.run(600);
+    cluster.vanish('default/web');
+    await cluster.run(120);
+    expect([...cluster.cloud.world.listeners.values()].map(({ value }) => value.Port)).toEqual([53]);
+  });
+
+  test('from a directory takes it along at once: there, that is its deletion', async () => {
+    const cluster = new Cluster(onAws('web'));
+    cluster.hasMetadata = false;
+    await cluster.start();
+    await cluster.run(600);
+    cluster.vanish('default/web');
+    await cluster.run(120);
+    expect(things(cluster)).toEqual([0, 0, 0]);
+  });
+});
+
+describe('a Service that changes its provider', () => {
+  const plain = service({ name: 'web', ports: ['http:80/TCP@30080'] });
+
+  test('does not wait for an address any more that it does not need', async () => {
+    const small = pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.1'] });
+    const cluster = new Cluster(onBareMetal('first'), config({ defaultClass: true }), small);
+    await cluster.start();
+    cluster.apply(plain);
+    await cluster.turn();
+    cluster.apply(onBareMetal('third'));
+    await cluster.turn();
+    expect(cluster.condition('default/web')).toBe('False PoolFull');
+    cluster.source.put(config({ defaultClass: false }));
+    await cluster.turn();
+    cluster.delete('default/first');
+    await cluster.turn();
+    expect(cluster.ingress('default/third')).toEqual(['192.0.2.1']);
+  });
+
+  test('from AWS to a pool has its address before its load balancer goes', async () => {
+    const cluster = new Cluster(plain);
+    await cluster.start();
+    await cluster.run(600);
+    expect(cluster.cloud.world.classic.size).toBe(1);
+    cluster.cloud.fault = ({ operation }) => (operation.startsWith('elb:Delete') ? { kind: 'error', code: 'unreachable' } : undefined);
+    cluster.source.put(config({ defaultClass: true }));
+    await cluster.turn();
+    expect([cluster.ingress('default/web'), cluster.cloud.world.classic.size]).toEqual([['192.0.2.1'], 1]);
+    expect(cluster.service('default/web')?.metadata.finalizers).toEqual(['herald.dev/aws']);
+    cluster.cloud.fault = () => undefined;
+    await cluster.run(600);
+    expect(cluster.cloud.world.classic.size).toBe(0);
+    expect([cluster.ingress('default/web'), cluster.service('default/web')?.metadata.finalizers]).toEqual([['192.0.2.1'], []]);
+  });
+
+  test('keeps its address until AWS has a load balancer for it, and then others can have it', async () => {
+    const nlb = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'], annotations: { type: 'nlb' } }).service;
+    const cluster = new Cluster(nlb, config({ defaultClass: true }), pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.1'] }));
+    await cluster.start();
+    expect(cluster.ingress('default/web')).toEqual(['192.0.2.1']);
+    cluster.awsHangs = true;
+    cluster.source.put(config({ defaultClass: false }));
+    cluster.apply(onBareMetal('other'));
+    await cluster.run(60);
+    expect([cluster.ingress('default/web'), cluster.ingress('default/other')]).toEqual([['192.0.2.1'], []]);
+    cluster.awsHangs = false;
+    await cluster.start();
+    // AWS is making it.
+    await cluster.run(60);
+    expect([cluster.ingress('default/web'), cluster.ingress('default/other')]).toEqual([['192.0.2.1'], []]);
+    await cluster.run(600);
+    expect([cluster.ingress('default/web'), cluster.ingress('default/other')]).toEqual([['k8s'], ['192.0.2.1']]);
+  });
+});

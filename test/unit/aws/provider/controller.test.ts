@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest';
+import { AwsProvider } from '../../../../providers/aws/provider.ts';
+import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts';
+import { Controller } from '../../../../src/controller/controller.ts';
+import type { Recorded, ServiceStatus, StatusWriter } from '../../../../src/controller/status-writer.ts';
+import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import type { ObjectEvent } from '../../../../src/model/object-event.ts';
+import type { HeraldObject } from '../../../../src/model/snapshot.ts';
+import { silentLog } from '../../../../src/system/log.ts';
+import { FakeCloud } from '../../../aws/fake/cloud.ts';
+import { furnish } from '../../../aws/fake/world.ts';
+import { pool, service } from '../../decisions/fixtures.ts';
+import { TestSource } from '../../test-source.ts';
+import { awsMember, node, settings } from '../support/stack-fixture.ts';
+
+/** What is written is what is read, as with an API server. */
+class Records implements StatusWriter {
+  readonly statuses = new Map<ServiceKey, ServiceStatus>();
+  readonly source: TestSource;
+
+  constructor(source: TestSource) {
+    this.source = source;
+  }
+
+  async recorded(): Promise<Recorded> {
+    return { addresses: new Map(), unreadable: new Map() };
+  }
+
+  async writeService(key: ServiceKey, status: ServiceStatus): Promise<void> {
+    this.statuses.set(key, status);
+    this.source.record(key, status.ingress);
+  }
+
+  async removeService(key: ServiceKey): Promise<void> {
+    this.statuses.delete(key);
+    this.source.record(key, undefined);
+  }
+
+  async writeObject(): Promise<undefined> {
+    return undefined;
+  }
+
+  async removeObject(): Promise<void> {
+    // Of no interest here.
+  }
+}
+
+async function start(...objects: readonly HeraldObject[]): Promise<{
+  source: TestSource;
+  cloud: FakeCloud;
+  records: Records;
+  events: ObjectEvent[];
+  pass: (seconds: number) => Promise<void>;
+}> {
+  const source = new TestSource(...objects, node(0), node(1), pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.9'] }));
+  const cloud = new FakeCloud();
+  furnish(cloud.world);
+  const { clock } = cloud.world;
+  const records = new Records(source);
+  const events: ObjectEvent[] = [];
+  const aws = new AwsProvider({
+    classless: 'off',
+    connect: () => Promise.resolve({ cloud, settings }),
+    clock,
+    random: () => 0,
+    log: silentLog,
+  });
+  const sink = { record: (event: ObjectEvent): void => void events.push(event) };
+  const controller = new Controller({
+    source,
+    providers: [new BareMetalProvider(), aws],
+    writer: records,
+    events: sink,
+    clock,
+    random: () => 0,
+    log: silentLog,
+  });
+  await controller.start();
+  await controller.settled();
+  const pass = async (seconds: number): Promise<void> => {
+    for (let passed = 0; passed < seconds; passed += 10) {
+      clock.advance(10_000);
+      for (let turn = 0; turn < 100; turn++) await Promise.resolve();
+      await controller.settled();
+    }
+  };
+  return { source, cloud, records, events, pass };
+}
+
+describe('the controller with both providers', () => {
+  const annotations = { 'backend-protocol': 'http' };
+  const { service: onAws } = awsMember('nlb', {
+    name: 'web',
+    ports: ['http:80/TCP@30080'],
+    loadBalancerClass: 'herald.dev/aws',
+    annotations,
+  });
+
+  test('writes the name of the load balancer, with the one condition that means something there, and each warning once', async () => {
+    const { records, events, pass, cloud } = await start(onAws, service({ name: 'local' }));
+    expect(records.statuses.get('default/web')?.conditions).toMatchObject([{ status: 'False', reason: 'AwsProvisioning' }]);
+    await pass(900);
+    const { ingress, conditions } = records.statuses.get('default/web') ?? {};
+    expect(ingress).toMatchObject([{ hostname: expect.stringContaining('k8s-default-web-') as string }]);
+    expect(conditions).toMatchObject([{ type: 'herald.dev/AddressAssigned', status: 'True' }]);
+    expect(records.statuses.get('default/local')?.ingress.length).toBe(1);
+    expect(cloud.world.loadBalancers.size).toBe(1);
+    const codes = events.filter(({ regarding }) => regarding.name === 'web').map(({ type, reason }) => `${type} ${reason}`);
+    expect(codes).toEqual(['Warning AwsProvisioning', 'Warning AwsBackendHttpOnNlb', 'Normal AddressAssigned']);
+  });
+
+  test('tells what was put right', async () => {
+    const { events, pass, cloud } = await start(onAws);
+    await pass(900);
+    cloud.world.listeners.clear();
+    await pass(600);
+    const repaired = events.filter(({ reason }) => reason === 'LoadBalancerRepaired');
+    expect(repaired.map(({ note }) => note)).toEqual(['listener 80: create: nothing listens on port 80']);
+  });
+
+  test('deletes the load balancer of a Service that is gone', async () => {
+    const { source, pass, cloud } = await start(onAws);
+    await pass(300);
+    source.remove(onAws);
+    await pass(300);
+    expect([cloud.world.loadBalancers.size, cloud.world.targetGroups.size, cloud.world.securityGroups.size]).toEqual([0, 0, 1]);
+  });
+
+  test('follows nodes that come, without a change of the Service', async () => {
+    const { source, pass, cloud } = await start(onAws);
+    await pass(300);
+    source.put(node(2));
+    await pass(60);
+    const [group] = cloud.world.targetGroups.values();
+    expect([...(group?.targets.keys() ?? [])]).toEqual(['i-00000000 30080', 'i-00000001 30080', 'i-00000002 30080']);
+  });
+});

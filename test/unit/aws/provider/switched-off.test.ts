@@ -1,0 +1,64 @@
+import { beforeEach, expect, test } from 'vitest';
+import { config, service } from '../../decisions/fixtures.ts';
+import { Cluster } from '../support/controller-fixture.ts';
+import { awsMember } from '../support/stack-fixture.ts';
+
+const web = { name: 'web', ports: ['http:80/TCP@30080'] };
+const classless = awsMember('nlb', { ...web, annotations: { type: 'nlb' } }).service;
+
+let cluster: Cluster;
+/** A Service that was served by AWS, and a controller that does not any more. */
+beforeEach(async () => {
+  cluster = new Cluster(classless);
+  await cluster.start();
+  await cluster.run(400);
+  cluster.servesAws = false;
+  cluster.events.length = 0;
+  await cluster.start();
+  await cluster.run(60);
+});
+
+const warnings = (): string[] => cluster.events.filter(({ type }) => type === 'Warning').map(({ reason, note }) => `${reason}: ${note}`);
+const told = expect.stringMatching(
+  /^AwsSwitchedOff: .*has the finalizer herald.dev\/aws; start the controller with the --aws-cluster-name/,
+);
+
+test('a Service of a controller that served AWS is told that nobody does, once, and keeps its address', async () => {
+  expect([cluster.condition('default/web'), cluster.ingress('default/web')]).toEqual(['False AwsSwitchedOff', ['k8s']]);
+  await cluster.run(900);
+  expect(warnings()).toEqual([told]);
+});
+
+test('one that is deleted says what it waits for, and goes when the controller serves AWS again', async () => {
+  cluster.delete('default/web');
+  await cluster.run(60);
+  expect([cluster.service('default/web')?.metadata.deleting, cluster.condition('default/web')]).toEqual([true, 'False AwsSwitchedOff']);
+  cluster.servesAws = true;
+  await cluster.start();
+  await cluster.run(900);
+  expect([cluster.service('default/web'), cluster.cloud.world.loadBalancers.size]).toEqual([undefined, 0]);
+});
+
+test('one that is no LoadBalancer any more, and one that the pools serve, are told as well', async () => {
+  cluster.apply(service({ ...web, type: 'ClusterIP' }));
+  await cluster.run(10);
+  expect([warnings(), cluster.condition('default/web')]).toEqual([[told, told], 'False AwsSwitchedOff']);
+  cluster.apply(classless);
+  cluster.source.put(config({ defaultClass: true }));
+  await cluster.run(60);
+  expect([cluster.condition('default/web'), cluster.ingress('default/web')]).toEqual(['True Assigned', ['192.0.2.1']]);
+});
+
+test('a new Service of a class of AWS is told; one of the class of the AWS Load Balancer Controller is left to that', async () => {
+  cluster.apply(service({ ...web, name: 'new', loadBalancerClass: 'herald.dev/aws-classic' }));
+  cluster.apply(service({ ...web, name: 'theirs', loadBalancerClass: 'service.k8s.aws/nlb' }));
+  await cluster.run(10);
+  expect(['default/new', 'default/theirs'].map((key) => cluster.condition(key as 'default/new'))).toEqual([
+    'False AwsSwitchedOff',
+    'absent',
+  ]);
+  expect(warnings().at(-1)).toContain('or make the Service anew with another loadBalancerClass');
+  cluster.delete('default/new');
+  await cluster.run(10);
+  expect([cluster.service('default/new'), cluster.statuses.has('default/new')]).toEqual([undefined, false]);
+});

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { AwsProvider } from '../../../../providers/aws/provider.ts';
+import { finalizer } from '../../../../providers/aws/model/service-metadata.ts';
+import { Store } from '../../../../src/model/store.ts';
+import { KubernetesServiceMetadata } from '../../../../src/sources/kubernetes/service-metadata.ts';
+import { silentLog } from '../../../../src/system/log.ts';
+import { FakeCloud } from '../../../aws/fake/cloud.ts';
+import { furnish } from '../../../aws/fake/world.ts';
+import { config } from '../../decisions/fixtures.ts';
+import { FakeServices } from '../../sources/kubernetes/fake-services.ts';
+import { awsMember, node, settings } from '../support/stack-fixture.ts';
+
+const { service: web } = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'], loadBalancerClass: 'herald.dev/aws' });
+
+test('nothing is made for a Service that is gone before the watch tells of it, for nobody would hear of its deletion', async () => {
+  const cloud = new FakeCloud();
+  furnish(cloud.world);
+  const snapshot = new Store(config({ defaultClass: false }));
+  for (const object of [node(0), web]) snapshot.upsert(object);
+  // The API server has it no more.
+  const metadata = new KubernetesServiceMetadata({ client: new FakeServices(), snapshot }, finalizer);
+  const connect = () => Promise.resolve({ cloud, settings });
+  const provider = new AwsProvider({
+    classless: 'off',
+    connect,
+    metadata,
+    clock: cloud.world.clock,
+    random: () => 0,
+    log: silentLog,
+  });
+  provider.adopt(snapshot, new Map());
+  await expect(provider.reconcile(web, snapshot)).rejects.toMatchObject({ code: 'conflict' });
+  expect(cloud.writes).toEqual([]);
+  snapshot.services.delete('default/web');
+  await expect(metadata.addFinalizer('default/web')).rejects.toMatchObject({ code: 'conflict' });
+});
+
+test('what is taken off a Service that is gone is off', async () => {
+  const snapshot = new Store(config({ defaultClass: false }));
+  snapshot.upsert({ ...web, metadata: { ...web.metadata, finalizers: [finalizer] } });
+  const metadata = new KubernetesServiceMetadata({ client: new FakeServices(), snapshot }, finalizer);
+  await metadata.removeFinalizer('default/web');
+  expect(await metadata.annotate('default/web', { 'herald.dev/new': 'late' })).toBe(true);
+});

@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest';
+import { AwsProvider } from '../../../../providers/aws/provider.ts';
+import { keptAnnotation } from '../../../../providers/aws/model/service-metadata.ts';
+import type { Preview } from '../../../../src/controller/provider.ts';
+import { serviceKey, type ServiceKey } from '../../../../src/model/metadata.ts';
+import type { Service } from '../../../../src/model/service.ts';
+import { silentLog } from '../../../../src/system/log.ts';
+import { Cluster } from '../support/controller-fixture.ts';
+import { awsMember, type AwsServiceLiteral } from '../support/stack-fixture.ts';
+
+const shared = { 'herald.dev/aws-shared-load-balancer': 'edge' };
+const annotated = (literal: AwsServiceLiteral): Service => awsMember('nlb', { loadBalancerClass: 'herald.dev/aws', ...literal }).service;
+const a = (annotations = {}): Service =>
+  annotated({ name: 'a', ports: ['http:80/TCP@30080'], createdAt: '2026-01-01T00:00:00Z', annotations });
+const b = (annotations = {}): Service =>
+  annotated({ name: 'b', ports: ['http:81/TCP@30081'], createdAt: '2026-01-02T00:00:00Z', annotations });
+
+/** What `herald plan` asks: a process of its own, which knows nothing but the cluster and the account. */
+async function previewOf(cluster: Cluster, key: ServiceKey): Promise<Preview> {
+  const { cloud, settings } = cluster;
+  const connect = async () => ({ cloud, settings });
+  const one = new AwsProvider({ classless: 'off', connect, clock: cloud.world.clock, random: () => 0, log: silentLog });
+  return one.preview(key, cluster.source.snapshot);
+}
+
+/** A cluster that has come to rest and whose controller is gone, with one Service changed. */
+async function changed(before: readonly Service[], after: Service): Promise<Cluster> {
+  const cluster = new Cluster(...before);
+  await cluster.start();
+  await cluster.run(600);
+  cluster.kill();
+  const kept = cluster.service(serviceKey(after.metadata))?.metadata.annotations[keptAnnotation] ?? '';
+  const annotations = { ...after.metadata.annotations, [keptAnnotation]: kept };
+  cluster.apply({ ...after, metadata: { ...after.metadata, annotations } });
+  return cluster;
+}
+
+const operations = ({ actions }: Preview): string[] => [...new Set(actions.map(({ operation }) => operation))];
+
+/** Calls that changed something after a new controller has begun. */
+async function made(cluster: Cluster): Promise<string[]> {
+  const before = cluster.cloud.writes.length;
+  await cluster.start();
+  await cluster.run(1200);
+  return cluster.cloud.writes.slice(before).map(({ operation }) => operation);
+}
+
+test('a preview of a Service that is disowned takes tags off, and deletes nothing, as the controller does', async () => {
+  const cluster = await changed([a()], a({ 'herald.dev/aws-disown': 'true' }));
+  const told = operations(await previewOf(cluster, 'default/a'));
+  expect(told).toEqual(['elbv2:RemoveTags', 'ec2:DeleteTags']);
+  expect(new Set(await made(cluster))).toEqual(new Set(told));
+});
+
+test('a preview of a Service that joins a shared load balancer tells that its own is deleted', async () => {
+  const cluster = await changed([a(shared), b()], b(shared));
+  const { actions } = await previewOf(cluster, 'default/b');
+  expect(actions.filter(({ operation }) => operation === 'elbv2:CreateListener')).toHaveLength(1);
+  const [deletion, ...others] = actions.filter(({ operation }) => operation === 'elbv2:DeleteLoadBalancer');
+  expect([deletion?.reason, others]).toEqual([expect.stringContaining('when shared:default/edge serves'), []]);
+  expect(await made(cluster)).toContain('elbv2:DeleteLoadBalancer');
+});
+
+test('a preview of a Service that leaves a shared load balancer tells that its listener there is deleted', async () => {
+  const cluster = await changed([a(shared), b(shared)], b());
+  const told = operations(await previewOf(cluster, 'default/b'));
+  expect(told).toEqual(expect.arrayContaining(['elbv2:CreateLoadBalancer', 'elbv2:DeleteListener']));
+  expect(told).not.toContain('elbv2:DeleteLoadBalancer');
+});
+
+test('a preview of a Service that is no load balancer any more tells what is deleted, also of one that was shared', async () => {
+  const alone = await changed([a()], { ...a(), type: 'ClusterIP' });
+  expect(operations(await previewOf(alone, 'default/a'))).toContain('elbv2:DeleteLoadBalancer');
+  const together = await changed([a(shared), b(shared)], { ...b(shared), type: 'ClusterIP' });
+  const told = operations(await previewOf(together, 'default/b'));
+  expect(told).toContain('elbv2:DeleteListener');
+  expect(told).not.toContain('elbv2:DeleteLoadBalancer');
+});
+
+test('a preview of a Service that leaves a shared load balancer together with another one takes its own part, and tells who deletes the rest', async () => {
+  const cluster = await changed([a(shared), b(shared)], b());
+  const kept = cluster.service('default/a')?.metadata.annotations[keptAnnotation] ?? '';
+  cluster.apply(a({ [keptAnnotation]: kept }));
+  for (const [key, other] of [
+    ['default/a', 'default/b'],
+    ['default/b', 'default/a'],
+  ] as const) {
+    const told = await previewOf(cluster, key);
+    const deleted = told.actions.filter(({ operation }) => operation.includes(':Delete'));
+    expect(deleted.map(({ operation, reason }) => [operation, reason])).toEqual([
+      ['elbv2:DeleteListener', `${key} leaves, when ${key} serves`],
+      ['elbv2:DeleteTargetGroup', `${key} leaves, when ${key} serves`],
+    ]);
+    expect(told.waits).toContain(`${other} to leave shared:default/edge as well: what is left of it is deleted with the last of them`);
+  }
+  expect((await made(cluster)).filter((operation) => operation === 'elbv2:DeleteLoadBalancer')).toHaveLength(1);
+});
+
+test('a preview of a Service that leaves others, about whom something is wrong, takes its own part alone', async () => {
+  const wrong = { ...shared, 'healthcheck-interval': 'x' };
+  const cluster = await changed([a(shared), b(shared)], a(wrong));
+  const kept = cluster.service('default/b')?.metadata.annotations[keptAnnotation] ?? '';
+  cluster.apply(b({ [keptAnnotation]: kept }));
+  const told = await previewOf(cluster, 'default/b');
+  expect(operations(told).filter((operation) => operation.includes(':Delete'))).toEqual([
+    'elbv2:DeleteListener',
+    'elbv2:DeleteTargetGroup',
+  ]);
+});

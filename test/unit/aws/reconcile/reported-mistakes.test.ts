@@ -1,0 +1,78 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { Service } from '../../../../src/model/service.ts';
+import { Cluster } from '../support/controller-fixture.ts';
+import { acmCertificate, awsMember, node } from '../support/stack-fixture.ts';
+
+const asks = (annotations: Readonly<Record<string, string>>): Service =>
+  awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'], loadBalancerClass: 'herald.dev/aws', annotations }).service;
+
+let cluster: Cluster;
+beforeEach(async () => {
+  cluster = new Cluster(asks({}));
+  await cluster.start();
+  await cluster.run(400);
+  cluster.events.length = 0;
+});
+
+/** Codes and notes, in their order. */
+const told = (): string[] => cluster.events.splice(0).map(({ reason, note }) => `${reason}: ${note}`);
+const message = (): string => cluster.statuses.get('default/web')?.conditions[0]?.message ?? '';
+
+async function apply(annotations: Readonly<Record<string, string>>): Promise<void> {
+  cluster.apply(asks(annotations));
+  await cluster.run(10);
+}
+
+const scheme = 'annotation service.beta.kubernetes.io/aws-load-balancer-scheme is not one of internal, internet-facing';
+const interval = 'annotation service.beta.kubernetes.io/aws-load-balancer-healthcheck-interval is not a whole number';
+
+test('a mistake in the place of another one of the same code is told, in an Event and in the condition', async () => {
+  await apply({ scheme: 'public' });
+  expect(told()).toEqual([expect.stringContaining(`AwsAnnotationInvalid: ${scheme}; correct or remove`)]);
+  expect(message()).toBe(scheme);
+  await apply({ 'healthcheck-interval': 'x' });
+  expect(told()).toEqual([expect.stringContaining(`AwsAnnotationInvalid: ${interval}; correct or remove`)]);
+  expect(message()).toBe(interval);
+});
+
+test('of several mistakes all are told at once, each with its fix, and those that are left or come are told anew', async () => {
+  await apply({ scheme: 'public', 'healthcheck-interval': 'x', 'ssl-cert': acmCertificate, 'ssl-ports': 'none' });
+  const [first = '', ...others] = told();
+  const port =
+    'annotation service.beta.kubernetes.io/aws-load-balancer-ssl-ports names "none", which is no port of the Service that it can be for';
+  expect(others).toEqual([]);
+  expect(first).toContain(`AwsSeveral: ${interval}; ${scheme}; ${port}; correct or remove`);
+  expect(first).toContain('write names or numbers of TCP ports of the Service, or "*"');
+  expect(message()).toBe([interval, scheme, port].join('; '));
+  await apply({ scheme: 'public', 'healthcheck-interval': 'x' });
+  expect(told()).toEqual([expect.stringContaining(`AwsSeveral: ${interval}; ${scheme}; correct`)]);
+  expect(message()).toBe([interval, scheme].join('; '));
+});
+
+test('the same mistakes are told once, whatever else changes, and by a controller that starts anew not at all', async () => {
+  const mistakes = { scheme: 'public', 'healthcheck-interval': 'x' };
+  await apply(mistakes);
+  expect(told()).toHaveLength(1);
+  const written = cluster.statuses.get('default/web');
+  cluster.source.put(node(2));
+  await apply({ ...mistakes, 'ip-address-type': 'ipv4' });
+  await cluster.run(900);
+  await cluster.start();
+  await cluster.run(900);
+  expect(told()).toEqual([]);
+  expect(cluster.statuses.get('default/web')).toEqual(written);
+});
+
+test('a call that AWS refuses is told by what is refused, not by the number of the request', async () => {
+  cluster.cloud.fault = ({ operation }) =>
+    operation === 'elbv2:ModifyLoadBalancerAttributes' ? { kind: 'error', code: 'denied' } : undefined;
+  await apply({ attributes: 'load_balancing.cross_zone.enabled=true' });
+  await cluster.run(900);
+  expect(told()).toEqual([expect.stringMatching(/^AwsRefused: elbv2:ModifyLoadBalancerAttributes was refused/)]);
+  expect(message()).toMatch(/^AWS refuses elbv2:ModifyLoadBalancerAttributes \(denied\): \S+$/);
+});
+
+test('what an annotation quotes does not make the condition longer than it may be', async () => {
+  await apply({ attributes: 'x'.repeat(5000) });
+  expect(message()).toHaveLength(2048);
+});

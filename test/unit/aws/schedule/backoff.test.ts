@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import { callFailed } from '../../../../providers/aws/cloud/call-failed.ts';
+import { AwsError, type AwsErrorCode } from '../../../../providers/aws/cloud/error.ts';
+import { limits } from '../../../../providers/aws/model/limits.ts';
+import { persistenceOf, Retries } from '../../../../providers/aws/schedule/backoff.ts';
+import { fix, says } from '../../../../src/model/reasons.ts';
+
+const refused = (code: AwsErrorCode) =>
+  callFailed(new AwsError({ code, operation: 'elbv2:CreateLoadBalancer', awsCode: 'Code', requestId: 'r-1', message: 'no' }));
+
+describe('what AWS says no to', () => {
+  test.each([
+    ['throttled', 'AwsThrottled', 'throttled'],
+    ['unreachable', 'AwsCallFailed', 'transient'],
+    ['notFound', 'AwsCallFailed', 'transient'],
+    ['duplicate', 'AwsCallFailed', 'transient'],
+    ['inUse', 'AwsCallFailed', 'transient'],
+    ['credentials', 'AwsCredentials', 'transient'],
+    ['place', 'AwsPlaceUnknown', 'transient'],
+    ['other', 'AwsCallFailed', 'transient'],
+    ['denied', 'AwsRefused', 'permanent'],
+    ['protected', 'AwsRefused', 'permanent'],
+    ['quota', 'AwsRefused', 'permanent'],
+    ['certificate', 'AwsRefused', 'permanent'],
+    ['subnet', 'AwsRefused', 'permanent'],
+    ['invalid', 'AwsRefused', 'permanent'],
+  ] as const)('%s is %s, and %s', (code, reasonCode, persistence) => {
+    const reason = refused(code);
+    expect([reason.code, persistenceOf(reason)]).toEqual([reasonCode, persistence]);
+  });
+
+  test('is told with what AWS has said, and with what to do', () => {
+    expect(says(refused('denied'))).toBe('elbv2:CreateLoadBalancer was refused (denied): Code: no (request r-1)');
+    expect(fix(refused('denied'))).toContain('docs/reference/aws-iam-policy.json');
+    expect(fix(refused('quota'))).toContain('a higher quota');
+  });
+});
+
+describe('the wait after a failure', () => {
+  test('doubles up to its bound, and begins anew where it went well', () => {
+    const retries = new Retries(() => 1);
+    const waits = Array.from({ length: 40 }, () => retries.failed('n/web', 'permanent'));
+    expect(waits.slice(0, 6)).toEqual([30, 60, 120, 240, 480, 600]);
+    expect(Math.max(...waits)).toBe(limits.permanentRetryMaximumSeconds);
+    expect(retries.of('n/web')).toBe(40);
+    retries.forget('n/web');
+    expect(retries.failed('n/web', 'transient')).toBe(limits.transientRetrySeconds);
+  });
+
+  test('is left to chance by up to half, each time and for each Service alone', () => {
+    const [least, most] = [new Retries(() => 0), new Retries(() => 1)];
+    for (const persistence of ['transient', 'throttled', 'permanent'] as const) {
+      for (let time = 0; time < 10; time++) {
+        expect(least.failed('n/web', persistence)).toBe(most.failed('n/web', persistence) / 2);
+      }
+    }
+    expect(least.failed('n/other', 'transient')).toBe(limits.transientRetrySeconds / 2);
+  });
+});

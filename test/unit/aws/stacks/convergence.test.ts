@@ -1,0 +1,215 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { stackOf, type Member } from '../../../../providers/aws/desire/stack.ts';
+import { Crash } from '../../../aws/fake/cloud.ts';
+import { slice } from '../../decisions/fixtures.ts';
+import { anyDrift, anyMember } from '../support/arbitrary-services.ts';
+import { digest } from '../support/world-digest.ts';
+import { Account, awsMember } from '../support/stack-fixture.ts';
+import { undone } from '../support/undone-writes.ts';
+
+const stack = stackOf(awsMember('nlb', { name: 'web' }));
+/** The same each time; AWS_RUNS and AWS_SEED look further. */
+const runs = { numRuns: Number(process.env['AWS_RUNS'] ?? 20), seed: Number(process.env['AWS_SEED'] ?? 7) };
+
+function account(): Account {
+  const account = new Account();
+  account.slices = [slice({ service: 'default/web', ports: ['http:8080', 'https:8443', 'alt:8444'], endpoints: ['10.0.1.5', '10.0.1.6'] })];
+  return account;
+}
+
+/** Goes on until the fixed point, whatever happens; a crash leaves nothing but AWS. */
+async function settleAfterCrashes(account: Account, members: readonly Member[]): Promise<void> {
+  for (;;) {
+    try {
+      await account.settle(stack, members);
+      return;
+    } catch (error) {
+      if (!(error instanceof Crash)) throw error;
+      account.advance(1);
+      await account.restart(stack);
+    }
+  }
+}
+
+describe('from any state of the account', () => {
+  test('a fixed point is reached, no pass undoes an earlier one, and then nothing is written', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        anyMember,
+        fc.nat(40),
+        anyMember,
+        fc.array(anyDrift, { maxLength: 3 }),
+        async (before, interrupted, after, drifts) => {
+          const aws = account();
+          aws.cloud.fault = (_, number) => (number > 10 + interrupted * 3 ? { kind: 'error', code: 'throttled' } : undefined);
+          for (let pass = 0; pass < 8; pass++) {
+            // Facts cannot be read either while AWS throttles.
+            await aws.pass(stack, [before]).catch(() => undefined);
+            aws.advance(60);
+          }
+          aws.cloud.fault = () => undefined;
+          for (const { apply } of drifts) apply(aws);
+          await aws.restart(stack);
+          const start = aws.cloud.writes.length;
+          await aws.settle(stack, [after]);
+          expect(undone(aws.cloud.writes.slice(start))).toEqual([]);
+          const end = aws.cloud.writes.length;
+          aws.advance(301);
+          await aws.pass(stack, [after]);
+          expect(aws.cloud.writes.slice(end)).toEqual([]);
+        },
+      ),
+      runs,
+    );
+  });
+
+  test('it is the one that an account without a past comes to', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyMember, anyMember, async (before, after) => {
+        const [aged, fresh] = [account(), account()];
+        await aged.settle(stack, [before]);
+        await aged.settle(stack, [after]);
+        await fresh.settle(stack, [after]);
+        expect(portsOf(aged)).toEqual(portsOf(fresh));
+      }),
+      runs,
+    );
+  });
+});
+
+/** What clients and targets see: the rest may keep what nobody has changed, as a name or a subnet. */
+function portsOf({ world }: Account): unknown {
+  const groups = new Map(
+    [...world.targetGroups].map(([arn, { value, targets }]) => [
+      arn,
+      {
+        ...value,
+        TargetGroupArn: '',
+        TargetGroupName: '',
+        Port: 0,
+        targets: [...targets.values()]
+          .filter(({ drainingSince }) => drainingSince === undefined)
+          .map(({ target }) => target)
+          .toSorted((a, b) => (a.Id < b.Id ? -1 : 1)),
+      },
+    ]),
+  );
+  const listeners = [...world.listeners.values()].map(({ value, extraCertificates }) => ({
+    ...value,
+    ListenerArn: '',
+    LoadBalancerArn: '',
+    DefaultActions: value.DefaultActions.map(({ TargetGroupArn }) => groups.get(TargetGroupArn)),
+    // One that became the default may stay among the others as well.
+    extraCertificates: [...extraCertificates].filter((arn) => arn !== value.Certificates?.[0]?.CertificateArn).toSorted(),
+    // What AWS has of its own is not the same as what was never sent.
+    AlpnPolicy: value.AlpnPolicy?.[0] ?? 'None',
+  }));
+  const classic = [...world.classic.values()].map(({ value }) => ({
+    listeners: value.ListenerDescriptions.map(({ Listener }) => Listener).toSorted((a, b) => a.LoadBalancerPort - b.LoadBalancerPort),
+    instances: value.Instances.map(({ InstanceId }) => InstanceId).toSorted(),
+    check: value.HealthCheck,
+    proxied: value.BackendServerDescriptions.toSorted((a, b) => a.InstancePort - b.InstancePort),
+  }));
+  const rules = [...world.securityGroups.values()].map(
+    ({ GroupName, IpPermissions }) =>
+      `${GroupName} ${IpPermissions.map((one) => JSON.stringify(one))
+        .toSorted()
+        .join()}`,
+  );
+  return {
+    rules: rules.filter((text) => !text.startsWith('herald-backend-')).toSorted(),
+    listeners: listeners.toSorted((a, b) => a.Port - b.Port),
+    classic,
+    groups: world.targetGroups.size,
+    balancers: world.loadBalancers.size,
+  };
+}
+
+describe('a crash', () => {
+  test('before or after any single call is repaired by the passes that follow', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyMember, anyMember, fc.nat(150), fc.constantFrom('before', 'after' as const), async (before, after, at, when) => {
+        const [crashing, other] = [account(), account()];
+        await crashing.settle(stack, [before]);
+        await other.settle(stack, [before]);
+        const start = crashing.cloud.calls.length;
+        let crashed = false;
+        crashing.cloud.fault = (_, number) => {
+          if (crashed || number < start + at) return undefined;
+          crashed = true;
+          return { kind: 'crash', when: when === 'before' ? 'before' : 'after' };
+        };
+        await settleAfterCrashes(crashing, [after]);
+        await other.settle(stack, [after]);
+        expect(digest(crashing.world)).toBe(digest(other.world));
+      }),
+      runs,
+    );
+  });
+
+  test('or a lost answer to any single call, without a restart, is repaired as well', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyMember, anyMember, fc.nat(60), fc.constantFrom('lost', 'error' as const), async (before, after, at, kind) => {
+        const [faulty, other] = [account(), account()];
+        faulty.cloud.fault = (_, number) =>
+          number !== at ? undefined : kind === 'lost' ? { kind: 'lost' } : { kind: 'error', code: 'unreachable' };
+        // A read that fails ends the pass; then something else is asked for, so that what is there has other settings.
+        for (let pass = 0; pass < 12 && faulty.cloud.calls.length < at; pass++) {
+          await faulty.pass(stack, [before]).catch(() => undefined);
+          faulty.advance(5);
+        }
+        faulty.cloud.fault = () => undefined;
+        await faulty.settle(stack, [after]);
+        await other.settle(stack, [after]);
+        expect(portsOf(faulty)).toEqual(portsOf(other));
+      }),
+      runs,
+    );
+  });
+});
+
+describe('deletion', () => {
+  test('leaves nothing of ours, even where it crashes', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyMember, anyMember, fc.nat(40), async (before, after, at) => {
+        const aws = account();
+        await aws.settle(stack, [before]);
+        await aws.pass(stack, [after]);
+        const start = aws.cloud.calls.length;
+        let crashed = false;
+        aws.cloud.fault = (_, number) => {
+          if (crashed || number < start + at) return undefined;
+          crashed = true;
+          return { kind: 'crash', when: at % 2 === 0 ? 'before' : 'after' };
+        };
+        await settleAfterCrashes(aws, []);
+        // The cluster's own group stays for other load balancers.
+        const left = aws.owned().map((id) => aws.world.tags.get(id)?.get('herald.dev/resource'));
+        expect(left.filter((resource) => resource !== 'backend-security-group')).toEqual([]);
+      }),
+      runs,
+    );
+  });
+});
+
+describe('what AWS shows late', () => {
+  test('is not made twice', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyMember, fc.nat(20), fc.nat(20), async (member, describeDelay, tagDelay) => {
+        const [slow, other] = [account(), account()];
+        slow.world.describeDelaySeconds = describeDelay;
+        slow.world.tagDelaySeconds = tagDelay;
+        await slow.settle(stack, [member]);
+        await other.settle(stack, [member]);
+        expect(digest(slow.world)).toBe(digest(other.world));
+        // A listener is refused as long as its load balancer is not shown.
+        const made = slow.cloud.writes
+          .filter(({ operation }) => /:Create(?:LoadBalancer|TargetGroup|SecurityGroup)$/.test(operation))
+          .map((call) => JSON.stringify(call));
+        expect(made.length).toBe(new Set(made).size);
+      }),
+      runs,
+    );
+  });
+});

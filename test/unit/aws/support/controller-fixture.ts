@@ -1,0 +1,234 @@
+import { AwsProvider } from '../../../../providers/aws/provider.ts';
+import type { Cloud } from '../../../../providers/aws/cloud/cloud.ts';
+import { isWrite, type Input, type Operation, type Output } from '../../../../providers/aws/cloud/operations.ts';
+import { finalizer, type ServiceMetadata } from '../../../../providers/aws/model/service-metadata.ts';
+import type { AwsSettings } from '../../../../providers/aws/model/settings.ts';
+import { SwitchedOffAws } from '../../../../providers/aws/switched-off.ts';
+import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts';
+import { Controller } from '../../../../src/controller/controller.ts';
+import type { Recorded, ServiceStatus, StatusWriter } from '../../../../src/controller/status-writer.ts';
+import { serviceKey, type Metadata, type ServiceKey } from '../../../../src/model/metadata.ts';
+import type { ObjectEvent } from '../../../../src/model/object-event.ts';
+import type { Service } from '../../../../src/model/service.ts';
+import type { HeraldObject } from '../../../../src/model/snapshot.ts';
+import { formatAddress } from '../../../../src/net/address.ts';
+import { silentLog } from '../../../../src/system/log.ts';
+import { FakeCloud } from '../../../aws/fake/cloud.ts';
+import { furnish } from '../../../aws/fake/world.ts';
+import { config, pool } from '../../decisions/fixtures.ts';
+import { TestSource } from '../../test-source.ts';
+import { node, settings } from './stack-fixture.ts';
+
+/**
+ * A cluster with both providers: an API server, AWS, and the controller between them, as one process after the other. A step is taken before
+ * and after everything that the controller does to either of them; where it is not returned from, the process has died there.
+ */
+export class Cluster {
+  readonly cloud = new FakeCloud();
+  readonly source = new TestSource();
+  readonly statuses = new Map<ServiceKey, ServiceStatus>();
+  readonly events: ObjectEvent[] = [];
+  /** Absent on the API server: what is removed from it is gone at once. */
+  hasMetadata = true;
+  /** The controller has --aws-cluster-name. */
+  servesAws = true;
+  /** Answers nothing at all, and is not there to be asked for: as `cloud` does otherwise. */
+  awsHangs = false;
+  /** As with an API server: what other controllers write to their Services stays. */
+  leavesOthers = false;
+  /** How often somebody writes to a Service just before it is annotated. */
+  conflicts = 0;
+  /** Steps of the processes so far, and the one at which the process dies. */
+  steps = 0;
+  diesAt: number | undefined;
+  settings: AwsSettings = { ...settings, retireSeconds: 60, orphanSeconds: 3600 };
+  #process = 0;
+  #controller: Controller | undefined;
+  #version = 1;
+
+  constructor(...objects: readonly HeraldObject[]) {
+    furnish(this.cloud.world);
+    this.source.put(
+      config({ defaultClass: false }),
+      node(0),
+      node(1),
+      pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.9'] }),
+      ...objects,
+    );
+  }
+
+  /** Ends the process that runs, if one does, as SIGKILL would, and starts another one. */
+  async start(): Promise<void> {
+    this.kill();
+    const process = this.#process;
+    const { clock } = this.cloud.world;
+    const aws = new AwsProvider({
+      classless: 'classic',
+      connect: () => Promise.resolve({ cloud: this.#cloudOf(process), settings: this.settings }),
+      ...(this.hasMetadata ? { metadata: this.#metadataOf(process) } : {}),
+      clock,
+      random: () => 0,
+      log: silentLog,
+    });
+    this.#controller = new Controller({
+      source: this.source,
+      providers: [new BareMetalProvider(), this.servesAws ? aws : new SwitchedOffAws()],
+      writer: this.#writerOf(process),
+      events: { record: (event) => void this.events.push(event) },
+      clock,
+      random: () => 0,
+      log: silentLog,
+    });
+    await this.#controller.start();
+    await this.turn();
+  }
+
+  kill(): void {
+    this.#process++;
+    // What it waits for never comes.
+    void this.#controller?.stop();
+    this.#controller = undefined;
+  }
+
+  get hasDied(): boolean {
+    return this.diesAt !== undefined && this.steps >= this.diesAt;
+  }
+
+  async run(seconds: number): Promise<void> {
+    for (let passed = 0; passed < seconds; passed += 10) {
+      this.cloud.world.clock.advance(10_000);
+      await this.turn();
+    }
+  }
+
+  /** Whatever can go on without time going by has gone on. */
+  async turn(): Promise<void> {
+    for (let turn = 0; turn < 4; turn++) await new Promise(setImmediate);
+  }
+
+  /** What the owner of a Service writes. */
+  apply(service: Service): ServiceKey {
+    const key = serviceKey(service.metadata);
+    const before = this.service(key);
+    const { finalizers = [] } = before?.metadata ?? {};
+    this.#put({ ...service, metadata: { ...service.metadata, finalizers }, ingress: before?.ingress ?? [] });
+    return key;
+  }
+
+  /** As an API server does: it is gone when nobody holds it. */
+  delete(key: ServiceKey): void {
+    const service = this.service(key);
+    if (service === undefined) return;
+    if ((service.metadata.finalizers ?? []).length === 0) this.source.remove(service);
+    else this.#change(key, { deleting: true });
+  }
+
+  /** Gone without anybody having been asked: the finalizer was taken away by hand, or a backup without it was restored. */
+  vanish(key: ServiceKey): void {
+    const service = this.service(key);
+    if (service !== undefined) this.source.remove(service);
+  }
+
+  service(key: ServiceKey): Service | undefined {
+    return this.source.snapshot.services.get(key);
+  }
+
+  /** What clients are told to use. */
+  ingress(key: ServiceKey): string[] {
+    return (this.service(key)?.ingress ?? []).map(({ address, hostname }) =>
+      address === undefined ? (hostname ?? '').replace(/-.*/, '') : formatAddress(address),
+    );
+  }
+
+  condition(key: ServiceKey): string {
+    const [condition] = this.statuses.get(key)?.conditions ?? [];
+    return condition === undefined ? 'absent' : `${condition.status} ${condition.reason}`;
+  }
+
+  #put(service: Service): void {
+    this.source.put({ ...service, metadata: { ...service.metadata, resourceVersion: `${++this.#version}` } });
+  }
+
+  #change(key: ServiceKey, change: Partial<Metadata>): void {
+    const service = this.service(key);
+    if (service !== undefined) this.#put({ ...service, metadata: { ...service.metadata, ...change } });
+  }
+
+  /** Never returns to a process that is dead. */
+  async #step(process: number): Promise<void> {
+    if (process === this.#process && !this.hasDied) this.steps++;
+    if (process !== this.#process || this.hasDied) await new Promise(() => undefined);
+  }
+
+  async #effect<T>(process: number, effect: () => T | Promise<T>): Promise<T> {
+    await this.#step(process);
+    const result = await effect();
+    await this.#step(process);
+    return result;
+  }
+
+  #cloudOf(process: number): Cloud {
+    return {
+      call: async <O extends Operation>(operation: O, input: Input<O>): Promise<Output<O>> => {
+        if (this.awsHangs) return new Promise<never>(() => undefined);
+        if (isWrite(operation)) return this.#effect(process, () => this.cloud.call(operation, input));
+        // Whoever dies while he reads has left what the last write left.
+        if (process !== this.#process || this.hasDied) await new Promise(() => undefined);
+        return this.cloud.call(operation, input);
+      },
+    };
+  }
+
+  #metadataOf(process: number): ServiceMetadata {
+    const setFinalizers = (key: ServiceKey, change: (before: readonly string[]) => readonly string[]): Promise<void> =>
+      this.#effect(process, () => {
+        const service = this.service(key);
+        const before = service?.metadata.finalizers ?? [];
+        const finalizers = change(before);
+        if (service === undefined || finalizers.length === before.length) return;
+        if (service.metadata.deleting && finalizers.length === 0) this.source.remove(service);
+        else this.#change(key, { finalizers });
+      });
+    return {
+      addFinalizer: (key) => setFinalizers(key, (before) => [...new Set([...before, finalizer])]),
+      removeFinalizer: (key) => setFinalizers(key, (before) => before.filter((name) => name !== finalizer)),
+      annotate: (key, wanted) =>
+        this.#effect(process, () => {
+          const annotations: Record<string, string> = { ...this.service(key)?.metadata.annotations };
+          for (const [name, value] of Object.entries(wanted)) {
+            if (value === undefined) delete annotations[name];
+            else annotations[name] = value;
+          }
+          if (this.conflicts-- > 0) return false;
+          this.#change(key, { annotations });
+          return true;
+        }),
+    };
+  }
+
+  #writerOf(process: number): StatusWriter {
+    const { statuses, source } = this;
+    return {
+      recorded: async (): Promise<Recorded> => ({
+        addresses: new Map(
+          [...source.snapshot.services].map(([key, { ingress }]) => [key, ingress.flatMap(({ address }) => address ?? [])] as const),
+        ),
+        conditions: new Map([...statuses].map(([key, { conditions }]) => [key, conditions])),
+        unreadable: new Map(),
+      }),
+      writeService: (key, status) =>
+        this.#effect(process, () => {
+          statuses.set(key, status);
+          source.record(key, status.ingress);
+        }),
+      removeService: (key) =>
+        this.#effect(process, () => {
+          statuses.delete(key);
+          source.record(key, undefined);
+        }),
+      ...(this.leavesOthers ? { leaveService: (key) => this.#effect(process, () => void statuses.delete(key)) } : {}),
+      writeObject: async () => undefined,
+      removeObject: async () => undefined,
+    };
+  }
+}

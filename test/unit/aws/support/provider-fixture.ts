@@ -1,0 +1,122 @@
+import { AwsProvider } from '../../../../providers/aws/provider.ts';
+import type { ServiceMetadata } from '../../../../providers/aws/model/service-metadata.ts';
+import type { AwsSettings } from '../../../../providers/aws/model/settings.ts';
+import type { Reconciliation } from '../../../../src/controller/provider.ts';
+import { serviceKey, type ServiceKey } from '../../../../src/model/metadata.ts';
+import type { Service } from '../../../../src/model/service.ts';
+import { Store } from '../../../../src/model/store.ts';
+import { silentLog, type Log } from '../../../../src/system/log.ts';
+import { FakeCloud } from '../../../aws/fake/cloud.ts';
+import { furnish } from '../../../aws/fake/world.ts';
+import { balancerPrefix } from '../../../../providers/aws/annotations/entry.ts';
+import { config, service } from '../../decisions/fixtures.ts';
+import { node, settings, type AwsServiceLiteral } from './stack-fixture.ts';
+
+/** A cluster, its Services and AWS, with the provider between them; time passes only by `run`. */
+export class Town {
+  readonly cloud = new FakeCloud();
+  /** As in production: a snapshot that is no plain object. */
+  readonly snapshot = new Store(config({ defaultClass: false }));
+  /** What was written to Services, in order: "+default/web", "-default/web". */
+  readonly finalizers: string[] = [];
+  readonly said = new Map<ServiceKey, Reconciliation>();
+  readonly repaired: string[] = [];
+  /** What the log warned of. */
+  readonly warned: { readonly message: string; readonly [field: string]: unknown }[] = [];
+  settings: AwsSettings = { ...settings, retireSeconds: 60, orphanSeconds: 3600 };
+  provider: AwsProvider;
+
+  constructor() {
+    furnish(this.cloud.world);
+    for (const index of [0, 1, 2]) this.snapshot.upsert(node(index));
+    this.provider = this.#newProvider();
+  }
+
+  get services(): Map<ServiceKey, Service> {
+    return this.snapshot.services;
+  }
+
+  /** What a new process knows: nothing. */
+  restart(): void {
+    this.provider = this.#newProvider();
+  }
+
+  #newProvider(): AwsProvider {
+    const set = (key: ServiceKey, add: boolean): Promise<void> => {
+      const known = this.services.get(key);
+      const before = known?.metadata.finalizers ?? [];
+      if (before.includes('herald.dev/aws') !== add) {
+        this.finalizers.push(`${add ? '+' : '-'}${key} after ${this.cloud.writes.length} writes`);
+        const finalizers = add ? [...before, 'herald.dev/aws'] : before.filter((name) => name !== 'herald.dev/aws');
+        if (known !== undefined) this.snapshot.upsert({ ...known, metadata: { ...known.metadata, finalizers } });
+      }
+      // What is being deleted goes when nobody holds it any more.
+      if (!add && known?.metadata.deleting === true) this.services.delete(key);
+      return Promise.resolve();
+    };
+    const metadata: ServiceMetadata = {
+      addFinalizer: (key) => set(key, true),
+      removeFinalizer: (key) => set(key, false),
+      annotate: (key, wanted) => {
+        const known = this.services.get(key);
+        const entries = Object.entries({ ...known?.metadata.annotations, ...wanted }).flatMap(([name, value]) =>
+          value === undefined ? [] : [[name, value] as const],
+        );
+        if (known !== undefined)
+          this.snapshot.upsert({ ...known, metadata: { ...known.metadata, annotations: Object.fromEntries(entries) } });
+        return Promise.resolve(true);
+      },
+    };
+    const connect = (): Promise<{ cloud: FakeCloud; settings: AwsSettings }> =>
+      Promise.resolve({ cloud: this.cloud, settings: this.settings });
+    const log: Log = { ...silentLog, warn: (fields, message) => void this.warned.push({ ...fields, message }) };
+    const provider = new AwsProvider({ classless: 'off', connect, metadata, clock: this.cloud.world.clock, random: () => 0, log });
+    provider.adopt(this.snapshot, new Map());
+    return provider;
+  }
+
+  apply({ annotations = {}, createdAt = '', ...literal }: AwsServiceLiteral): ServiceKey {
+    const plain = service({ loadBalancerClass: 'herald.dev/aws', ...literal });
+    const key = serviceKey(plain.metadata);
+    const written = Object.fromEntries(
+      Object.entries(annotations).map(([name, value]) => [name.includes('/') ? name : `${balancerPrefix}${name}`, value]),
+    );
+    const known = this.services.get(key);
+    const finalizers = known?.metadata.finalizers ?? [];
+    const metadata = { ...plain.metadata, annotations: written, creationTimestamp: createdAt, finalizers };
+    this.snapshot.upsert({ ...plain, metadata, ingress: known?.ingress ?? [] });
+    return key;
+  }
+
+  delete(key: ServiceKey): void {
+    const known = this.services.get(key);
+    if (known === undefined) return;
+    if ((known.metadata.finalizers ?? []).length === 0) this.services.delete(key);
+    else this.snapshot.upsert({ ...known, metadata: { ...known.metadata, deleting: true } });
+  }
+
+  /** The controller's loop: what changed, then what is due, for so long. */
+  async run(seconds: number): Promise<void> {
+    for (const key of this.services.keys().toArray()) await this.#look(key);
+    for (let passed = 0; passed < seconds; passed += 10) {
+      this.cloud.world.clock.advance(10_000);
+      for (const key of this.provider.expire(this.cloud.world.clock.date().getTime())) await this.#look(key);
+      // What runs in the background.
+      for (let turn = 0; turn < 200; turn++) await Promise.resolve();
+    }
+  }
+
+  async #look(key: ServiceKey): Promise<void> {
+    const found = this.services.get(key);
+    if (found === undefined || !this.provider.claim(found, this.snapshot).mine) {
+      this.said.delete(key);
+      await this.provider.release(key);
+      return;
+    }
+    const said = await this.provider.reconcile(found, this.snapshot);
+    this.said.set(key, said);
+    this.repaired.push(...(said.repaired ?? []));
+    const now = this.services.get(key);
+    if (now !== undefined) this.snapshot.upsert({ ...now, ingress: said.ingress });
+  }
+}

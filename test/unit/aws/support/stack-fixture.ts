@@ -1,0 +1,132 @@
+import assert from 'node:assert';
+import { Known } from '../../../../providers/aws/observe/known-resources.ts';
+import { observeCertificates, observeFacts } from '../../../../providers/aws/observe/facts.ts';
+import { scanOwned } from '../../../../providers/aws/observe/scan.ts';
+import { passStack, type PassResult } from '../../../../providers/aws/stacks/reconcile-stack.ts';
+import { memberOf, stackOf, type Member } from '../../../../providers/aws/desire/stack.ts';
+import type { StackIdentity } from '../../../../providers/aws/model/circumstances.ts';
+import type { BalancerKind } from '../../../../providers/aws/annotations/entry.ts';
+import { defaultSettings, type AwsSettings } from '../../../../providers/aws/model/settings.ts';
+import type { Node } from '../../../../src/model/cluster.ts';
+import type { EndpointSlice } from '../../../../src/model/endpoint-slice.ts';
+import { balancerPrefix } from '../../../../providers/aws/annotations/entry.ts';
+import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import { FakeCloud } from '../../../aws/fake/cloud.ts';
+import { furnish, vpcId } from '../../../aws/fake/world.ts';
+import { metadata, service, type ServiceLiteral } from '../../decisions/fixtures.ts';
+
+export const settings: AwsSettings = { ...defaultSettings, clusterName: 'test', region: 'us-east-1', vpcId, retireSeconds: 60 };
+
+export const acmCertificate = 'arn:aws:acm:us-east-1:123456789012:certificate/12345678-1234-1234-1234-123456789012';
+export const otherCertificate = 'arn:aws:acm:us-east-1:123456789012:certificate/22222222-2222-2222-2222-222222222222';
+
+export interface AwsServiceLiteral extends ServiceLiteral {
+  /** Without "service.beta.kubernetes.io/aws-load-balancer-", unless there is a "/" in it. */
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly createdAt?: string;
+}
+
+export function awsMember(kind: BalancerKind, { annotations = {}, createdAt = '', ...literal }: AwsServiceLiteral): Member {
+  const plain = service(literal);
+  const keyed = Object.entries(annotations).map(([key, value]) => [key.includes('/') ? key : `${balancerPrefix}${key}`, value]);
+  return memberOf(
+    { ...plain, metadata: { ...plain.metadata, annotations: Object.fromEntries(keyed), creationTimestamp: createdAt } },
+    kind,
+  );
+}
+
+export function node(index: number, overrides: Partial<Node> = {}): Node {
+  return {
+    kind: 'Node',
+    metadata: metadata(`node-${index}`),
+    internalIPs: [],
+    podCIDRs: [],
+    networkUnavailable: false,
+    ready: true,
+    toBeDeleted: false,
+    providerID: `aws:///us-east-1${'abc'[index % 3]}/i-0000000${index}`,
+    ...overrides,
+  };
+}
+
+/** An account, the controller's memory of it, and time. `restart` is what remains after a crash: nothing but AWS. */
+export class Account {
+  readonly cloud = new FakeCloud();
+  known = new Known();
+  nodes: Node[] = [0, 1, 2].map((index) => node(index));
+  slices: EndpointSlice[] = [];
+  settings = settings;
+
+  constructor() {
+    furnish(this.cloud.world);
+  }
+
+  get world(): FakeCloud['world'] {
+    return this.cloud.world;
+  }
+
+  async restart(stack: StackIdentity): Promise<void> {
+    const owned = await scanOwned(this.cloud, this.settings);
+    this.known = new Known((owned.get(stack.key) ?? []).map(({ id }) => id));
+  }
+
+  async pass(stack: StackIdentity, members: readonly Member[], disown = false): Promise<PassResult> {
+    const certificates = this.settings.certificateDiscovery ? await observeCertificates(this.cloud) : [];
+    const facts = { ...(await observeFacts(this.cloud, this.settings)), certificates };
+    const circumstances = {
+      facts,
+      settings: this.settings,
+      nodes: this.nodes,
+      slices: (key: ServiceKey) => this.slices.filter(({ service }) => service === key),
+    };
+    return passStack(this.cloud, this.settings, {
+      stack,
+      members,
+      disown,
+      known: this.known,
+      circumstances,
+      isAbsent: () => false,
+      now: this.world.clock.date().getTime(),
+    });
+  }
+
+  /** Passes, each after the time that the one before asks for, until one neither does nor awaits anything. */
+  async settle(stack: StackIdentity, members: readonly Member[], limit = 60): Promise<PassResult & { readonly passes: number }> {
+    for (let passes = 1; passes <= limit; passes++) {
+      const result = await this.pass(stack, members);
+      const writes = result.execution.outcomes.length;
+      const isUnsettled = result.requeueSeconds < 300;
+      if (writes === 0 && !isUnsettled) return { ...result, passes };
+      this.advance(result.requeueSeconds);
+    }
+    const last = await this.pass(stack, members);
+    assert.fail(
+      `no fixed point after ${limit} passes; still: ${JSON.stringify([last.plan, last.execution.outcomes.map(({ result }) => result)], undefined, 1)}`,
+    );
+  }
+
+  advance(seconds: number): void {
+    this.world.clock.advance(seconds * 1000);
+  }
+
+  /** Ids of everything that carries our tag. */
+  owned(): string[] {
+    const { world } = this;
+    const present = (id: string): boolean =>
+      world.loadBalancers.has(id) ||
+      world.targetGroups.has(id) ||
+      world.listeners.has(id) ||
+      world.securityGroups.has(id) ||
+      world.classic.has(id.replace('classic/', ''));
+    return [...world.tags].filter(([id, tags]) => tags.get('herald.dev/cluster') === 'test' && present(id)).map(([id]) => id);
+  }
+}
+
+/** By which clients reach the Service that decides about the load balancer. */
+export function hostnameOf({ standings }: PassResult): string | undefined {
+  return [...standings.values()][0]?.hostname;
+}
+
+export function single(member: Member): { readonly stack: StackIdentity; readonly members: readonly Member[] } {
+  return { stack: stackOf(member), members: [member] };
+}

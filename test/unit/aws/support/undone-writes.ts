@@ -1,0 +1,105 @@
+import type { Call } from '../../../aws/fake/cloud.ts';
+
+/** The fields of inputs that matter here. */
+interface Fields {
+  readonly Name?: string;
+  readonly TargetGroupArn?: string;
+  readonly ListenerArn?: string;
+  readonly LoadBalancerArn?: string;
+  readonly LoadBalancerName?: string;
+  readonly GroupId?: string;
+  readonly Targets?: readonly { readonly Id: string; readonly Port: number }[];
+  readonly IpPermissions?: readonly unknown[];
+  readonly Attributes?: readonly { readonly Key: string; readonly Value: string }[];
+  readonly LoadBalancerAttributes?: unknown;
+  readonly SecurityGroups?: unknown;
+}
+
+/** A call that changed something. */
+export type Write = Call;
+
+/**
+ * Where a later write takes back an earlier one: something made and deleted again, a target registered and deregistered, a value set
+ * to one thing and then to another. What was there before may of course go.
+ */
+export function undone(writes: readonly Write[]): string[] {
+  const found: string[] = [];
+  const targets = new Set<string>();
+  const values = new Map<string, string>();
+  const rules = new Set<string>();
+  const groups = new Map<string, readonly (readonly string[])[]>();
+  for (const { operation, input: raw } of writes) {
+    const input = raw as Fields;
+    const [, name = ''] = operation.split(':');
+    const about = input.TargetGroupArn ?? input.ListenerArn ?? input.LoadBalancerArn ?? input.LoadBalancerName ?? input.GroupId ?? '';
+    const set = (key: string, value: unknown): void => {
+      const text = JSON.stringify(value);
+      const before = values.get(`${about} ${key}`);
+      if (before !== undefined && before !== text) found.push(`${operation} ${about}: ${key} was ${before}, then ${text}`);
+      values.set(`${about} ${key}`, text);
+    };
+    // New ones stand beside old ones for a while: what was added may not go again, and what went may not come back.
+    const setGroups = (ids: readonly string[]): void => {
+      const before = groups.get(about) ?? [];
+      const added = before.at(-1)?.filter((id) => before.length > 1 && before.at(-2)?.includes(id) === false) ?? [];
+      if (added.some((id) => !ids.includes(id))) found.push(`${operation} ${about} takes away what came before it`);
+      if (ids.some((id) => before.length > 1 && before.at(-1)?.includes(id) === false)) found.push(`${operation} ${about} brings back`);
+      groups.set(about, [...before, ids]);
+    };
+    switch (name) {
+      case 'RegisterTargets':
+        for (const { Id, Port } of input.Targets ?? []) targets.add(`${about} ${Id} ${Port}`);
+        break;
+      case 'DeregisterTargets':
+        for (const { Id, Port } of input.Targets ?? []) {
+          if (targets.has(`${about} ${Id} ${Port}`)) found.push(`${operation} ${about} ${Id} ${Port} after its registration`);
+        }
+        break;
+      case 'AuthorizeSecurityGroupIngress':
+        for (const rule of input.IpPermissions ?? []) rules.add(`${about} ${JSON.stringify(rule)}`);
+        break;
+      case 'RevokeSecurityGroupIngress':
+        for (const rule of input.IpPermissions ?? []) {
+          if (rules.has(`${about} ${JSON.stringify(rule)}`)) found.push(`${operation} ${JSON.stringify(rule)} after it was authorized`);
+        }
+        break;
+      case 'ModifyTargetGroupAttributes':
+      case 'ModifyListenerAttributes':
+        for (const { Key, Value } of input.Attributes ?? []) set(Key, Value);
+        break;
+      case 'ModifyListener':
+      case 'ModifyTargetGroup':
+      case 'ConfigureHealthCheck':
+      case 'SetIpAddressType':
+        for (const [key, value] of Object.entries(input)) set(key, value);
+        break;
+      case 'ModifyLoadBalancerAttributes':
+        if (Array.isArray(input.Attributes)) for (const { Key, Value } of input.Attributes ?? []) set(Key, Value);
+        else set('attributes', input.LoadBalancerAttributes);
+        break;
+      case 'SetSecurityGroups':
+      case 'ApplySecurityGroupsToLoadBalancer':
+        setGroups(input.SecurityGroups as readonly string[]);
+        break;
+      default:
+        break;
+    }
+  }
+  return [...found, ...madeForNothing(writes)];
+}
+
+/** Names that are created and, by the id that came of it, deleted. Fakes number their ids, so what was made later has a higher one. */
+function madeForNothing(writes: readonly Write[]): string[] {
+  const made = new Set<string>();
+  const found: string[] = [];
+  for (const { operation, input: raw } of writes) {
+    const input = raw as Fields;
+    if (operation === 'elbv2:CreateLoadBalancer' || operation === 'elbv2:CreateTargetGroup') made.add(input.Name ?? '');
+    if (operation === 'elb:CreateLoadBalancer') made.add(input.LoadBalancerName ?? '');
+    if (!/:Delete(?:LoadBalancer|TargetGroup)$/.test(operation)) continue;
+    const about = input.LoadBalancerArn ?? input.TargetGroupArn ?? input.LoadBalancerName ?? '';
+    const name = about.includes('/') ? (about.split('/').at(-2) ?? '') : about;
+    if (made.has(name)) found.push(`${operation} ${name} after its creation`);
+  }
+  return found;
+}

@@ -1,0 +1,155 @@
+import { beforeEach, expect, test } from 'vitest';
+import { openOf } from '../../../../src/bgp/negotiation/local-open.ts';
+import { Speaker, type Peer, type StreamedEvent } from '../../../../src/bgp/index.ts';
+import { MemoryTransport } from '../../../../src/bgp/transport/memory-transport.ts';
+import { keepaliveMessage } from '../../../../src/bgp/wire/header.ts';
+import { ceaseNotification, encodeNotification } from '../../../../src/bgp/wire/notification.ts';
+import { encodeOpen } from '../../../../src/bgp/wire/open.ts';
+import { encodeRouteRefresh } from '../../../../src/bgp/wire/route-refresh.ts';
+import { encodeEndOfRib } from '../../../../src/bgp/wire/update.ts';
+import { address } from '../../../../src/net/address.ts';
+import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+import { notificationsIn, routerIdentity, routerOptions } from '../scripted-router.ts';
+
+let clock: VirtualClock;
+let transport: MemoryTransport;
+let speaker: Speaker;
+let peer: Peer;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  transport = new MemoryTransport(clock);
+  transport.localAddress = address('10.0.0.2');
+  speaker = new Speaker({ clock, random: () => 0.5, transport });
+  peer = speaker.addPeer(routerOptions);
+});
+
+function send(...parts: readonly Uint8Array[]): void {
+  for (const part of parts) transport.remote.send(part);
+  clock.advance(0);
+}
+
+function establish(): void {
+  clock.advance(0);
+  send(encodeOpen(openOf(routerIdentity)), keepaliveMessage);
+}
+
+async function collect(stream: AsyncIterable<StreamedEvent>): Promise<string[]> {
+  const told: string[] = [];
+  for await (const event of stream) told.push(inWords(event));
+  return told;
+}
+
+function inWords(event: StreamedEvent): string {
+  switch (event.type) {
+    case 'state':
+      return `${event.from} > ${event.to}`;
+    case 'established':
+      return `established, hold time ${event.negotiated.holdTime} s with ${event.negotiated.peerRouterId}`;
+    case 'down':
+      return `down: ${event.reason} (${event.problem.kind})`;
+    case 'notification':
+      return `${event.direction} ${event.name}${event.text === undefined ? '' : `: ${event.text}`}`;
+    case 'refresh':
+    case 'endOfRib':
+      return `${event.type} ${event.family}`;
+    case 'lost':
+      return `lost ${event.count}`;
+  }
+}
+
+test('the life of a session, in order', async () => {
+  const stream = peer.events();
+  establish();
+  send(encodeEndOfRib(4), encodeRouteRefresh({ afi: 1, subtype: 0, safi: 1 }));
+  send(encodeNotification(ceaseNotification(2, 'maintenance')));
+  speaker.removePeer('tor');
+  expect(await collect(stream)).toEqual([
+    'Idle > Connect',
+    'Connect > OpenSent',
+    'OpenSent > OpenConfirm',
+    'OpenConfirm > Established',
+    'established, hold time 9 s with 0.0.0.7',
+    'endOfRib 4',
+    'refresh 4',
+    'received Cease: Administrative Shutdown (6/2): maintenance',
+    'Established > Idle',
+    'down: the peer closed the session: Cease: Administrative Shutdown (6/2): "maintenance" (received)',
+    expect.stringContaining('down: closed by us'),
+  ]);
+});
+
+test('what we send is told as well, and the status is up to date when it is', () => {
+  establish();
+  const told: unknown[] = [];
+  peer.on('notification', (event) => told.push(event));
+  peer.on('state', ({ to }) => told.push([to, peer.status().state]));
+  peer.on('down', ({ reason }) => told.push(reason === peer.status().lastError));
+  clock.advance(9_000);
+  expect(told).toEqual([
+    { type: 'notification', direction: 'sent', code: 4, subcode: 0, name: 'Hold Timer Expired (4/0)' },
+    ['Idle', 'Idle'],
+    true,
+  ]);
+});
+
+test('the same failure again and again is told once', () => {
+  transport.answer = { kind: 'refused', detail: 'connection refused' };
+  const reasons: string[] = [];
+  peer.on('down', ({ reason }) => reasons.push(reason));
+  clock.advance(60_000);
+  expect(transport.dialed.length).toBeGreaterThan(5);
+  expect(reasons).toHaveLength(1);
+});
+
+test('established waits for the session, and again after it went down', async () => {
+  const first = peer.established();
+  establish();
+  expect(await first).toMatchObject({ holdTime: 9, peerAsn: 65001, peerRouterId: '0.0.0.7', families: [4] });
+  transport.remote.close();
+  clock.advance(0);
+  let again = false;
+  const second = peer.established().then(() => (again = true));
+  await Promise.resolve();
+  expect(again).toBe(false);
+  clock.advance(5_000);
+  send(encodeOpen(openOf(routerIdentity)), keepaliveMessage);
+  expect(await second).toBe(true);
+});
+
+test('a listener may remove the peer in the midst of an event', () => {
+  peer.on('established', () => speaker.removePeer('tor', 'enough'));
+  establish();
+  expect(speaker.peers).toEqual([]);
+  expect(lastWords()).toBe('Cease: Administrative Shutdown (6/2): "enough"');
+});
+
+test('await using: the end of the block removes the peer, and of the speaker stops it', async () => {
+  establish();
+  {
+    await using tor = peer;
+    expect(tor.status().state).toBe('Established');
+    setImmediate(() => transport.remote.close());
+    setImmediate(() => clock.advance(0));
+  }
+  expect(lastWords()).toBe('Cease: Peer De-configured (6/3)');
+  expect(speaker.peers).toEqual([]);
+  await expect(peer.established()).rejects.toMatchObject({ code: 'ERR_BGP_PEER_CLOSED' });
+  {
+    await using same = speaker;
+    expect(same.peers).toEqual([]);
+  }
+  expect(() => speaker.addPeer({ name: 'x', localAsn: 1, peerAsn: 2, routerId: address('10.0.0.2') })).toThrow('stopped');
+});
+
+test('removing a peer twice only waits, whatever has its name now', async () => {
+  const other = { name: 'tor', address: address('10.0.0.3'), localAsn: 64512, peerAsn: 65001, routerId: address('10.0.0.2') };
+  await peer.remove();
+  const next = speaker.addPeer(other);
+  await peer.remove();
+  expect(speaker.peer('tor')).toBe(next);
+});
+
+function lastWords(): string | undefined {
+  return notificationsIn(transport.remote.take()).at(-1);
+}

@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import { parseCommunity } from '../../../../src/bgp/options/community-text.ts';
+import { RouteError, toPrefix, toRoute, toRoutes, type RouteInput } from '../../../../src/bgp/options/route-input.ts';
+import { prefix } from '../../../../src/net/prefix.ts';
+
+test.each([
+  ['64512:100', { kind: 'standard', value: 64512 * 65536 + 100 }],
+  ['0:0', { kind: 'standard', value: 0 }],
+  ['65535:65535', { kind: 'standard', value: 0xffff_ffff }],
+  ['4200000000:1:2', { kind: 'large', globalAdministrator: 4_200_000_000, localData1: 1, localData2: 2 }],
+  ['large:64512:1:2', { kind: 'large', globalAdministrator: 64512, localData1: 1, localData2: 2 }],
+  ['no-export', { kind: 'standard', value: 0xffff_ff01 }],
+  ['graceful-shutdown', { kind: 'standard', value: 0xffff_0000 }],
+])('community %s', (text, community) => {
+  expect(parseCommunity(text)).toEqual({ ok: true, value: community });
+});
+
+test.each([
+  '',
+  '100',
+  '65536:1',
+  '1:65536',
+  '4294967296:1:2',
+  '1:2:3:4',
+  'large:1:2',
+  '-1:2',
+  '1:',
+  ':1',
+  '1:2:',
+  ' 1:2',
+  'toString',
+  '0x1:2',
+])('no community: %j', (text) => {
+  expect(parseCommunity(text).ok).toBe(false);
+});
+
+test('text becomes values, and the rest stays', () => {
+  const large = { kind: 'large', globalAdministrator: 1, localData1: 2, localData2: 3 } as const;
+  expect(toRoute({ prefix: '2001:db8::/64', communities: ['64512:1', large], med: 7, localPref: 0, asPathPrepend: 2 })).toEqual({
+    prefix: prefix('2001:db8::/64'),
+    communities: [{ kind: 'standard', value: 64512 * 65536 + 1 }, large],
+    med: 7,
+    localPref: 0,
+    asPathPrepend: 2,
+  });
+  expect(toRoute({ prefix: '192.0.2.1/32' })).toEqual({ prefix: prefix('192.0.2.1/32') });
+});
+
+test('a route without text is the same object', () => {
+  const route = { prefix: prefix('192.0.2.1/32'), communities: [{ kind: 'standard', value: 1 }] } as const;
+  expect(toRoute(route)).toBe(route);
+});
+
+test.each([
+  ['an array', (inputs: RouteInput[]) => inputs],
+  ['a set', (inputs: RouteInput[]) => new Set(inputs)],
+  ['what can be read only once', (inputs: RouteInput[]) => inputs.values()],
+])('many routes from %s: all are checked before the first is given out, and they can be read again', (_, from) => {
+  const good: RouteInput[] = [{ prefix: '192.0.2.1/32' }, { prefix: prefix('192.0.2.2/32'), med: 1 }];
+  const routes = toRoutes(from(good));
+  for (let n = 0; n < 2; n++) {
+    expect([...routes]).toEqual([{ prefix: prefix('192.0.2.1/32') }, { prefix: prefix('192.0.2.2/32'), med: 1 }]);
+  }
+  expect(() => toRoutes(from([...good, { prefix: 'x' }]))).toThrow(RouteError);
+});
+
+test.each<[keyof RouteInput, Partial<RouteInput>, string]>([
+  ['prefix', { prefix: '192.0.2.1' }, 'address/length'],
+  ['prefix', { prefix: '192.0.2.1/24' }, '192.0.2.0/24'],
+  ['communities', { communities: ['no-such-name'] }, 'no-such-name'],
+  ['med', { med: -1 }, 'whole number'],
+  ['med', { med: 2 ** 32 }, '4294967295'],
+  ['localPref', { localPref: 1.5 }, 'whole number'],
+  ['asPathPrepend', { asPathPrepend: 33 }, '32'],
+])('%s: %j is refused with what to write', (field, change, text) => {
+  const read = (): unknown => toRoute({ prefix: '192.0.2.1/32', ...change });
+  expect(read).toThrow(RouteError);
+  expect(read).toThrow(text);
+  expect(read).toThrow(expect.objectContaining({ code: 'ERR_BGP_ROUTE', field }));
+});
+
+test.each<[string, 4 | 6, bigint, number, RegExp]>([
+  ['too long for IPv4', 4, 0xc000_0200n, 33, /192.0.2.0: 33 is not a length from 0 to 32/],
+  ['too long for IPv6', 6, 0n, 129, /::: 129 is not a length from 0 to 128/],
+  ['negative', 4, 0n, -1, /-1 is not a length/],
+  ['broken', 4, 0n, 24.5, /24.5 is not a length/],
+  ['bits beyond the length', 4, 0xc000_0201n, 24, /192.0.2.1\/24 has bits beyond its length/],
+  ['the same in IPv6', 6, 1n, 127, /::1\/127 has bits beyond its length/],
+])('a prefix that a program put together is checked: %s', (_, family, value, length, words) => {
+  const wrong = { address: { family, value }, length };
+  expect(() => toRoute({ prefix: wrong })).toThrow(words);
+  expect(() => toPrefix(wrong)).toThrow(RouteError);
+  expect(() => toRoutes([{ prefix: '192.0.2.1/32' }, { prefix: wrong }])).toThrow(RouteError);
+});

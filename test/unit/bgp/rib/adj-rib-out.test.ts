@@ -1,0 +1,363 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { address, type Family } from '../../../../src/net/address.ts';
+import { formatPrefix } from '../../../../src/net/prefix.ts';
+import { outboundOf } from '../../../../src/bgp/rib/update-format.ts';
+import { RibOut } from '../../../../src/bgp/rib/adj-rib-out.ts';
+import { RibStore } from '../../../../src/bgp/rib/rib-store.ts';
+import type { Community, Route } from '../../../../src/bgp/route.ts';
+import { host, negotiated, odd, outboundFor, Receiver } from './receiver.ts';
+
+const outbound = outboundFor();
+const standard = (count: number): Community[] => Array.from({ length: count }, (_, value) => ({ kind: 'standard', value }));
+
+describe('the RIB to a peer', () => {
+  test('BGP-095 the same set again sends nothing, and a change sends that change', () => {
+    const rib = new RibOut();
+    const receiver = new Receiver();
+    const routes = Array.from({ length: 100 }, (_, n): Route => ({ prefix: host(n), med: n % 3 }));
+    rib.set(routes);
+    receiver.drain(rib);
+    expect(receiver).toMatchObject({ announced: 100, withdrawn: 0, messages: 3 });
+    rib.set(routes.map((route) => ({ ...route, communities: [] })));
+    expect(rib.next(outbound)).toBeUndefined();
+    rib.set([...routes.slice(1), { prefix: host(200) }]);
+    receiver.drain(rib);
+    expect(receiver).toMatchObject({ announced: 101, withdrawn: 1 });
+  });
+
+  test('BGP-095 announced and withdrawn before it was sent: nothing', () => {
+    const rib = new RibOut();
+    rib.announce({ prefix: host(1) });
+    rib.withdraw(host(1));
+    expect(rib.next(outbound)).toBeUndefined();
+  });
+
+  test('BGP-095 withdrawn and announced again before it was sent: nothing', () => {
+    const rib = new RibOut();
+    rib.announce({ prefix: host(1), med: 1 });
+    new Receiver().drain(rib);
+    rib.withdraw(host(1));
+    rib.announce({ prefix: host(1), med: 1 });
+    expect(rib.next(outbound)).toBeUndefined();
+  });
+
+  test('of two routes with one prefix the last counts', () => {
+    const rib = new RibOut();
+    const receiver = new Receiver();
+    rib.set([
+      { prefix: host(1), med: 1 },
+      { prefix: host(1), med: 2 },
+    ]);
+    receiver.drain(rib);
+    expect(receiver.announced).toBe(1);
+    expect([...receiver.table.values()]).toEqual([expect.stringMatching(/^med 2/)]);
+  });
+
+  test('BGP-099 without routes nothing is sent, and withdrawing what never was is no error', () => {
+    const rib = new RibOut();
+    rib.set([]);
+    rib.withdraw(host(1));
+    rib.withdraw(host(1, 6));
+    expect(rib.next(outbound)).toBeUndefined();
+  });
+
+  test('BGP-094 withdrawals leave before announcements', () => {
+    const rib = new RibOut();
+    rib.announce({ prefix: host(1) });
+    rib.announce({ prefix: host(1, 6) });
+    new Receiver().drain(rib);
+    rib.announce({ prefix: host(2) });
+    rib.withdraw(host(1));
+    rib.withdraw(host(1, 6));
+    const [first, second, third] = [rib.next(outbound), rib.next(outbound), rib.next(outbound)];
+    expect(first?.length).toBe(28);
+    expect(first?.subarray(19, 21)).toEqual(Uint8Array.of(0, 5));
+    expect(second?.[24]).toBe(15); // MP_UNREACH_NLRI
+    expect(third?.subarray(19, 21)).toEqual(Uint8Array.of(0, 0));
+  });
+
+  test('BGP-096 other attributes are one announcement and no withdrawal', () => {
+    const rib = new RibOut();
+    const receiver = new Receiver();
+    rib.announce({ prefix: host(1), med: 1 });
+    receiver.drain(rib);
+    rib.announce({ prefix: host(1), med: 2 });
+    receiver.drain(rib);
+    expect(receiver).toMatchObject({ announced: 2, withdrawn: 0, messages: 2 });
+    expect([...receiver.table.values()]).toEqual([expect.stringMatching(/^med 2/)]);
+  });
+
+  test.each([4, 6] as const)('BGP-091 BGP-093 IPv%i: ten thousand prefixes take as few messages as possible, both ways', (family) => {
+    const rib = new RibOut();
+    const receiver = new Receiver();
+    rib.set(Array.from({ length: 10_000 }, (_, n) => ({ prefix: host(n, family) })));
+    receiver.drain(rib);
+    const size = family === 4 ? 5 : 17;
+    const attributes = 4 + 9 + (family === 4 ? 7 : 4 + 21);
+    expect(receiver.messages).toBe(Math.ceil(10_000 / Math.floor((4096 - 23 - attributes) / size)));
+    receiver.messages = 0;
+    rib.set([]);
+    receiver.drain(rib);
+    expect(receiver).toMatchObject({
+      withdrawn: 10_000,
+      messages: Math.ceil(10_000 / Math.floor((4096 - 23 - (family === 4 ? 0 : 7)) / size)),
+    });
+    expect(receiver.table.size).toBe(0);
+  });
+
+  test('BGP-092 no message is too long, whatever the attributes; what cannot fit is reported with its size', () => {
+    const sizes = fc.record({
+      standard: fc.oneof(fc.nat(1000), fc.constantFrom(62, 63, 64, 900, 950)),
+      large: fc.oneof(fc.nat(400), fc.constantFrom(20, 21, 22)),
+      extended: fc.oneof(fc.nat(100), fc.constantFrom(0, 31, 32)),
+      prepend: fc.nat(32),
+      change: fc.record({ fourOctetAsn: fc.boolean(), internal: fc.boolean(), extendedMessages: fc.boolean() }),
+      family: fc.constantFrom<Family>(4, 6),
+    });
+    fc.assert(
+      fc.property(sizes, ({ standard: count, large, extended, prepend, change, family }) => {
+        const communities: Community[] = [
+          ...standard(count),
+          ...Array.from({ length: large }, (_, n): Community => ({ kind: 'large', globalAdministrator: n, localData1: 0, localData2: 0 })),
+          ...Array.from({ length: extended }, (_, value): Community => ({ kind: 'extended', type: 0, subtype: 2, value })),
+        ];
+        // More than one message whatever the attributes, of prefixes of all lengths.
+        const rib = new RibOut();
+        rib.set(
+          Array.from({ length: 1200 }, (_, n) => ({
+            prefix: n % 3 === 0 ? host(n, family) : odd(n, family),
+            communities,
+            asPathPrepend: prepend,
+          })),
+        );
+        const receiver = new Receiver();
+        const session = outboundFor(change);
+        receiver.drain(rib, session);
+        const refused = [...rib.notPossible(session)];
+        expect(receiver.table.size + refused.length).toBe(1200);
+        const small = change.extendedMessages || 4 * count + 12 * large + 8 * extended < 3_000;
+        expect(small && refused.length > 0).toBe(false);
+        for (const { why } of refused) expect(why).toMatch(/attributes take \d+ octets/);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('a route that becomes too large is withdrawn, not left behind as it was', () => {
+    const rib = new RibOut();
+    const receiver = new Receiver();
+    rib.announce({ prefix: host(1) });
+    receiver.drain(rib);
+    rib.announce({ prefix: host(1), communities: standard(2000) });
+    receiver.drain(rib);
+    expect(receiver.table.size).toBe(0);
+    expect(rib.notPossibleCount(outbound)).toBe(1);
+    rib.announce({ prefix: host(1) });
+    receiver.drain(rib);
+    expect(receiver.table.size).toBe(1);
+    expect(rib.notPossibleCount(outbound)).toBe(0);
+  });
+
+  test.each([
+    ['more prepends than routers accept', { asPathPrepend: 33 }, 'asPathPrepend 33 is above 32'],
+    ['more communities than the longest message holds', { communities: standard(17_000) }, /attributes take 68\d+ octets/],
+    ['a bandwidth below zero', { linkBandwidth: -1 }, /^linkBandwidth -1 is no number/],
+    ['a bandwidth that is no number', { linkBandwidth: Number.NaN }, /^linkBandwidth NaN is no number/],
+    ['a bandwidth without end', { linkBandwidth: Infinity }, /^linkBandwidth Infinity is no number/],
+  ] as const)('%s: refused by any session, and known without one', (_, wrong, why) => {
+    const rib = new RibOut();
+    const receiver = new Receiver();
+    rib.announce({ prefix: host(1) });
+    receiver.drain(rib);
+    rib.announce({ prefix: host(1), ...wrong });
+    receiver.drain(rib);
+    expect(receiver.table.size).toBe(0);
+    expect([...rib.notPossible(undefined)]).toEqual([{ prefix: host(1), why: expect.stringMatching(why) }]);
+    expect([rib.notPossibleCount(undefined), rib.notPossibleCount(outbound)]).toEqual([1, 1]);
+    rib.set([{ prefix: host(2), ...wrong }]);
+    expect([...rib.notPossible(undefined)].map(({ prefix }) => formatPrefix(prefix))).toEqual(['10.0.0.2/32']);
+    rib.withdraw(host(2));
+    expect(rib.notPossibleCount(undefined)).toBe(0);
+  });
+
+  test('BGP-088 a family that loses its next hop is taken back, and comes again with it', () => {
+    const rib = new RibOut();
+    const receiver = new Receiver();
+    rib.set([{ prefix: host(1) }, { prefix: host(1, 6) }]);
+    receiver.drain(rib);
+    const without6 = outboundOf(negotiated, 1, address('10.0.0.2'), {});
+    for (const family of [4, 6] as const) rib.readvertise(family);
+    receiver.drain(rib, without6);
+    expect([...receiver.table.keys()]).toEqual(['10.0.0.1/32']);
+    expect([...rib.notPossible(without6)].map(({ prefix }) => formatPrefix(prefix))).toEqual(['2001:db8::1/128']);
+    expect(rib.notPossibleCount(without6)).toBe(1);
+    receiver.drain(rib);
+    expect(receiver.table.size).toBe(2);
+    expect(rib.notPossibleCount(outbound)).toBe(0);
+  });
+
+  test('BGP-083 a refresh of one family sends that family again, without a withdrawal', () => {
+    const rib = new RibOut();
+    const receiver = new Receiver();
+    rib.set([{ prefix: host(1) }, { prefix: host(2) }, { prefix: host(1, 6) }]);
+    receiver.drain(rib);
+    rib.readvertise(4);
+    receiver.drain(rib);
+    expect(receiver).toMatchObject({ announced: 5, withdrawn: 0 });
+    expect([rib.advertised(4), rib.advertised(6)]).toEqual([2, 1]);
+  });
+
+  test('a prefix is desired whether it can be sent or not, and no longer after its withdrawal', () => {
+    const store = new RibStore();
+    const [rib, other] = [new RibOut(store), new RibOut(store)];
+    rib.announce({ prefix: host(1) });
+    rib.announce({ prefix: host(2), asPathPrepend: 99 });
+    expect([1, 2, 3].map((n) => rib.desires(host(n)))).toEqual([true, true, false]);
+    expect(other.desires(host(1))).toBe(false);
+    rib.next(outbound);
+    rib.withdraw(host(1));
+    rib.withdraw(host(2));
+    expect([1, 2].map((n) => rib.desires(host(n)))).toEqual([false, false]);
+  });
+
+  test('a prefix that is desired again right after its withdrawal was sent is held once', () => {
+    const store = new RibStore();
+    const rib = new RibOut(store);
+    for (const family of [4, 6] as const) {
+      rib.announce({ prefix: host(1, family) });
+      rib.next(outbound);
+      rib.withdraw(host(1, family));
+      rib.next(outbound);
+      rib.announce({ prefix: host(1, family) });
+      rib.withdraw(host(1, family));
+      expect(store.tables[family].size).toBe(0);
+    }
+  });
+
+  test('after close it is empty and takes nothing more', () => {
+    const store = new RibStore();
+    const rib = new RibOut(store);
+    rib.set([{ prefix: host(1) }, { prefix: host(1, 6), asPathPrepend: 99 }]);
+    rib.next(outbound);
+    rib.close();
+    rib.set([{ prefix: host(2) }]);
+    rib.announce({ prefix: host(3) });
+    expect([store.tables[4].size, store.tables[6].size, store.sets.size, store.groups.size]).toEqual([0, 0, 0, 0]);
+    expect(rib.notPossibleCount(undefined)).toBe(0);
+  });
+});
+
+describe('peers with one store', () => {
+  const routes = Array.from({ length: 2000 }, (_, n): Route => ({ prefix: host(n), med: n % 2 }));
+
+  /** What each of the peers is sent, taken in turns. */
+  function burst(ribs: readonly RibOut[], sessions = ribs.map(() => outboundFor())): Uint8Array[][] {
+    const sent: Uint8Array[][] = ribs.map(() => []);
+    for (let more = true; more;) {
+      more = false;
+      for (const [n, rib] of ribs.entries()) {
+        const message = rib.next(sessions[n] ?? outbound);
+        if (message === undefined) continue;
+        sent[n]?.push(message);
+        more = true;
+      }
+    }
+    return sent;
+  }
+
+  const made = (count: number): { readonly store: RibStore; readonly ribs: RibOut[] } => {
+    const store = new RibStore();
+    const ribs = Array.from({ length: count }, () => new RibOut(store));
+    for (const rib of ribs) rib.set(routes);
+    // All are members before the first UPDATE is packed, as sessions that are up are.
+    for (const rib of ribs) rib.notPossibleCount(outboundFor());
+    return { store, ribs };
+  };
+
+  test('of one kind are handed the very same messages, and nothing is kept when all have them', () => {
+    const { store, ribs } = made(3);
+    for (const change of [
+      () => {},
+      () => ribs.forEach((rib) => rib.set(routes.slice(0, 1000))),
+      () => ribs.forEach((rib) => rib.set([])),
+    ]) {
+      change();
+      const [first = [], second = [], third = []] = burst(ribs);
+      expect(second).toHaveLength(first.length);
+      for (const [n, message] of first.entries()) {
+        expect(second[n]).toBe(message);
+        expect(third[n]).toBe(message);
+      }
+      expect(store.groups.kept).toBe(0);
+    }
+  });
+
+  test('of different kinds are not', () => {
+    const { ribs } = made(2);
+    const [first = [], second = []] = burst(ribs, [outboundFor(), outboundFor({ internal: true })]);
+    expect(first.some((message) => second.includes(message))).toBe(false);
+  });
+
+  test('that wait for other prefixes get messages of their own, and the right ones', () => {
+    const { ribs } = made(2);
+    ribs[1]?.withdraw(host(7));
+    ribs[0]?.announce({ prefix: host(9000) });
+    const receivers = burst(ribs).map((messages) => {
+      const receiver = new Receiver();
+      for (const message of messages) receiver.receive(message, outbound);
+      return receiver.table;
+    });
+    expect(receivers.map((table) => table.size)).toEqual([2001, 1999]);
+    expect(receivers.map((table) => [table.has('10.0.0.7/32'), table.has('10.0.35.40/32')])).toEqual([
+      [true, true],
+      [false, false],
+    ]);
+  });
+
+  test('a slot that got another prefix meanwhile is not taken for the one that was packed', () => {
+    const store = new RibStore();
+    const ribs = Array.from({ length: 3 }, () => new RibOut(store));
+    const [gone, slow] = ribs;
+    // One prefix keeps the table and the attributes as they are.
+    for (const rib of ribs) {
+      rib.announce({ prefix: host(0) });
+      rib.notPossibleCount(outboundFor());
+    }
+    for (const rib of ribs) new Receiver().drain(rib);
+    gone?.announce({ prefix: host(1) });
+    gone?.next(outboundFor());
+    gone?.close();
+    slow?.announce({ prefix: host(2) });
+    const receiver = new Receiver();
+    if (slow !== undefined) receiver.drain(slow);
+    expect([...receiver.table.keys()]).toEqual(['10.0.0.2/32']);
+  });
+
+  test('a message for the first of what waits is not taken where one message holds all of it', () => {
+    const store = new RibStore();
+    const [fast, slow] = [new RibOut(store), new RibOut(store)];
+    for (const rib of [fast, slow]) rib.notPossibleCount(outboundFor());
+    for (const rib of [fast, slow]) rib.announce({ prefix: host(1) });
+    fast.next(outboundFor());
+    slow.announce({ prefix: host(2) });
+    const receiver = new Receiver();
+    receiver.drain(slow);
+    expect(receiver).toMatchObject({ announced: 2, messages: 1 });
+  });
+
+  test('a peer that does not read makes nobody keep more than a bounded number of messages', () => {
+    const store = new RibStore();
+    const [fast, slow] = [new RibOut(store), new RibOut(store)];
+    for (const rib of [fast, slow]) rib.notPossibleCount(outbound);
+    const manySets = Array.from({ length: 600 }, (_, n): Route => ({ prefix: host(n), med: n }));
+    for (const rib of [fast, slow]) rib.set(manySets);
+    new Receiver().drain(fast);
+    expect(store.groups.kept).toBe(128);
+    const receiver = new Receiver();
+    receiver.drain(slow);
+    expect(receiver.table.size).toBe(600);
+    slow.reset();
+    expect(store.groups.kept).toBe(0);
+  });
+});

@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'vitest';
+import { address } from '../../../../src/net/address.ts';
+import { prefix } from '../../../../src/net/prefix.ts';
+import { outboundOf } from '../../../../src/bgp/rib/update-format.ts';
+import type { Negotiated } from '../../../../src/bgp/negotiation/negotiate.ts';
+import { RibOut } from '../../../../src/bgp/rib/adj-rib-out.ts';
+import {
+  BLACKHOLE,
+  GRACEFUL_SHUTDOWN,
+  LLGR_STALE,
+  NO_ADVERTISE,
+  NO_EXPORT,
+  NO_EXPORT_SUBCONFED,
+  NO_LLGR,
+} from '../../../../src/bgp/options/well-known-communities.ts';
+import type { Community, Route } from '../../../../src/bgp/route.ts';
+import { hex, marker, toHex } from '../hex.ts';
+import { host, negotiated, outboundFor } from './receiver.ts';
+
+const routes = (...texts: string[]): Route[] => texts.map((text) => ({ prefix: prefix(text) }));
+
+/** What a session is sent for the routes, in hexadecimal. */
+function sent(rib: RibOut, change: Partial<Negotiated> = {}, localAsn = 64512): string[] {
+  const session = outboundFor(change, localAsn);
+  const messages: string[] = [];
+  for (let message = rib.next(session); message !== undefined; message = rib.next(session)) messages.push(toHex(message));
+  return messages;
+}
+
+function ribOf(...routes: readonly Route[]): RibOut {
+  const rib = new RibOut();
+  rib.set(routes);
+  return rib;
+}
+
+const same = (...texts: string[]): string[] => texts.map((text) => toHex(hex(text)));
+const standard = (value: number): Community => ({ kind: 'standard', value });
+
+/** The attribute block of the UPDATE that announces 0.0.0.0/0 with these attributes. */
+function attributesOf(change: Partial<Negotiated>, localAsn: number, extra: Omit<Route, 'prefix'>): string {
+  const [message = '', ...others] = sent(ribOf({ prefix: prefix('0.0.0.0/0'), ...extra }), change, localAsn);
+  expect(others).toEqual([]);
+  const length = Number.parseInt(message.slice(42, 46), 16);
+  expect(message.slice(46 + 2 * length)).toBe('00');
+  return message.slice(46, 46 + 2 * length);
+}
+
+describe('attributes', () => {
+  test.each([
+    ['BGP-086 BGP-087 external, 4-octet', {}, 64512, {}, '400101 00  400206 0201 0000fc00  400304 0a000002'],
+    ['BGP-086 BGP-087 internal', { internal: true }, 64512, {}, '400101 00  400200  400304 0a000002  400504 00000064'],
+    [
+      'BGP-087 a LOCAL_PREF stays away from external peers',
+      {},
+      64512,
+      { localPref: 500 },
+      '400101 00  400206 0201 0000fc00  400304 0a000002',
+    ],
+    [
+      'BGP-087 a MED and two prepends',
+      {},
+      64512,
+      { med: 5, asPathPrepend: 2 },
+      '40010100 40020e 0203 0000fc00 0000fc00 0000fc00 400304 0a000002 800404 00000005',
+    ],
+    ['BGP-087 a 2-octet peer', { fourOctetAsn: false }, 64512, {}, '40010100 400204 0201 fc00 400304 0a000002'],
+    [
+      'BGP-023 BGP-087 a 2-octet peer and an ASN that needs four',
+      { fourOctetAsn: false },
+      4_200_000_000,
+      {},
+      '40010100 400204 0201 5ba0 400304 0a000002 c01106 0201 fa56ea00',
+    ],
+    [
+      'BGP-100 communities of all kinds, sorted and without duplicates',
+      {},
+      1,
+      {
+        communities: [
+          standard(0xfde8_0002),
+          { kind: 'extended', type: 0x43, subtype: 0, value: 1 },
+          { kind: 'extended', type: 0, subtype: 2, value: 0xfc00_0000_0001 },
+          { kind: 'large', globalAdministrator: 1, localData1: 2, localData2: 3 },
+          standard(1),
+          { kind: 'extended', type: 0, subtype: 2, value: 0xfc00_0000_0001 },
+          standard(0xfde8_0002),
+        ],
+      },
+      '40010100 400206 0201 00000001 400304 0a000002 c00808 00000001 fde80002 c01010 0002fc0000000001 4300000000000001 c0200c 000000010000000200000003',
+    ],
+    [
+      'a link bandwidth of 10 Gbit/s, behind a route target',
+      {},
+      64512,
+      { linkBandwidth: 1.25e9, communities: [{ kind: 'extended', type: 0, subtype: 2, value: 1 }] },
+      '40010100 400206 0201 0000fc00 400304 0a000002 c01010 0002000000000001 4004fc004e9502f9',
+    ],
+    [
+      'a link bandwidth and an ASN that needs four octets: AS_TRANS',
+      {},
+      4_200_000_000,
+      { linkBandwidth: 0 },
+      '40010100 400206 0201 fa56ea00 400304 0a000002 c01008 40045ba000000000',
+    ],
+    [
+      'the link bandwidth that the route names itself is there once',
+      {},
+      64512,
+      { linkBandwidth: 1.25e9, communities: [{ kind: 'extended', type: 0x40, subtype: 4, value: 0xfc00_4e95_02f9 }] },
+      '40010100 400206 0201 0000fc00 400304 0a000002 c01008 4004fc004e9502f9',
+    ],
+    [
+      'BGP-101 BGP-105 well-known communities pass through as they are',
+      {},
+      1,
+      { communities: [NO_EXPORT, NO_ADVERTISE, NO_EXPORT_SUBCONFED, GRACEFUL_SHUTDOWN, BLACKHOLE, LLGR_STALE, NO_LLGR] },
+      '40010100 400206 0201 00000001 400304 0a000002 c0081c ffff0000 ffff0006 ffff0007 ffff029a ffffff01 ffffff02 ffffff03',
+    ],
+  ] as const)('%s', (_, change, asn, extra, bytes) => {
+    expect(attributesOf(change, asn, extra)).toBe(toHex(hex(bytes)));
+  });
+
+  test.each([
+    [63, 'c008fc'],
+    [64, 'd0080100'],
+  ])('BGP-100 the header of %i communities: the extended length where it is needed', (count, header) => {
+    const communities = Array.from({ length: count }, (_, n) => standard(n));
+    const block = attributesOf({}, 1, { communities: [...communities, ...communities] });
+    const list = communities.map((community) => ('value' in community ? community.value.toString(16).padStart(8, '0') : ''));
+    expect(block.endsWith(header + list.join(''))).toBe(true);
+  });
+
+  test('communities in another order are the same attributes', () => {
+    const rib = ribOf({ prefix: host(1), communities: [standard(1), standard(2)] });
+    expect(sent(rib)).toHaveLength(1);
+    rib.set([{ prefix: host(1), communities: [standard(2), standard(1)] }]);
+    expect(sent(rib)).toEqual([]);
+    rib.set([{ prefix: host(1), communities: [standard(2), standard(3)] }]);
+    expect(sent(rib)).toHaveLength(1);
+  });
+});
+
+describe('messages', () => {
+  test('BGP-087 two nodes send the same octets but for the next hop', () => {
+    const all = [...routes('192.0.2.1/32', '192.0.2.2/32', '2001:db8::1/128')].map((route) => ({
+      ...route,
+      med: 3,
+      linkBandwidth: 1e9,
+      communities: [NO_EXPORT, BLACKHOLE],
+    }));
+    const [first, second] = ['2', '3'].map((host) => {
+      const hops = { ipv4: address(`10.0.0.${host}`), ipv6: address(`2001:db8::${host}`) };
+      const rib = ribOf(...all);
+      const session = outboundOf(negotiated, 64512, undefined, hops);
+      return [rib.next(session), rib.next(session)].map((message) => toHex(message ?? hex('')));
+    });
+    expect(first).not.toEqual(second);
+    expect(first?.map((text) => text.replace('0a000002', '0a000003').replace(/(20010db80{23})2/, '$13'))).toEqual(second);
+  });
+
+  test('BGP-088 IPv4 goes into the NLRI field', () => {
+    expect(sent(ribOf(...routes('192.0.2.1/32', '198.51.100.0/24', '0.0.0.0/0', '10.0.0.0/9')))).toEqual(
+      same(`${marker} 0038 02 0000 0014 40010100 40020602010000fc00 4003040a000002  20c0000201 18c63364 00 090a00`),
+    );
+  });
+
+  test('BGP-089 IPv6 goes into MP_REACH_NLRI, which comes first', () => {
+    expect(sent(ribOf(...routes('2001:db8::/33', '::/0')))).toEqual(
+      same(
+        `${marker} 0043 02 0000 002c  800e1c 0002 01 10 20010db8000000000000000000000002 00 2120010db800 00  40010100 40020602010000fc00`,
+      ),
+    );
+  });
+
+  test('BGP-090 withdrawals: the withdrawn routes for IPv4, MP_UNREACH_NLRI for IPv6', () => {
+    const rib = ribOf(...routes('192.0.2.1/32', '2001:db8::/32'));
+    sent(rib);
+    rib.set([]);
+    expect(sent(rib)).toEqual(same(`${marker} 001c 02 0005 20c0000201 0000`, `${marker} 0022 02 0000 000b 800f08 000201 2020010db8`));
+  });
+
+  test('MP_REACH_NLRI and MP_UNREACH_NLRI get the extended length where they need it', () => {
+    for (const count of [13, 14, 15, 16]) {
+      const rib = ribOf(...Array.from({ length: count }, (_, n) => ({ prefix: host(n, 6) })));
+      const value = 21 + 17 * count;
+      expect(sent(rib)[0]?.slice(46, 54)).toBe(value > 255 ? `900e0${value.toString(16)}` : `800e${value.toString(16)}00`);
+      rib.set([]);
+      const withdrawn = 3 + 17 * count;
+      expect(sent(rib)[0]?.slice(46, 54)).toBe(withdrawn > 255 ? `900f0${withdrawn.toString(16)}` : `800f${withdrawn.toString(16)}00`);
+    }
+  });
+
+  test.each([
+    [{ extendedMessages: false }, 4096],
+    [{ extendedMessages: true }, 65_535],
+  ])('BGP-007 BGP-091 BGP-092 messages are filled up to what the session allows: %j', (change, maximum) => {
+    const rib = ribOf(...Array.from({ length: 20_000 }, (_, n) => ({ prefix: host(n) })));
+    const lengths = (): number[] => sent(rib, change).map((message) => message.length / 2);
+    for (const fixed of [19 + 4 + 20, 19 + 4]) {
+      const each = Math.floor((maximum - fixed) / 5);
+      const full = Math.floor(20_000 / each);
+      expect(lengths()).toEqual([...Array<number>(full).fill(fixed + 5 * each), fixed + 5 * (20_000 - full * each)]);
+      rib.set([]);
+    }
+  });
+});

@@ -1,0 +1,102 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Family } from '../../../../src/net/address.ts';
+import { formatPrefix, maskedPrefix, prefix, type Prefix } from '../../../../src/net/prefix.ts';
+import { PrefixTable } from '../../../../src/bgp/rib/prefix-table.ts';
+import { countNlri, readNlri } from '../../../../src/bgp/wire/nlri.ts';
+
+const anyPrefix = (family: Family): fc.Arbitrary<Prefix> => {
+  const bits = family === 4 ? 32 : 128;
+  // Few different ones, so that they meet again, and any at all.
+  const value = fc.oneof(fc.bigInt({ min: 0n, max: 40n }), fc.bigInt({ min: 0n, max: (1n << BigInt(bits)) - 1n }));
+  return fc.tuple(value, fc.constantFrom(0, 1, 8, 24, bits - 1, bits)).map(([value, length]) => maskedPrefix({ family, value }, length));
+};
+
+describe.each([4, 6] as const)('the table of IPv%i prefixes', (family) => {
+  test('agrees with a map from text to holders after any walk', () => {
+    const step = fc.record({ hold: fc.boolean(), prefix: anyPrefix(family) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 300 }), (walk) => {
+        const table = new PrefixTable(family);
+        const model = new Map<string, { slot: number; holders: number; prefix: Prefix }>();
+        for (const { hold, prefix } of walk) {
+          const text = formatPrefix(prefix);
+          const known = model.get(text);
+          expect(table.find(prefix)).toBe(known?.slot ?? -1);
+          if (hold) {
+            const slot = table.acquire(prefix);
+            expect(slot).toBe(known?.slot ?? slot);
+            model.set(text, { slot, holders: (known?.holders ?? 0) + 1, prefix });
+          } else if (known !== undefined) {
+            table.release(known.slot);
+            if (--known.holders === 0) model.delete(text);
+          }
+          expect(table.size).toBe(model.size);
+        }
+        expect(new Set([...model.values()].map(({ slot }) => slot)).size).toBe(model.size);
+        for (const { slot, prefix } of model.values()) {
+          expect(table.prefix(slot)).toEqual(prefix);
+          expect(table.find(prefix)).toBe(slot);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('writes a prefix as the decoder reads it', () => {
+    fc.assert(
+      fc.property(anyPrefix(family), (prefix) => {
+        const table = new PrefixTable(family);
+        const slot = table.acquire(prefix);
+        const bytes = new Uint8Array(40).fill(0xee);
+        const links = new Int32Array(16).fill(-1);
+        const size = 1 + Math.ceil(prefix.length / 8);
+        expect(table.write(slot, links, bytes, size - 1)).toEqual({ count: 0, length: 0 });
+        expect(table.write(slot, links, bytes, size)).toEqual({ count: 1, length: size });
+        expect(bytes.subarray(size).every((byte) => byte === 0xee)).toBe(true);
+        expect(countNlri(family, bytes.subarray(0, size))).toBe(1);
+        expect([...readNlri(family, bytes.subarray(0, size))]).toEqual([prefix]);
+      }),
+    );
+  });
+
+  test('grows, and, and gives the memory back with the last prefix', () => {
+    const table = new PrefixTable(family);
+    const slots = Array.from({ length: 5000 }, (_, n) => table.acquire({ address: { family, value: BigInt(n) }, length: 32 }));
+    expect([table.size, table.capacity]).toEqual([5000, 8192]);
+    for (const slot of slots) table.release(slot);
+    expect([table.size, table.capacity]).toEqual([0, 16]);
+    expect(table.find({ address: { family, value: 7n }, length: 32 })).toBe(-1);
+  });
+});
+
+test.each([
+  ['a few', 100, 30, 0],
+  ['most', 100, 90, 0],
+  ['most, and some of them stay', 100, 90, 3],
+  ['all', 100, 100, 0],
+])('releases a chain: %s', (_, size, chained, staying) => {
+  const table = new PrefixTable(4);
+  const slots = Array.from({ length: size }, (_, n) => table.acquire({ address: { family: 4, value: BigInt(n) }, length: 32 }));
+  const [next, except] = [new Int32Array(size).fill(-1), new Int32Array(size)];
+  // From the last to the first.
+  for (let n = 1; n < chained; n++) next[n] = n - 1;
+  for (let n = 0; n < staying; n++) except[n * 7] = 1;
+  table.releaseChain(chained - 1, next, chained, except);
+  expect(table.size).toBe(size - chained + staying);
+  for (const slot of slots) {
+    const stays = slot >= chained || except[slot] === 1;
+    expect(table.find({ address: { family: 4, value: BigInt(slot) }, length: 32 })).toBe(stays ? slot : -1);
+  }
+});
+
+test('what is remembered by slot is void once a slot has been given away again, and not before', () => {
+  const table = new PrefixTable(4);
+  const [kept, gone] = [table.acquire(prefix('10.0.0.0/8')), table.acquire(prefix('10.0.0.0/9'))];
+  const before = table.generation;
+  table.release(gone);
+  table.retain(kept);
+  expect(table.generation).toBe(before);
+  expect(table.acquire(prefix('10.0.0.0/10'))).toBe(gone);
+  expect(table.generation).not.toBe(before);
+});

@@ -1,0 +1,135 @@
+import assert from 'node:assert';
+import { address, type Family } from '../../../../src/net/address.ts';
+import { formatPrefix, maskedPrefix, type Prefix } from '../../../../src/net/prefix.ts';
+import type { Negotiated } from '../../../../src/bgp/negotiation/negotiate.ts';
+import { outboundOf, type NextHops, type Outbound } from '../../../../src/bgp/rib/update-format.ts';
+import type { RibOut } from '../../../../src/bgp/rib/adj-rib-out.ts';
+import type { Community, Route } from '../../../../src/bgp/route.ts';
+import { readNlri } from '../../../../src/bgp/wire/nlri.ts';
+import { decodeUpdate } from '../../../../src/bgp/wire/update.ts';
+import { toHex } from '../hex.ts';
+import { ordinary } from '../negotiation/negotiated.ts';
+
+export const negotiated: Negotiated = ordinary;
+
+export const nextHops: NextHops = { ipv4: address('10.0.0.2'), ipv6: address('2001:db8::2') };
+
+export const outboundFor = (change: Partial<Negotiated> = {}, localAsn = 4_200_000_000): Outbound =>
+  outboundOf({ ...negotiated, ...change }, localAsn, undefined, nextHops);
+
+/**
+ * A router that knows nothing but the RFCs: what its table holds is what a real one would hold. It fails on what no
+ * speaker may send: a message that is too long, a prefix in both parts of one message, the withdrawal of what is not there.
+ */
+export class Receiver {
+  /** Prefix to its attributes, as text. */
+  readonly table = new Map<string, string>();
+  announced = 0;
+  withdrawn = 0;
+  messages = 0;
+
+  receive(message: Uint8Array, session: Outbound): void {
+    this.messages++;
+    assert(message.length <= session.maximumLength, `a message of ${message.length} octets`);
+    assert.equal((message[16] ?? 0) * 256 + (message[17] ?? 0), message.length);
+    const update = decodeUpdate(message.subarray(19), { fourOctetAsn: session.fourOctetAsn, internal: session.internal, families: [4, 6] });
+    if (!update.ok) throw new Error(update.fault.problem);
+    assert.deepEqual(update.value.faults, []);
+    const { attributes, announced, withdrawn } = update.value;
+    const path = attributes.as4Path ?? attributes.asPath ?? [];
+    const asns = path.flatMap((segment) => segment.asns);
+    assert(session.internal ? asns.length === 0 : asns.every((asn) => asn === session.localAsn));
+    const communities = attributeValue(message, 8, 4) + attributeValue(message, 16, 8) + attributeValue(message, 32, 12);
+    const text = textOf(attributes.med, asns.length, attributes.localPref, communities);
+    const gone = new Set<string>();
+    for (const { family, bytes } of withdrawn) {
+      for (const prefix of readNlri(family, bytes)) {
+        this.withdrawn++;
+        gone.add(formatPrefix(prefix));
+        assert(this.table.delete(formatPrefix(prefix)), `${formatPrefix(prefix)} is withdrawn and was not there`);
+      }
+    }
+    for (const { family, bytes, nextHop } of announced) {
+      const carriage = session.carriage[family];
+      assert(carriage.kind !== 'impossible');
+      assert.deepEqual(nextHop, carriage.nextHop);
+      for (const prefix of readNlri(family, bytes)) {
+        this.announced++;
+        assert(!gone.has(formatPrefix(prefix)), `${formatPrefix(prefix)} is withdrawn and announced in one message`);
+        this.table.set(formatPrefix(prefix), text);
+      }
+    }
+  }
+
+  /** Takes what the RIB has for the session, at most that many messages. */
+  drain(rib: RibOut, session: Outbound = outboundFor(), most = Infinity): void {
+    for (let i = 0; i < most; i++) {
+      const message = rib.next(session);
+      if (message === undefined) return;
+      this.receive(message, session);
+    }
+  }
+}
+
+/** What a receiver should hold of the route. */
+export function expectedText(route: Route, session: Outbound): string {
+  const { med, asPathPrepend = 0, communities = [], localPref = 100, linkBandwidth } = route;
+  const of = (kind: Community['kind']): string =>
+    [...new Set(communities.filter((c) => c.kind === kind).map(communityHex))].toSorted().join('');
+  const asn = session.localAsn > 0xffff ? 23456 : session.localAsn;
+  const float = Buffer.alloc(4);
+  float.writeFloatBE(linkBandwidth ?? 0);
+  const bandwidth = linkBandwidth === undefined ? [] : [`4004${hexOf(asn, 4)}${float.toString('hex')}`];
+  const extended = [...new Set([...bandwidth, ...communities.filter((c) => c.kind === 'extended').map(communityHex)])].toSorted().join('');
+  return textOf(
+    med,
+    session.internal ? 0 : 1 + asPathPrepend,
+    session.internal ? localPref : undefined,
+    of('standard') + extended + of('large'),
+  );
+}
+
+const hexOf = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');
+
+function communityHex(community: Community): string {
+  switch (community.kind) {
+    case 'standard':
+      return hexOf(community.value, 8);
+    case 'large':
+      return [community.globalAdministrator, community.localData1, community.localData2].map((part) => hexOf(part, 8)).join('');
+    case 'extended':
+      return hexOf(community.type, 2) + hexOf(community.subtype, 2) + hexOf(community.value, 12);
+  }
+}
+
+function textOf(med: number | undefined, pathLength: number, localPref: number | undefined, communities: string): string {
+  return `med ${med ?? '-'} path ${pathLength} preference ${localPref ?? '-'} ${communities}`;
+}
+
+/** The value of one attribute of an UPDATE, in hexadecimal; empty where it is absent. */
+function attributeValue(message: Uint8Array, wanted: number, each: number): string {
+  const at = (offset: number): number => (message[offset] ?? 0) * 256 + (message[offset + 1] ?? 0);
+  let offset = 21 + at(19);
+  const end = offset + 2 + at(offset);
+  offset += 2;
+  while (offset < end) {
+    const extended = ((message[offset] ?? 0) & 0x10) !== 0;
+    const length = extended ? at(offset + 2) : (message[offset + 2] ?? 0);
+    const start = offset + (extended ? 4 : 3);
+    if (message[offset + 1] === wanted) {
+      assert.equal(length % each, 0);
+      return toHex(message.subarray(start, start + length));
+    }
+    offset = start + length;
+  }
+  return '';
+}
+
+export const host = (n: number, family: Family = 4): Prefix =>
+  family === 4
+    ? maskedPrefix({ family, value: BigInt(0x0a000000 + n) }, 32)
+    : maskedPrefix({ family, value: (0x20010db8n << 96n) + BigInt(n) }, 128);
+
+/** Prefixes that take other numbers of octets on the wire; all different. */
+export const odd = (n: number, family: Family): Prefix =>
+  family === 4 ? maskedPrefix({ family, value: BigInt(n) << 8n }, 24) : maskedPrefix({ family, value: BigInt(n) << 96n }, 48 + (n % 17));

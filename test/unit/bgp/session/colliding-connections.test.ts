@@ -1,0 +1,186 @@
+import { beforeEach, expect, test, vi } from 'vitest';
+import { lingerMilliseconds, maximumConnections } from '../../../../src/bgp/limits.ts';
+import { openOf } from '../../../../src/bgp/negotiation/local-open.ts';
+import { Speaker, type Peer, type PeerOptions } from '../../../../src/bgp/index.ts';
+import { MemoryTransport, type RemoteEnd } from '../../../../src/bgp/transport/memory-transport.ts';
+import { keepaliveMessage } from '../../../../src/bgp/wire/header.ts';
+import { encodeOpen } from '../../../../src/bgp/wire/open.ts';
+import { address } from '../../../../src/net/address.ts';
+import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+import { messages } from '../hex.ts';
+import { notificationsIn, routerIdentity, routerOptions } from '../scripted-router.ts';
+
+const collision = 'Cease: Connection Collision Resolution (6/7)';
+
+let clock: VirtualClock;
+let transport: MemoryTransport;
+let speaker: Speaker;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  transport = new MemoryTransport(clock);
+  speaker = new Speaker({ clock, random: () => 0.999_999, transport, listen: [{}] });
+});
+
+function start(change: Partial<PeerOptions> = {}): Peer {
+  const peer = speaker.addPeer({ ...routerOptions, ...change });
+  clock.advance(0);
+  return peer;
+}
+
+function connect(): RemoteEnd {
+  const remote = transport.connectFrom(address('10.0.0.1'));
+  if (remote === undefined) throw new Error('turned away');
+  clock.advance(0);
+  return remote;
+}
+
+function say(remote: RemoteEnd, ...parts: readonly Uint8Array[]): void {
+  for (const part of parts) remote.send(part);
+  clock.advance(0);
+}
+
+const open = encodeOpen(openOf(routerIdentity));
+const notifications = (remote: RemoteEnd): string[] => notificationsIn(remote.take());
+
+test('BGP-059 a session that the peer opened ends our dial at once', () => {
+  transport.answer = 'silent';
+  const peer = start();
+  const remote = connect();
+  say(remote, open, keepaliveMessage);
+  expect(peer.status().state).toBe('Established');
+  clock.advance(30_000 / 4);
+  expect(peer.status().counters.connectAttempts).toBe(1);
+  expect(peer.history().some(({ event }) => event === 'connectExpired')).toBe(false);
+});
+
+test('BGP-057 our connection is ended by one of the peer’s that came as far, when ours is in OpenSent only when that is up', () => {
+  const peer = start();
+  const ours = transport.remote;
+  const theirs = connect();
+  say(theirs, open);
+  expect(notifications(ours)).toEqual([]);
+  say(theirs, keepaliveMessage);
+  expect(peer.status().state).toBe('Established');
+  expect(notifications(ours)).toEqual([collision]);
+  expect(ours.ended).toBe(true);
+});
+
+test('a peer that connects once more has given up its earlier connection, before OPEN and after it', () => {
+  const peer = start({ passive: true });
+  const first = connect();
+  const second = connect();
+  const third = connect();
+  expect(notifications(second)).toEqual([collision]);
+  say(first, open);
+  say(third, open);
+  expect(notifications(first)).toEqual([collision]);
+  say(third, keepaliveMessage);
+  expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 0 } });
+  expect(notifications(third)).toEqual([]);
+});
+
+test('the end of an old connection does not touch the next one', () => {
+  const peer = start({ connectRetryTime: 0.1 });
+  const first = transport.remote;
+  say(first, open, keepaliveMessage);
+  say(first, new Uint8Array(19)); // a bad marker
+  expect(peer.status().state).toBe('Idle');
+  clock.advance(150);
+  const second = transport.remote;
+  expect(second).not.toBe(first);
+  first.close();
+  clock.advance(0);
+  say(second, open, keepaliveMessage);
+  expect(peer.status().state).toBe('Established');
+});
+
+test('what the peer sends over the connection that was not chosen is not looked at', () => {
+  const peer = start();
+  const ours = transport.remote;
+  const theirs = connect();
+  say(theirs, open, keepaliveMessage);
+  say(ours, new Uint8Array(19), open, keepaliveMessage);
+  clock.advance(2_000);
+  expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 0, established: 1 } });
+  expect(peer.status().lastError).toBeUndefined();
+});
+
+test('an error on one of two connections leaves the other, and is not what the status shows', () => {
+  const peer = start();
+  const ours = transport.remote;
+  const theirs = connect();
+  say(theirs, open);
+  ours.close({ kind: 'reset', detail: 'reset by the peer' });
+  clock.advance(0);
+  say(theirs, keepaliveMessage);
+  expect(peer.status().state).toBe('Established');
+  expect(peer.status().lastError).toBeUndefined();
+  clock.advance(3_000);
+  expect(peer.status().counters.connectAttempts).toBe(1);
+});
+
+test('nonsense on a second connection is no news of an established session', () => {
+  const peer = start();
+  const told: string[] = [];
+  peer.on('down', ({ reason }) => told.push(reason));
+  speaker.onChange(() => told.push('changed'));
+  say(transport.remote, open, keepaliveMessage);
+  expect(told).toEqual(['changed']);
+  for (const nonsense of [new Uint8Array(19), encodeOpen(openOf({ ...routerIdentity, localAsn: 65002 }))]) {
+    const second = connect();
+    say(second, nonsense);
+    expect(second.ended).toBe(true);
+  }
+  expect(told).toEqual(['changed']);
+  expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 0 } });
+  expect(peer.status().lastError).toBeUndefined();
+  expect(peer.history().filter(({ event }) => event === 'fault')).toHaveLength(1);
+});
+
+test('what a listener of the speaker throws neither disturbs the session nor keeps it from the next listener', () => {
+  const later = vi.spyOn(globalThis, 'queueMicrotask').mockImplementation(() => {});
+  const states: string[] = [];
+  speaker.onChange(() => {
+    throw new Error('a defect of the program');
+  });
+  speaker.onChange((peer) => states.push(peer.status().state));
+  const peer = start();
+  connect();
+  say(transport.remotes[0] as RemoteEnd, open, keepaliveMessage);
+  expect(states).toEqual(['Established']);
+  expect(peer.history().at(-1)).toMatchObject({ event: 'keepalive', to: 'Established' });
+  expect(later).toHaveBeenCalledTimes(1);
+  expect(later.mock.calls[0]?.[0]).toThrow('a defect of the program');
+  later.mockRestore();
+});
+
+test('a peer that connects again and again has a bounded number of connections, and its session stays', () => {
+  const peer = start();
+  say(transport.remote, open, keepaliveMessage);
+  const flood = (): number => Array.from({ length: 100 }, () => transport.connectFrom(address('10.0.0.1'))).filter(Boolean).length;
+  expect(flood()).toBe(maximumConnections - 1);
+  clock.advance(0);
+  expect(flood()).toBe(0);
+  say(transport.remotes[0] as RemoteEnd, keepaliveMessage);
+  clock.advance(lingerMilliseconds);
+  clock.advance(0);
+  // All but the session's own and the last of the others are gone.
+  expect(flood()).toBe(maximumConnections - 2);
+  expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 0 } });
+});
+
+test('BGP-060 a peer that lost power is not locked out by its old connection, also without keepalives', () => {
+  start({ holdTime: 0 });
+  const first = transport.remote;
+  say(first, open, keepaliveMessage);
+  clock.advance(60_000);
+  first.take();
+  for (let i = 0; i < 3; i++) {
+    const second = connect();
+    say(second, open);
+    expect(notifications(second)).toEqual([collision]);
+  }
+  // The kernel of a peer that knows nothing of the connection answers this with a reset.
+  expect(messages(first.take()).map(({ type }) => type)).toEqual([4]);
+});

@@ -1,0 +1,283 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { openOf } from '../../../../src/bgp/negotiation/local-open.ts';
+import { Speaker, type Peer, type PeerOptions } from '../../../../src/bgp/index.ts';
+import { damping } from '../../../../src/bgp/limits.ts';
+import { MemoryTransport, type RemoteEnd } from '../../../../src/bgp/transport/memory-transport.ts';
+import { cease } from '../../../../src/bgp/wire/codes.ts';
+import { keepaliveMessage } from '../../../../src/bgp/wire/header.ts';
+import { ceaseNotification, encodeNotification } from '../../../../src/bgp/wire/notification.ts';
+import { encodeOpen } from '../../../../src/bgp/wire/open.ts';
+import { address, formatAddress } from '../../../../src/net/address.ts';
+import { seededRandom } from '../../../../src/system/random.ts';
+import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+import { logInto, routerIdentity, routerOptions } from '../scripted-router.ts';
+
+/** Peers that come up at once, and go down again. */
+const options: PeerOptions = { ...routerOptions, connectRetryTime: 1 };
+
+let clock: VirtualClock;
+let transport: MemoryTransport;
+let speaker: Speaker;
+let logged: string[];
+let news: string[];
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  transport = new MemoryTransport(clock);
+  transport.onAccept = (remote) => remote.send(new Uint8Array([...encodeOpen(openOf(routerIdentity)), ...keepaliveMessage]));
+  logged = [];
+  news = [];
+  speaker = new Speaker({ clock, random: () => 0.999_999, transport, listen: [{}], log: logInto(logged) });
+  speaker.onChange((peer) => news.push(`${peer.status().state}${peer.status().damping.until === undefined ? '' : ' held'}`));
+});
+
+function start(change: Partial<PeerOptions> = {}): Peer {
+  const peer = speaker.addPeer({ ...options, ...change });
+  clock.advance(0);
+  expect(peer.status().state).toBe('Established');
+  return peer;
+}
+
+type End = (remote: RemoteEnd) => void;
+const reset: End = (remote) => remote.close({ kind: 'reset', detail: 'reset by the peer' });
+const says =
+  (subcode: number): End =>
+  (remote) =>
+    remote.send(encodeNotification(ceaseNotification(subcode)));
+
+/** The session goes down, and comes up again as soon as it may, unless it is held back. */
+function flap(times: number, end: End = reset): void {
+  for (let i = 0; i < times; i++) {
+    end(transport.remote);
+    clock.advance(1_001);
+  }
+}
+
+const until = (peer: Peer): number => {
+  const { until } = peer.status().damping;
+  return until === undefined ? 0 : until.getTime() - clock.date().getTime();
+};
+
+describe('BGP-107 a session that flaps', () => {
+  test('comes back after the usual pause three times, and is then held back, which is said', () => {
+    const peer = start();
+    flap(3);
+    expect(peer.status()).toMatchObject({ state: 'Established', damping: { flapsInLastHour: 3 } });
+    news.length = 0;
+    flap(1);
+    expect(peer.status()).toMatchObject({ state: 'Idle', damping: { flapsInLastHour: 4 }, lastError: expect.stringContaining('reset') });
+    expect(news).toEqual(['Idle held']);
+    expect(logged.filter((line) => line.startsWith('session is held back'))).toHaveLength(1);
+    // One more than the threshold of 3000, less what has faded in three seconds.
+    expect(until(peer) / 1000).toBeCloseTo(20 - 1, 0);
+    clock.advance(until(peer) - 1);
+    expect(peer.status().state).toBe('Idle');
+    clock.advance(1);
+    expect(peer.status().damping.until).toBeUndefined();
+    expect(peer.status().state).toBe('Established');
+    expect(news).toEqual(['Idle held', 'Connect', 'Established']);
+  });
+
+  test('turns the peer away meanwhile, and so do passive sessions, which then wait again', () => {
+    for (const passive of [false, true]) {
+      const name = `tor-${passive}`;
+      const peer = speaker.addPeer({ ...options, name, address: address(passive ? '10.0.0.3' : '10.0.0.1'), passive });
+      const connect = (): boolean => {
+        const remote = transport.connectFrom(peer.status().address === '10.0.0.3' ? address('10.0.0.3') : address('10.0.0.1'));
+        if (remote === undefined) return false;
+        clock.advance(0);
+        transport.onAccept?.(remote);
+        clock.advance(0);
+        return true;
+      };
+      clock.advance(0);
+      if (passive) connect();
+      for (let i = 0; i < 4; i++) {
+        expect(peer.status().state).toBe('Established');
+        reset(transport.remote);
+        clock.advance(1_001);
+        if (passive && i < 3) expect(connect()).toBe(true);
+      }
+      expect(peer.status().state).toBe('Idle');
+      expect(connect()).toBe(false);
+      clock.advance(until(peer));
+      expect(peer.status().state).toBe(passive ? 'Active' : 'Established');
+      if (passive) expect(connect()).toBe(true);
+      expect(peer.status().state).toBe('Established');
+    }
+  });
+
+  test('does not go on over a connection that the peer has opened beside the one that went down', () => {
+    const peer = start();
+    flap(3);
+    const current = transport.remote;
+    const beside = transport.connectFrom(address('10.0.0.1'));
+    clock.advance(0);
+    reset(current);
+    clock.advance(0);
+    transport.onAccept?.(beside as RemoteEnd);
+    clock.advance(5_000);
+    expect(peer.status().state).toBe('Idle');
+    expect(beside?.ended).toBe(true);
+  });
+
+  test('is not held back for what somebody has asked for, or a peer that restarts gracefully', async () => {
+    const peer = start({ holdTime: 90 });
+    flap(5, says(cease.administrativeReset));
+    expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 5 } });
+    for (const subcode of [cease.administrativeShutdown, cease.configurationChange, cease.peerDeconfigured]) {
+      says(subcode)(transport.remote);
+      clock.advance(60_000);
+    }
+    expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 8 }, damping: { penalty: 0, flapsInLastHour: 0 } });
+    // Changes of our own options forget what was counted before them as well.
+    for (let i = 0; i < 5; i++) {
+      flap(1);
+      peer.reconfigure({ ...options, holdTime: 30 + i });
+      clock.advance(1_001);
+      for (let turn = 0; turn < 4; turn++) await Promise.resolve();
+      clock.advance(0);
+    }
+    expect(peer.status()).toMatchObject({ state: 'Established', counters: { flaps: 18 }, damping: { penalty: 0, flapsInLastHour: 0 } });
+    const families = [{ afi: 1, safi: 1, forwardingPreserved: true }];
+    const restarting = openOf(routerIdentity);
+    const capability = { kind: 'gracefulRestart', restarted: false, notification: false, restartTime: 120, families } as const;
+    const open = encodeOpen({ ...restarting, capabilities: [...restarting.capabilities, capability] });
+    transport.onAccept = (remote) => remote.send(new Uint8Array([...open, ...keepaliveMessage]));
+    flap(1, says(cease.administrativeReset));
+    flap(10);
+    expect(peer.status()).toMatchObject({ state: 'Established', damping: { flapsInLastHour: 0 } });
+  });
+
+  test('waits for the path that BFD has lost, and then for the end of the hold', async () => {
+    const peer = start();
+    const lose = async (): Promise<void> => {
+      peer.pathLost();
+      clock.advance(1_001);
+      await Promise.resolve();
+      peer.pathRestored();
+      for (let i = 0; i < 4; i++) await Promise.resolve();
+      clock.advance(0);
+    };
+    for (let i = 0; i < 3; i++) await lose();
+    expect(peer.status().state).toBe('Established');
+    await lose();
+    expect(peer.status()).toMatchObject({ state: 'Idle', damping: { flapsInLastHour: 4 } });
+    clock.advance(until(peer) - 1);
+    expect(peer.status().state).toBe('Idle');
+    clock.advance(1);
+    expect(peer.status().state).toBe('Established');
+  });
+
+  test('does not begin over a path that is still lost when the hold is over', async () => {
+    const peer = start();
+    flap(3);
+    const dialed = transport.dialed.length;
+    peer.pathLost();
+    expect(peer.status().damping.until).toBeDefined();
+    clock.advance(600_000);
+    await Promise.resolve();
+    expect(peer.status().damping.until).toBeUndefined();
+    expect(transport.dialed).toHaveLength(dialed);
+    expect(peer.status().state).toBe('Idle');
+  });
+
+  test('keeps to a path that is lost while it is held back', async () => {
+    const peer = start();
+    flap(4);
+    peer.pathLost();
+    clock.advance(600_000);
+    await Promise.resolve();
+    expect(peer.status().state).toBe('Idle');
+    peer.pathRestored();
+    for (let i = 0; i < 4; i++) await Promise.resolve();
+    clock.advance(0);
+    expect(peer.status().state).toBe('Established');
+  });
+
+  test('a longer pause after errors of the peer is not cut short', () => {
+    const peer = start({ shutdownRetryTime: 3_600 });
+    flap(3);
+    says(cease.maximumPrefixes)(transport.remote);
+    clock.advance(0);
+    const { until } = peer.status().damping;
+    expect(until).toBeDefined();
+    clock.advance(600_000);
+    expect(peer.status().state).toBe('Idle');
+  });
+});
+
+describe('BGP-107 the operator', () => {
+  test('turns it off while a session is held back, which then begins at once; flaps are counted all the same', () => {
+    const peer = start();
+    flap(4);
+    expect(peer.status().state).toBe('Idle');
+    peer.reconfigure({ ...options, flapDamping: false });
+    clock.advance(0);
+    expect(peer.status().state).toBe('Established');
+    flap(20);
+    expect(peer.status()).toMatchObject({ state: 'Established', damping: { flapsInLastHour: 24 } });
+    expect(peer.status().damping.until).toBeUndefined();
+  });
+
+  test('turns it on without touching the session', () => {
+    const peer = start({ flapDamping: false });
+    peer.reconfigure({ ...options, flapDamping: true });
+    clock.advance(0);
+    expect(peer.status()).toMatchObject({ state: 'Established', counters: { established: 1 } });
+  });
+
+  test.each<[string, Partial<PeerOptions>]>([
+    ['another password', { password: 'right' }],
+    ['adminDown and back', { adminDown: true }],
+  ])('mends the peer: %s is tried at once, and the flaps are forgotten', async (_, change) => {
+    const peer = start();
+    flap(4);
+    peer.reconfigure({ ...options, ...change });
+    await Promise.resolve();
+    if (change.adminDown === true) peer.reconfigure(options);
+    for (let i = 0; i < 4; i++) await Promise.resolve();
+    clock.advance(0);
+    expect(peer.status()).toMatchObject({ state: 'Established', damping: { penalty: 0, flapsInLastHour: 0 } });
+  });
+});
+
+test('BGP-035 BGP-107 a hundred peers that flap together never come back in step, nor more often than they may', () => {
+  const seed = 20_260_217;
+  const count = 100;
+  const random = seededRandom(seed);
+  const storm = new Speaker({ clock, random, transport });
+  const dialedAt = new Map<string, number[]>();
+  transport.onAccept = (remote) => {
+    const peer = formatAddress(remote.options.address);
+    dialedAt.set(peer, [...(dialedAt.get(peer) ?? []), clock.now()]);
+    remote.send(new Uint8Array([...encodeOpen(openOf(routerIdentity)), ...keepaliveMessage]));
+  };
+  for (let i = 0; i < count; i++) {
+    storm.addPeer({ ...options, name: `tor${i}`, address: address(`10.1.0.${i + 1}`), connectRetryTime: 5 });
+  }
+  clock.advance(0);
+  // The switch goes down every ten minutes at first, then whenever its sessions are up again: all that there are, in one moment.
+  const cut = (): void => {
+    for (const remote of transport.remotes.splice(0)) if (!remote.closed) reset(remote);
+  };
+  for (let second = 0; second < 3 * 3_600; second++) {
+    if (second % 10 === 0) cut();
+    clock.advance(1_000);
+  }
+  const attempts = [...dialedAt.values()];
+  expect(attempts).toHaveLength(count);
+  const gaps = attempts.map((times) => times.slice(1).map((time, i) => time - (times[i] ?? 0)));
+  // Held back at the end: never sooner than a quarter less than what the penalty says.
+  const settled = gaps.flatMap((own) => own.slice(8));
+  expect(settled.length).toBeGreaterThan(count * 10);
+  expect(Math.min(...settled)).toBeGreaterThan(60_000);
+  expect(Math.max(...settled)).toBeLessThanOrEqual((damping.longestHold + 15) * 1000);
+  for (const times of attempts) expect(times.length).toBeLessThan(120);
+  // How many of them try in the same tenth of a second, once there was jitter at all: together they would be a hundred.
+  const perMoment = new Map<number, number>();
+  for (const time of attempts.flatMap((times) => times.slice(1))) {
+    perMoment.set(Math.floor(time / 100), (perMoment.get(Math.floor(time / 100)) ?? 0) + 1);
+  }
+  expect(Math.max(...perMoment.values()), `seed=${seed}`).toBeLessThan(25);
+});

@@ -1,0 +1,65 @@
+import { beforeEach, expect, test } from 'vitest';
+import { Timers } from '../../../../src/bgp/session/timers.ts';
+import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+
+let clock: VirtualClock;
+let expired: string[];
+let timers: Timers;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  expired = [];
+  timers = new Timers(clock, (timer) => expired.push(`${timer} ${clock.now()}`));
+});
+
+test('a timer expires once, at its time; a cancelled one never', () => {
+  timers.arm('connect', 100);
+  timers.arm('keepalive', 50);
+  timers.cancel('keepalive');
+  clock.advance(1_000);
+  expect(expired).toEqual(['connect 100']);
+  expect(clock.pending).toBe(0);
+});
+
+test('BGP-042 pushing the deadline back costs no timer, and the last deadline counts', () => {
+  for (let i = 0; i < 1_000; i++) {
+    timers.arm('hold', 9_000);
+    clock.advance(1);
+  }
+  expect(clock.pending).toBe(1);
+  clock.advance(8_998);
+  expect(expired).toEqual([]);
+  clock.advance(1);
+  expect(expired).toEqual(['hold 9999']);
+});
+
+test('BGP-042 what waits in the socket of a process that stood still is read before the peer is given up', () => {
+  timers.arm('hold', 9_000);
+  // After the stall the timer is the first to run; the event loop reads the socket in the same turn, and what it finds pushes the deadline.
+  clock.after(9_000, () => timers.arm('hold', 9_000));
+  clock.advance(17_999);
+  expect(expired).toEqual([]);
+  clock.advance(1);
+  expect(expired).toEqual(['hold 18000']);
+});
+
+test('an earlier deadline replaces a later one', () => {
+  timers.arm('hold', 240_000);
+  timers.arm('hold', 9_000);
+  clock.advance(9_000);
+  expect(expired).toEqual(['hold 9000']);
+  expect(clock.pending).toBe(0);
+});
+
+test('prolonging pushes a deadline back and never forward, and starts a timer that does not run', () => {
+  timers.arm('connectRetry', 5_000);
+  timers.prolong('connectRetry', 1_000);
+  clock.advance(4_999);
+  expect(expired).toEqual([]);
+  timers.prolong('connectRetry', 1_001);
+  clock.advance(1_001);
+  expect(expired).toEqual(['connectRetry 6000']);
+  timers.prolong('connectRetry', 10);
+  clock.advance(10);
+  expect(expired).toEqual(['connectRetry 6000', 'connectRetry 6010']);
+});

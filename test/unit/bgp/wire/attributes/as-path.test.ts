@@ -1,0 +1,76 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { asPathLength, decodeAsPath, encodeAsPath, mergeAs4Path, type AsPathSegment } from '../../../../../src/bgp/wire/attributes/as-path.ts';
+import { toHex } from '../../hex.ts';
+import { asPath } from '../arbitraries.ts';
+
+const sequence = (...asns: number[]): AsPathSegment => ({ kind: 'sequence', asns });
+const set = (...asns: number[]): AsPathSegment => ({ kind: 'set', asns });
+const confederation = (...asns: number[]): AsPathSegment => ({ kind: 'confederationSequence', asns });
+const trans = 23456;
+const big = 4_200_000_000;
+
+describe('the real path behind a 2-octet peer (RFC 6793 4.2.3)', () => {
+  test.each<[string, AsPathSegment[], AsPathSegment[] | undefined, readonly AsPathSegment[], number?]>([
+    ['no AS4_PATH', [sequence(1, trans)], undefined, [sequence(1, trans)]],
+    ['as long as AS_PATH', [sequence(trans, 2)], [sequence(big, 2)], [sequence(big, 2)]],
+    ['shorter: what is more stands in front', [sequence(1, 2, trans)], [sequence(big)], [sequence(1, 2, big)]],
+    ['empty', [sequence(1, 2)], [], [sequence(1, 2)]],
+    ['longer: out of date', [sequence(1)], [sequence(big, 1)], [sequence(1)]],
+    ['the aggregator is not AS_TRANS: out of date', [sequence(1, trans)], [sequence(1, big)], [sequence(1, trans)], 7],
+    ['the aggregator is AS_TRANS', [sequence(1, trans)], [sequence(1, big)], [sequence(1, big)], trans],
+    ['a set counts as one', [sequence(1), set(2, 3), sequence(trans)], [set(2, 3), sequence(big)], [sequence(1), set(2, 3), sequence(big)]],
+    ['a set in front is taken whole', [set(1, 2), sequence(trans)], [sequence(big)], [set(1, 2), sequence(big)]],
+    [
+      'segments of a confederation lead, and do not count',
+      [confederation(9, 8), sequence(1, trans)],
+      [sequence(big)],
+      [confederation(9, 8), sequence(1, big)],
+    ],
+    [
+      'a segment of a confederation goes along where it follows one that does',
+      [sequence(1), confederation(9), sequence(trans)],
+      [sequence(big)],
+      [sequence(1), confederation(9), sequence(big)],
+    ],
+    ['segments of a confederation in AS4_PATH are dropped', [sequence(trans)], [confederation(9), sequence(big)], [sequence(big)]],
+    ['two segments in AS4_PATH', [sequence(1, trans), set(5)], [sequence(big), set(5)], [sequence(1, big), set(5)]],
+  ])('%s', (_, path, as4Path, expected, aggregator) => {
+    expect(mergeAs4Path(path, as4Path, aggregator)).toEqual(expected);
+  });
+
+  test('gives back the path that a 4-octet speaker sent through 2-octet ones', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 0xffff_ffff }), { minLength: 1, maxLength: 20 }),
+        fc.array(fc.nat(60_000)),
+        (real, added) => {
+          const front = added.map((asn) => asn + 1).filter((asn) => asn !== trans);
+          const narrow = decodeAsPath(encodeAsPath([sequence(...front, ...real)], false), false) ?? [];
+          expect(mergeAs4Path(narrow, [sequence(...real)])).toEqual([sequence(...front, ...real)]);
+        },
+      ),
+    );
+  });
+
+  test('has as many AS numbers as AS_PATH, whatever the two are', () => {
+    fc.assert(
+      fc.property(asPath, asPath, (path, as4Path) => {
+        expect(asPathLength(mergeAs4Path(path, as4Path))).toBe(asPathLength(path));
+      }),
+    );
+  });
+});
+
+test('every path survives the way there and back, with four octets', () => {
+  fc.assert(
+    fc.property(asPath, (path) => {
+      expect(decodeAsPath(encodeAsPath(path, true), true)).toEqual(path);
+    }),
+  );
+});
+
+test('BGP-023 with two octets, numbers that need four become AS_TRANS', () => {
+  expect(toHex(encodeAsPath([sequence(65_535, 65_536)], false))).toBe('0202ffff5ba0');
+  expect(toHex(encodeAsPath([set(1), sequence()], false))).toBe('01010001');
+});

@@ -1,0 +1,198 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FabricCluster, listPath } from '../fabric-cluster.ts';
+import { explainCommand } from '../../../../src/cli/commands/explain-command.ts';
+import { inProcess } from '../in-process.ts';
+import type { Outcome } from '../program.ts';
+
+const patient = { timeout: 60_000 };
+
+let cluster: FabricCluster;
+beforeEach(async () => {
+  cluster = await FabricCluster.start();
+});
+afterEach(() => cluster.stop());
+
+const ours = (kind: string): string => listPath({ apiVersion: 'herald.dev/v1alpha1', kind });
+const explain = (...words: readonly string[]): Promise<Outcome> => cluster.herald(explainCommand, ['service', ...words]);
+const herald = (...words: readonly string[]): Promise<Outcome> => inProcess(explainCommand, ['service', ...words]);
+const web = 'shop/web';
+
+describe('explain service of a cluster', patient, () => {
+  test('lists each kind once, by the caller, and leaves no watch behind', async () => {
+    cluster.server.pageItems = 500;
+    const { code, stdout, stderr } = await explain(web);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('Service shop/web (LoadBalancer)');
+    expect(stdout).toContain('Endpoints  6 ready');
+    expect(cluster.server.methods).toEqual(new Set(['GET']));
+    expect(new Set(cluster.server.requests)).toEqual(new Set(['list']));
+    expect(cluster.server.paths).toHaveLength(new Set(cluster.server.paths).size);
+    expect(cluster.server.paths).toEqual(expect.arrayContaining(['/api/v1/services', '/api/v1/nodes', ours('NodeState')]));
+  });
+
+  test('another context is another cluster; one that is not there is named with those that are', async () => {
+    expect(await explain(web, '--context', 'b')).toMatchObject({ code: 1, stderr: 'herald: 127.0.0.1:1: nothing listens there\n' });
+    expect((await explain(web, '--context', 'a')).code).toBe(0);
+    const { code, stdout, stderr } = await explain(web, '--context', 'c');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('has no context "c" (it has: a, b)');
+  });
+
+  test('what the caller may not list is named, and nothing is concluded from its absence', async () => {
+    for (const path of [ours('IPAddressPool'), ours('BGPPeer'), ours('NodeState')]) cluster.server.forbidden.add(path);
+    const { code, stdout } = await explain(web);
+    expect(code).toBe(0);
+    expect(stdout).toContain('this cannot be decided here: you may not list ipaddresspools.herald.dev');
+    expect(stdout).toContain('this cannot be decided here: you may not list nodestates.herald.dev');
+    expect(stdout).toContain('not read: bgppeers.herald.dev: you may not list them; which sessions there should be is not known');
+    expect(stdout).not.toMatch(/there is no IPAddressPool|no agent reports|has no BGP peer/);
+    const { stdout: json } = await explain(web, '-o', 'json');
+    const { unread } = JSON.parse(json) as { unread: { kind: string; why: string }[] };
+    expect(unread.map(({ kind, why }) => `${kind} ${why}`).toSorted()).toEqual([
+      'BGPPeer forbidden',
+      'IPAddressPool forbidden',
+      'NodeState forbidden',
+    ]);
+  });
+
+  test('who may read one namespace only is told of it, and of the rest that it is not known', async () => {
+    for (const path of ['/api/v1/services', '/apis/discovery.k8s.io/v1/endpointslices', '/api/v1/nodes', '/api/v1/namespaces'])
+      cluster.server.forbidden.add(path);
+    const { code, stdout } = await explain(web);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Endpoints  6 ready');
+    expect(stdout).toContain('not read: services outside of namespace shop: you may not list them');
+    expect(stdout).toContain('not read: nodes: you may not list them; nothing can be said node by node');
+    expect(stdout).not.toContain('there is no Node object');
+  });
+
+  test('CRDs that are not installed are said to be', async () => {
+    cluster.server.absent.add(ours('IPAddressPool'));
+    const { stdout } = await explain(web);
+    expect(stdout).toContain('not installed: ipaddresspools.herald.dev (install the CRDs of Herald, manifests/crds)');
+  });
+
+  test('a Service that is not there is an error, and so is an API server that is away', async () => {
+    const missing = await explain('shop/wbe');
+    expect(missing).toMatchObject({ code: 1, stdout: '' });
+    expect(missing.stderr).toMatch(
+      /^herald: there is no valid Service shop\/wbe in the cluster at 127\.0\.0\.1:\d+: there are shop\/ledger, shop\/web\n$/,
+    );
+    cluster.server.refuseAll = true;
+    const away = await explain(web);
+    expect(away).toMatchObject({ code: 1, stdout: '' });
+    expect(away.stderr).toContain('the API server answered 503');
+    expect(away.stderr).not.toContain('    at ');
+  });
+});
+
+describe('which cluster', patient, () => {
+  const asking = (variables: Record<string, string>, ...words: readonly string[]): Promise<Outcome> =>
+    inProcess(explainCommand, ['service', web, ...words], { variables });
+
+  test('of the files in $KUBECONFIG those that are there count, as one; --kubeconfig goes before', async () => {
+    expect((await asking({ KUBECONFIG: `/no/such/file:${cluster.kubeconfig}` })).code).toBe(0);
+    expect((await asking({ KUBECONFIG: '/no/such/file' }, '--kubeconfig', cluster.kubeconfig)).code).toBe(0);
+    expect(await asking({ KUBECONFIG: '/no/such/file' })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('/no/such/file cannot be used: ENOENT'),
+    });
+    const other = join(cluster.directory, 'other');
+    await writeFile(other, JSON.stringify({ contexts: [{ name: 'c', context: { cluster: 'a', user: 'a' } }], clusters: [], users: [] }));
+    expect((await asking({ KUBECONFIG: `${cluster.kubeconfig}:${other}` }, '--context', 'c')).code).toBe(0);
+  });
+
+  test('~/.kube/config, else the pod; where there is neither it is asked', async () => {
+    await mkdir(join(cluster.directory, '.kube'));
+    await writeFile(join(cluster.directory, '.kube/config'), await readFile(cluster.kubeconfig));
+    expect((await asking({ HOME: cluster.directory })).code).toBe(0);
+    const pod = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: '1', HOME: '/no/such/place' };
+    expect((await asking(pod)).stderr).toContain('the service account cannot be read');
+    const { code, stderr } = await asking({ HOME: '/no/such/place' });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('which cluster? there is no $KUBECONFIG and no ~/.kube/config')]);
+  });
+});
+
+describe('explain service of manifests alone', patient, () => {
+  test('a Service that no API server has seen has no ClusterIP, and that is no mistake', async () => {
+    const file = join(cluster.directory, 'new.yaml');
+    await writeFile(
+      file,
+      'apiVersion: v1\nkind: Service\nmetadata: { namespace: shop, name: tea }\nspec: { type: LoadBalancer, loadBalancerClass: herald.dev/herald, selector: { app: tea }, ports: [{ port: 80 }] }\n---\napiVersion: herald.dev/v1alpha1\nkind: IPAddressPool\nmetadata: { name: main }\nspec: { addresses: [192.0.2.0/28] }\n',
+    );
+    const { code, stdout, stderr } = await herald('shop/tea', '-f', file);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('Service shop/tea (LoadBalancer)');
+    expect(stdout).not.toMatch(/problem|clusterIP/);
+  });
+
+  test('names what is broken among pools and peers, and not among other Services', async () => {
+    const file = join(cluster.directory, 'broken.yaml');
+    const service = (name: string, port: string): string =>
+      `apiVersion: v1\nkind: Service\nmetadata: { namespace: shop, name: ${name} }\nspec: { type: LoadBalancer, ports: [{ ${port}: 80 }] }\n`;
+    const pool = 'apiVersion: herald.dev/v1alpha1\nkind: IPAddressPool\nmetadata: { name: main }\nspec: { adresses: [192.0.2.0/28] }\n';
+    await writeFile(file, [service('tea', 'port'), service('other', 'prot'), pool].join('---\n'));
+    const { stdout } = await herald('shop/tea', '-f', file);
+    expect(stdout).toContain('IPAddressPool/main: spec.adresses: is not a field (did you mean addresses?)');
+    expect(stdout).not.toContain('shop/other');
+  });
+
+  test('a file that is not there, and an option of a cluster beside it', async () => {
+    const { code, stderr } = await herald('a', '-f', '/no/such/file');
+    expect([code, stderr]).toEqual([1, 'herald: /no/such/file cannot be read: ENOENT\n']);
+    expect((await herald('a', '-f', 'x', '--kubeconfig', 'y')).stderr).toContain('cannot be used with option');
+  });
+});
+
+describe('explain pool, peer and node of a cluster', patient, () => {
+  const ask = (...words: readonly string[]): Promise<Outcome> => cluster.herald(explainCommand, words);
+
+  test('each says what it is about, as text and as one object', async () => {
+    expect(await ask('pool', 'public')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('IPAddressPool public\n\nAddresses  198.51.100.10-198.51.100.99'),
+    });
+    expect(await ask('peer', 'tor1-v4', '--node', 'node1')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('BGPPeer tor1-v4 (10.1.0.1)'),
+    });
+    expect(await ask('node', 'node1')).toMatchObject({ code: 0, stdout: expect.stringContaining('Node node1\n') });
+    const { stdout } = await ask('pool', 'public', '-o', 'json');
+    expect(JSON.parse(stdout)).toMatchObject({ pool: 'public', problems: [], unread: [] });
+  });
+
+  test('a name that is none is answered with those there are', async () => {
+    expect(await ask('pool', 'publc')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: 'herald: there is no valid IPAddressPool publc: there are public, tiny\n',
+    });
+    expect(await ask('peer', 'tor1-v4', '--node', 'x')).toMatchObject({
+      code: 1,
+      stderr: 'herald: there is no valid node x: there are node1, node2, node3\n',
+    });
+  });
+
+  test('what rests on objects that were not read is not concluded', async () => {
+    cluster.server.forbidden.add(ours('BGPAdvertisement'));
+    cluster.server.forbidden.add(ours('NodeState'));
+    const { stdout } = await ask('pool', 'public');
+    expect(stdout).toContain('Announced  by nobody: this cannot be decided here: you may not list bgpadvertisements.herald.dev');
+    expect((await ask('node', 'node1')).stdout).toContain('Problem    this cannot be decided here: you may not list nodestates.herald.dev');
+  });
+});
+
+describe('explain service', patient, () => {
+  test('--node and --peer, and names that are none', async () => {
+    const one = await explain(web, '--node', 'node2', '--peer', 'tor1-v4', '-o', 'json');
+    const { nodes } = JSON.parse(one.stdout) as { nodes: { node: string; sessions: { peer: string }[] }[] };
+    expect(nodes.map(({ node, sessions }) => [node, sessions.map(({ peer }) => peer)])).toEqual([['node2', ['tor1-v4']]]);
+    expect(await explain(web, '--node', 'x')).toMatchObject({
+      code: 1,
+      stderr: 'herald: there is no node x: the nodes are node1, node2, node3\n',
+    });
+    expect((await explain(web, '--peer', 'x')).stderr).toContain('no node has a session with a BGPPeer x');
+  });
+});

@@ -1,0 +1,125 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Environment } from '../../../../src/cli/environment/environment.ts';
+import { explainCommand } from '../../../../src/cli/commands/explain-command.ts';
+import type { Preview, Provider } from '../../../../src/controller/provider.ts';
+import { reason } from '../../../../src/model/reasons.ts';
+import { FabricCluster } from '../fabric-cluster.ts';
+import type { Outcome } from '../program.ts';
+
+const patient = { timeout: 60_000 };
+
+let cluster: FabricCluster;
+beforeEach(async () => {
+  cluster = await FabricCluster.start();
+  cluster.edit('web', (service) => {
+    const spec = { ...(service['spec'] as object), loadBalancerClass: 'herald.dev/aws' };
+    const condition = {
+      type: 'herald.dev/AddressAssigned',
+      status: 'False',
+      reason: 'AwsNoSubnets',
+      message: 'No subnet was found for the load balancer',
+      lastTransitionTime: new Date(Date.now() - 600_000).toISOString(),
+    };
+    return { spec, status: { loadBalancer: {}, conditions: [condition] } };
+  });
+});
+afterEach(() => cluster.stop());
+
+const explain = (words: readonly string[], changes: Partial<Environment> = {}): Promise<Outcome> =>
+  cluster.herald(explainCommand, ['service', 'shop/web', ...words], changes);
+
+function event(minutesAgo: number, fields: object): void {
+  const at = new Date(Date.now() - minutesAgo * 60_000).toISOString();
+  const regarding = { kind: 'Service', namespace: 'shop', name: 'web' };
+  cluster.server.put(
+    '/apis/events.k8s.io/v1/events',
+    `web.${minutesAgo}`,
+    { regarding, type: 'Warning', eventTime: at, ...fields },
+    'shop',
+  );
+}
+
+const preview: Preview = {
+  observed: ['nothing'],
+  desired: ['NLB k8s-shop-web, internal, ipv4, in subnet-1'],
+  actions: [{ id: 'load balancer', operation: 'elbv2:CreateLoadBalancer', reason: 'there is none', input: {} }],
+  waits: ['the load balancer to become active'],
+  reasons: [reason('AwsNoTargets', { of: 'node' })],
+};
+
+/** The AWS provider as far as a command that only looks asks it. */
+const previewing = (answer: () => Promise<Preview>): Partial<Environment> => ({
+  providers: async () => [{ name: 'aws', preview: answer } as unknown as Provider],
+});
+
+test('a Service of AWS without its credentials: who serves it and why, what is on record, and how to get more', patient, async () => {
+  event(30, { reason: 'AwsCallFailed', note: 'older' });
+  event(10, {
+    reason: 'AwsNoSubnets',
+    note: 'no subnet has the tag',
+    series: { count: 12, lastObservedTime: new Date(Date.now() - 305_000).toISOString() },
+  });
+  const { code, stdout } = await explain([]);
+  expect(code).toBe(0);
+  expect(stdout).toContain('Address    none yet\nProvider   aws: spec.loadBalancerClass is herald.dev/aws\n');
+  expect(stdout).toContain('what is in AWS was not looked at: say --aws-cluster-name as the controller has it');
+  expect(stdout).toContain(
+    'Condition  herald.dev/AddressAssigned is False for 10 min (AwsNoSubnets): No subnet was found for the load balancer\nEvent      AwsNoSubnets 12 times, last 5 min ago: no subnet has the tag\nEvent      AwsCallFailed, last 30 min ago: older\n',
+  );
+  // Its external IPs are for the nodes to announce, whoever gives it a load balancer.
+  expect(stdout).toContain('192.0.2.10 (ExternalIP) would be announced to tor1-v4, tor2-v4');
+  expect(stdout).not.toMatch(/announces nothing|\(ClusterIP\)/);
+  expect(stdout).toContain('Clients\n  nobody outside of the cluster can connect: there is no load balancer yet\n');
+  expect(cluster.server.paths).toContain('/apis/events.k8s.io/v1/namespaces/shop/events');
+});
+
+test('with them: what there is, what there should be, the difference and what is wrong', patient, async () => {
+  const { code, stdout } = await explain(
+    ['--aws-cluster-name', 'production'],
+    previewing(async () => preview),
+  );
+  expect(code).toBe(0);
+  expect(stdout).toContain(
+    [
+      '  observed',
+      '    nothing',
+      '  desired',
+      '    NLB k8s-shop-web, internal, ipv4, in subnet-1',
+      '  difference',
+      '    elbv2:CreateLoadBalancer  load balancer  (there is none)',
+      '    then waits for the load balancer to become active',
+      '',
+    ].join('\n'),
+  );
+  expect(stdout).toMatch(/\n {2}! .*\n/);
+});
+
+test('credentials that are missing are told with what to do, and everything else as well', patient, async () => {
+  const failed = reason('AwsCallFailed', {
+    operation: 'ec2:DescribeInstances',
+    awsCode: 'NoCredentials',
+    message: 'no credentials',
+    requestId: '',
+  });
+  const nothing = { observed: [], desired: [], actions: [], waits: [], reasons: [failed], failed };
+  const { code, stdout } = await explain(
+    ['--aws-cluster-name', 'production'],
+    previewing(async () => nothing),
+  );
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/\n {2}! .*no credentials.*\n {4}fix: .*\n {2}what is in AWS cannot be told\n/);
+  expect(stdout).toContain('Condition  herald.dev/AddressAssigned is False');
+});
+
+test('a Service that the pools serve, and one that nobody does', patient, async () => {
+  cluster.edit('ledger', (service) => ({ spec: { ...(service['spec'] as object), loadBalancerClass: 'example.com/other' } }));
+  const other = await cluster.herald(explainCommand, ['service', 'shop/ledger']);
+  expect(other.stdout).toContain('Provider   none: spec.loadBalancerClass is "example.com/other"');
+  expect(other.stdout.match(/example\.com\/other/g)).toHaveLength(1);
+  expect(other.stdout).toContain('what they meet is for whoever serves the Service to say');
+  cluster.edit('ledger', () => ({}));
+  const pools = await cluster.herald(explainCommand, ['service', 'shop/ledger']);
+  expect(pools.stdout).toContain(
+    'Provider   bare-metal: it has no loadBalancerClass, and defaultClass of HeraldConfig gives such Services to the pools',
+  );
+});

@@ -1,0 +1,172 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { parseObject } from '../../../../../src/model/parse.ts';
+import { FakeApiServer } from '../../../kube/fake-api-server.ts';
+import { discard, herald, root, scratch, type Outcome } from '../../program.ts';
+
+const patient = { timeout: 30_000 };
+const installation = join(root, 'examples/metallb');
+const importing = (...options: readonly string[]): Promise<Outcome> => herald('import', 'metallb', ...options);
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+}
+
+const documents = (text: string): Manifest[] => parseAllDocuments(text).map((document) => document.toJS() as Manifest);
+const named = ({ kind, metadata: { name } }: Manifest): string => `${kind}/${name}`;
+
+let directory: string;
+
+beforeEach(async () => {
+  directory = await scratch();
+});
+
+afterEach(() => discard(directory));
+
+async function file(name: string, text: string): Promise<string> {
+  const path = join(directory, name);
+  await writeFile(path, text);
+  return path;
+}
+
+const pool = 'apiVersion: metallb.io/v1beta1\nkind: IPAddressPool\nmetadata: {name: a, namespace: lb}\nspec: {addresses: [192.0.2.0/24]}\n';
+
+describe('herald import metallb of a whole installation', patient, () => {
+  test('prints manifests that Herald reads, with names and labels, and those that others name first', async () => {
+    const { stdout } = await importing('-f', installation);
+    const found = documents(stdout);
+    expect(found.map(named)).toEqual([
+      'Community/names',
+      'BFDProfile/fast',
+      'IPAddressPool/production',
+      'IPAddressPool/partners',
+      'BGPPeer/tor1',
+      'BGPPeer/tor2',
+      'BGPAdvertisement/production',
+      'BGPAdvertisement/partners',
+    ]);
+    for (const manifest of found) expect([named(manifest), parseObject(manifest).problems]).toEqual([named(manifest), []]);
+    expect(found[2]).toMatchObject({ metadata: { labels: { tier: 'edge' } }, spec: { avoidBuggyIPs: true } });
+    // A number in base 60 to readers of YAML 1.1.
+    expect(stdout).toContain('"64512:10"');
+  });
+
+  test('reports what is refused first, by file and line, then what is the same, and how Services ask for it', async () => {
+    const { stderr, code } = await importing('-f', installation);
+    expect(code).toBe(1);
+    expect(stderr.split('\n')[0]).toMatch(/^refused: L2Advertisement\.metallb\.io\/metallb-system\/office \(.*installation\.yaml:\d+\)$/);
+    expect(stderr).toContain('exact: BGPPeer.metallb.io/metallb-system/tor1');
+    expect(stderr).toContain(
+      'kubectl annotate service -n partners api herald.dev/address-pool=partners herald.dev/load-balancer-ips=192.0.2.201 herald.dev/allow-shared-ip=api',
+    );
+    expect(stderr).toContain('2 Services of type LoadBalancer without a class');
+    expect(stderr).not.toContain('example-only');
+  });
+
+  test('-o report prints the report alone, and standard input is read', async () => {
+    const child = importingFrom(readFileSync(join(installation, 'installation.yaml'), 'utf8'), '-o', 'report');
+    const { stdout, stderr, code } = await child;
+    expect(stdout).toContain('L2Advertisement.metallb.io/metallb-system/office (standard input:');
+    expect(stdout).toMatch(/9 objects: \d exact, \d differs, 1 refused\n$/);
+    expect([stderr, code]).toEqual(['', 1]);
+  });
+});
+
+describe('the exit status of herald import metallb', patient, () => {
+  test.each<[string, number, string, string]>([
+    ['nothing differs', 0, pool, 'exact: IPAddressPool.metallb.io/lb/a'],
+    ['something differs', 2, pool.replace('spec: {', 'spec: {serviceAllocation: {priority: -1}, '), 'differs: '],
+    ['something is refused', 1, pool.replace('192.0.2.0/24', '127.0.0.0/8'), 'refused: '],
+    ['a name is there twice', 1, `${pool}---\n${pool}`, 'is there twice'],
+    ['one is in another namespace', 1, `${pool}---\n${pool.replace('namespace: lb', 'namespace: metallb-system')}`, 'say --namespace lb'],
+    ['a file is broken', 1, 'a: [', 'problem: '],
+    [
+      'raw configuration of FRR is there',
+      1,
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bgpextras, namespace: metallb-system}\ndata: {extras: x}\n',
+      'is configuration of FRR',
+    ],
+  ])('%s: %i', async (_, status, text, line) => {
+    const { code, stderr } = await importing('-f', await file('a.yaml', text));
+    expect(stderr).toContain(line);
+    expect(code).toBe(status);
+  });
+
+  test('a mistake on the command line is no difference: 1', async () => {
+    for (const options of [
+      ['-o', 'json'],
+      ['-f', 'a', '--kubeconfig', 'b'],
+      ['-f', join(directory, 'none')],
+      ['-f', directory],
+    ]) {
+      const { code, stderr } = await importing(...options);
+      expect([code, stderr]).toEqual([1, expect.not.stringContaining('    at ')]);
+    }
+  });
+});
+
+describe('herald import metallb of a cluster', patient, () => {
+  let server: FakeApiServer;
+
+  beforeEach(async () => {
+    server = await FakeApiServer.start();
+    await file(
+      'kubeconfig',
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Config',
+        'current-context': 'a',
+        contexts: [{ name: 'a', context: { cluster: 'a', user: 'a' } }],
+        clusters: [{ name: 'a', cluster: { server: server.url.href, 'insecure-skip-tls-verify': true } }],
+        users: [{ name: 'a', user: { token: 'secret-token' } }],
+      }),
+    );
+    for (const manifest of documents(readFileSync(join(installation, 'installation.yaml'), 'utf8'))) {
+      const { apiVersion, kind, metadata, ...rest } = manifest as Manifest & { apiVersion: string };
+      const plural = `${kind.toLowerCase()}${kind === 'Community' ? '' : 's'}`.replace('community', 'communities');
+      if (kind !== 'Secret') server.put(`/apis/${apiVersion}/${plural}`, metadata.name, { metadata, ...rest }, 'metallb-system');
+    }
+    const web = { spec: { type: 'LoadBalancer', clusterIP: '10.96.0.10', ports: [{ port: 80 }] } };
+    server.put('/api/v1/services', 'web', { ...web, metadata: { annotations: { 'metallb.universe.tf/address-pool': "it's" } } }, 'shop');
+  });
+
+  afterEach(() => server.stop());
+
+  const cluster = (...options: readonly string[]): Promise<Outcome> => importing('--kubeconfig', join(directory, 'kubeconfig'), ...options);
+
+  test('reads it, and changes nothing', async () => {
+    const { stdout, stderr, code } = await cluster();
+    expect(documents(stdout).map(named)).toContain('IPAddressPool/production');
+    expect(stdout).not.toMatch(/uid|resourceVersion/);
+    expect(stderr).toContain(String.raw`kubectl annotate service -n shop web 'herald.dev/address-pool=it'\''s'`);
+    expect(code).toBe(1);
+    expect(server.methods).toEqual(new Set(['GET']));
+  });
+
+  test('works without some of the CRDs, and says where it looked when there is nothing', async () => {
+    server.absent.add('/apis/metallb.io/v1beta1/namespaces/metallb-system/bfdprofiles');
+    expect(documents((await cluster()).stdout).map(named)).not.toContain('BFDProfile/fast');
+    const { code, stderr } = await cluster('--namespace', 'lb');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('no object in namespace lb of this cluster: say --namespace')]);
+  });
+
+  test('says what it may not read', async () => {
+    server.forbidden.add('/apis/metallb.io/v1beta2/namespaces/metallb-system/bgppeers');
+    const { code, stderr } = await cluster();
+    expect([code, stderr]).toEqual([1, expect.stringContaining('403')]);
+  });
+});
+
+function importingFrom(input: string, ...options: readonly string[]): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const child = execFile(join(root, 'bin/herald'), ['import', 'metallb', '-f', '-', ...options], (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+    );
+    child.stdin?.end(input);
+  });
+}

@@ -1,0 +1,241 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import type { Environment } from '../../../../src/cli/environment/environment.ts';
+import { planCommand } from '../../../../src/cli/commands/plan-command.ts';
+import type { Provider } from '../../../../src/controller/provider.ts';
+import { reason } from '../../../../src/model/reasons.ts';
+import type { Service } from '../../../../src/model/service.ts';
+import { FabricCluster, listPath } from '../fabric-cluster.ts';
+import { inProcess } from '../in-process.ts';
+import { root, type Outcome } from '../program.ts';
+
+const patient = { timeout: 60_000 };
+
+let cluster: FabricCluster;
+beforeEach(async () => {
+  cluster = await FabricCluster.start();
+  // As a controller has left it: without a change nothing is to be done.
+  record('web', '198.51.100.10', '2001:db8:100::10');
+  record('ledger', '198.51.100.11', '2001:db8:100::11');
+});
+afterEach(() => cluster.stop());
+
+function record(name: string, ...addresses: readonly string[]): void {
+  cluster.edit(name, () => ({ status: { loadBalancer: { ingress: addresses.map((ip) => ({ ip, ipMode: 'VIP' })) } } }));
+}
+
+async function plan(manifest: object | readonly object[], ...words: readonly string[]): Promise<Outcome> {
+  return planned(manifest, words, {});
+}
+
+async function planned(manifest: object | readonly object[], words: readonly string[], changes: Partial<Environment>): Promise<Outcome> {
+  const file = join(cluster.directory, 'proposed.yaml');
+  const documents = Array.isArray(manifest) ? (manifest as object[]) : [manifest];
+  await writeFile(file, documents.map((one) => `---\n${stringify(one)}`).join(''));
+  return cluster.herald(planCommand, ['-f', file, ...words], changes);
+}
+
+const herald = (kind: string, name: string, spec: object): object => ({
+  apiVersion: 'herald.dev/v1alpha1',
+  kind,
+  metadata: { name },
+  spec,
+});
+const publicPool = { addresses: ['198.51.100.10-198.51.100.99', '2001:db8:100::10-2001:db8:100::99'] };
+const tor1 = { myASN: 64_512, peerASN: 65_101, peerAddress: '10.1.0.1', holdTime: '3s', keepaliveTime: '1s', connectTime: '1s' };
+const ledger = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { namespace: 'shop', name: 'ledger' },
+  spec: { type: 'LoadBalancer', externalTrafficPolicy: 'Local', ports: [{ name: 'http', port: 80, targetPort: 8080 }] },
+};
+
+describe('a plan of manifests for a cluster', patient, () => {
+  test('what is there already changes nothing, and nothing is written', async () => {
+    const outcome = await plan([herald('IPAddressPool', 'public', publicPool), herald('BGPPeer', 'tor1-v4', tor1), ledger]);
+    expect(outcome).toEqual({ code: 0, stdout: 'Nothing would change.\n', stderr: '' });
+    expect(cluster.server.methods).toEqual(new Set(['GET']));
+  });
+
+  test('what the API server and others have filled in stays: addresses, NodePorts, families', async () => {
+    const { code, stdout } = await plan({ ...ledger, spec: { ...ledger.spec, externalTrafficPolicy: 'Cluster' } });
+    expect(code).toBe(2);
+    expect(stdout).not.toContain('Addresses');
+    expect(stdout).toContain('  + 198.51.100.11/32 to tor1-v4  on node3\n');
+    expect(stdout).toContain('  ~ 198.51.100.11 TCP 80  on node1, node2, node3\n');
+    expect(stdout).not.toMatch(/ - .* TCP 80/);
+  });
+
+  test('a session that would reset, with the field that makes it, and one that changes as it runs', async () => {
+    const reset = await plan(herald('BGPPeer', 'tor1-v4', { ...tor1, holdTime: '9s' }));
+    expect(reset).toMatchObject({ code: 2, stdout: expect.stringContaining('  ! tor1-v4: reset (holdTime)  on node1, node2, node3\n') });
+    const live = await plan(herald('BGPPeer', 'tor1-v4', { ...tor1, connectTime: '2s' }));
+    expect(live.stdout).toContain('  ~ tor1-v4: changes without a reset (connectRetryTime)  on node1, node2, node3\n');
+  });
+
+  test('a new Service has the next address; the API server would choose the rest', async () => {
+    const tea = { ...ledger, metadata: { namespace: 'shop', name: 'tea' }, spec: { type: 'LoadBalancer', ports: [{ port: 80 }] } };
+    const { code, stdout } = await plan(tea);
+    expect(code).toBe(2);
+    expect(stdout).toContain('  shop/tea: none -> 198.51.100.12\n');
+    expect(stdout).not.toMatch(/problem|warning/);
+  });
+
+  test('--prune deletes configuration that no manifest has, and nothing else', async () => {
+    const { stdout } = await plan(herald('IPAddressPool', 'public', publicPool), '--prune');
+    expect(stdout).toContain('  - tor1-v4: stop  on node1, node2, node3\n');
+    expect(stdout).not.toContain('shop/web: 198.51.100.10 -> none');
+    expect((await plan(herald('IPAddressPool', 'public', publicPool))).code).toBe(0);
+  });
+
+  test('a mistake is a problem with its place, and the object is compared as it is', async () => {
+    const { code, stdout } = await plan(herald('BGPPeer', 'tor1-v4', { ...tor1, holdTiem: '9s' }));
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^problem: .*proposed\.yaml:\d+: BGPPeer\/tor1-v4: spec\.holdTiem: .*did you mean holdTime\?/);
+    expect(stdout).toContain('Of what could be read, nothing would change.');
+  });
+
+  test('what the API server would refuse is a problem', async () => {
+    cluster.edit('ledger', (service) => ({ spec: { ...(service['spec'] as object), loadBalancerClass: 'herald.dev/herald' } }));
+    const { code, stdout } = await plan({ ...ledger, spec: { ...ledger.spec, loadBalancerClass: 'herald.dev/aws' } });
+    expect(code).toBe(1);
+    expect(stdout).toContain('Service/shop/ledger: spec.loadBalancerClass: the API server refuses this: the field is immutable');
+  });
+
+  test('without the right to read what it depends on, a plan is an error', async () => {
+    cluster.server.forbidden.add(listPath({ apiVersion: 'herald.dev/v1alpha1', kind: 'IPAddressPool' }));
+    const { code, stdout } = await plan(herald('BGPPeer', 'tor1-v4', tor1));
+    expect(code).toBe(1);
+    expect(stdout).toContain('not read: ipaddresspools.herald.dev');
+    expect(stdout).toContain('what would change is not sure');
+  });
+});
+
+describe('--fail-on', patient, () => {
+  const smaller = herald('IPAddressPool', 'public', { addresses: ['198.51.100.50-198.51.100.99', '2001:db8:100::50-2001:db8:100::99'] });
+
+  test.each<[string, object, string]>([
+    ['session-reset', herald('BGPPeer', 'tor1-v4', { ...tor1, holdTime: '9s' }), 'refused: session-reset: node1 tor1-v4 (holdTime)\n'],
+    [
+      'session-stop',
+      herald('BGPPeer', 'tor1-v4', { ...tor1, nodeSelectors: [{ matchLabels: { rack: 'z' } }] }),
+      'refused: session-stop: node1 tor1-v4\n',
+    ],
+    [
+      'route-withdrawn',
+      herald('BGPAdvertisement', 'services', { nodeSelectors: [{ matchLabels: { rack: 'b' } }] }),
+      'refused: route-withdrawn: node1 198.51.100.10/32 to tor1-v4\n',
+    ],
+    [
+      'lost-address',
+      { ...ledger, spec: { type: 'ClusterIP', ports: ledger.spec.ports } },
+      'refused: lost-address: shop/ledger 198.51.100.11, 2001:db8:100::11 -> none\n',
+    ],
+    [
+      'moved-address',
+      { ...ledger, metadata: { ...ledger.metadata, annotations: { 'herald.dev/load-balancer-ips': '198.51.100.70,2001:db8:100::70' } } },
+      'refused: moved-address: shop/ledger 198.51.100.11, 2001:db8:100::11 -> 198.51.100.70, 2001:db8:100::70\n',
+    ],
+    [
+      'no-address',
+      { ...ledger, metadata: { namespace: 'shop', name: 'tea', annotations: { 'herald.dev/address-pool': 'none' } } },
+      'refused: no-address: shop/tea\n',
+    ],
+    [
+      'rule-removed',
+      { ...ledger, spec: { type: 'ClusterIP', ports: ledger.spec.ports } },
+      'refused: rule-removed: node1 198.51.100.11 TCP 80\n',
+    ],
+  ])('%s ends with 3, and with 2 where it is not asked', async (kind, manifest, told) => {
+    const refused = await plan(manifest, '--fail-on', `aws-call, ${kind}`);
+    expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining(told) });
+    const others = await plan(manifest, '--fail-on', 'aws-call');
+    expect(others).toMatchObject({ code: 2, stderr: '' });
+  });
+
+  test('an address that no pool has any more stays where it is, so nothing fails', async () => {
+    expect(await plan(smaller, '--fail-on', 'moved-address,lost-address')).toMatchObject({ code: 2, stderr: '' });
+  });
+
+  test('calls to AWS, deletions apart; a failed look at AWS is an error', async () => {
+    const action = (operation: string): object => ({ id: 'load balancer', operation, reason: 'it is gone', input: {} });
+    const aws = (answer: object): Partial<Environment> => ({
+      providers: async () => [
+        {
+          name: 'aws',
+          claim: () => ({ mine: true }),
+          preview: async () => ({ observed: [], desired: [], actions: [], waits: [], reasons: [], ...answer }),
+        } as unknown as Provider,
+      ],
+    });
+    const words = ['--aws-cluster-name', 'a', '--fail-on', 'aws-delete'];
+    const deletes = await planned(ledger, words, aws({ actions: [action('elbv2:DeleteLoadBalancer')] }));
+    expect(deletes).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('refused: aws-delete: shop/ledger elbv2:DeleteLoadBalancer load balancer\n'),
+    });
+    expect((await planned(ledger, words, aws({ actions: [action('elbv2:CreateLoadBalancer')] }))).code).toBe(2);
+    const failed = reason('AwsCredentials', { message: 'none was found' });
+    const blind = await planned(ledger, words, aws({ reasons: [failed], failed }));
+    expect(blind).toMatchObject({ code: 1, stdout: expect.stringContaining('none was found') });
+    expect(blind.stdout).not.toContain('    at ');
+  });
+
+  test('what AWS has for a Service is told to be deleted where the Service becomes another one', async () => {
+    const isBalancer = (service: Service): boolean => service.type === 'LoadBalancer';
+    const asked: string[] = [];
+    const aws = {
+      name: 'aws',
+      claim: (service: Service) => ({ mine: isBalancer(service) }),
+      holds: (_: string, service: Service | undefined) => service?.metadata.finalizers?.includes('herald.dev/aws') === true,
+      preview: async (key: string) => {
+        asked.push(key);
+        const actions = [{ id: 'load balancer', operation: 'elbv2:DeleteLoadBalancer', reason: 'no Service uses it', input: {} }];
+        return { observed: [], desired: [], actions, waits: [], reasons: [] };
+      },
+    };
+    const providers = async () =>
+      [{ name: 'pools', claim: (one: Service) => ({ mine: !isBalancer(one) }), holds: () => false }, aws] as unknown as Provider[];
+    cluster.edit('ledger', (service) => ({ metadata: { ...(service['metadata'] as object), finalizers: ['herald.dev/aws'] } }));
+    const plain = { ...ledger, spec: { type: 'ClusterIP', ports: ledger.spec.ports } };
+    const { code, stderr } = await planned(plain, ['--aws-cluster-name', 'a', '--fail-on', 'aws-delete'], { providers });
+    expect([code, asked.includes('shop/ledger')]).toEqual([3, true]);
+    expect(stderr).toContain('refused: aws-delete: shop/ledger elbv2:DeleteLoadBalancer load balancer\n');
+  });
+
+  test('a word that is none is a mistake that names the others', async () => {
+    const { code, stderr } = await plan(ledger, '--fail-on', 'moved-addresses');
+    expect(code).toBe(2);
+    expect(stderr).toContain('"moved-addresses" is none: write moved-address, lost-address');
+  });
+});
+
+describe('without a cluster', patient, () => {
+  test('--offline: manifests for a cluster of which nothing is known', async () => {
+    const tea = { ...ledger, spec: { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/herald', ports: [{ port: 80 }] } };
+    const file = join(cluster.directory, 'new.yaml');
+    await writeFile(file, [tea, herald('IPAddressPool', 'public', publicPool)].map((one) => `---\n${stringify(one)}`).join(''));
+    const { code, stdout } = await inProcess(planCommand, ['-f', file, '--offline']);
+    expect(code).toBe(2);
+    expect(stdout).toContain('shop/ledger: none -> 198.51.100.10\n');
+  });
+
+  test('it is said what is missing where neither a cluster nor a directory is named', async () => {
+    const { code, stderr } = await inProcess(planCommand, ['-f', join(root, 'examples/one-host')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('which cluster?')]);
+  });
+
+  test.each([
+    ['-', 'none'],
+    ['examples/fabric/20-herald.yaml', 'none'],
+    ['-', 'examples/fabric'],
+  ])('beside --source, -f is one directory, and it is said what to do for %s beside %s', async (file, source) => {
+    const { code, stderr } = await inProcess(planCommand, ['-f', file, '--source', source]);
+    expect([code, stderr]).toEqual([
+      1,
+      'herald: beside --source, -f is one directory, which takes the place of the other: put the manifests into one; for a cluster of which nothing is known, say --offline in place of --source none\n',
+    ]);
+  });
+});

@@ -1,0 +1,232 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { MemoryApi } from '../../../../examples/provider/memory-api.ts';
+import { BalancerProvider } from '../../../../examples/provider/provider.ts';
+import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts';
+import type { Environment } from '../../../../src/cli/environment/environment.ts';
+import { explainCommand } from '../../../../src/cli/commands/explain-command.ts';
+import { planCommand } from '../../../../src/cli/commands/plan-command.ts';
+import type { Claim, Preview } from '../../../../src/controller/provider-module.ts';
+import { inProcess } from '../in-process.ts';
+import { discard, herald, root, scratch, type Outcome } from '../program.ts';
+import { providerComponents } from '../provider-components.ts';
+
+/** `herald explain` and `herald plan` with the provider of a module: the one of examples/provider. */
+const patient = { timeout: 60_000 };
+const example = join(root, 'examples/provider/provider.ts');
+
+const service = (name: string, more: string, ports = 'ports: [{ name: http, port: 80, nodePort: 30080 }]'): string =>
+  `---\napiVersion: v1\nkind: Service\nmetadata: { namespace: shop, name: ${name} }\nspec: { type: LoadBalancer, clusterIPs: [10.96.0.10], ${more}${ports} }\n`;
+const ours = 'loadBalancerClass: example.com/balancer, ';
+
+const components = providerComponents(false);
+
+/** The example, which can say what it would do. */
+class Previewing extends BalancerProvider {
+  readonly #preview: () => Promise<Preview>;
+
+  constructor(preview: () => Promise<Preview>) {
+    super(new MemoryApi(), components);
+    this.#preview = preview;
+  }
+
+  async preview(): Promise<Preview> {
+    return this.#preview();
+  }
+}
+
+/** It claims what is anybody's. */
+class Greedy extends BalancerProvider {
+  override claim(): Claim {
+    return { mine: true };
+  }
+}
+
+const actions = [{ id: 'shop.web', operation: 'api:Delete', reason: 'it is another one', input: {} }];
+const preview: Preview = { observed: ['nothing'], desired: ['balancer shop.web'], actions, waits: [], reasons: [] };
+
+const withProvider = (provider: BalancerProvider): Partial<Environment> => ({ claims: async () => [new BareMetalProvider(), provider] });
+const silent = withProvider(new BalancerProvider(new MemoryApi(), components));
+
+let directory: string;
+const file = (name: string): string => join(directory, name);
+beforeEach(async () => {
+  directory = await scratch();
+  await writeFile(file('web.yaml'), service('web', ours));
+});
+afterEach(() => discard(directory));
+
+describe('herald explain service --provider', patient, () => {
+  const explain = (changes: Partial<Environment>, ...more: readonly string[]): Promise<Outcome> =>
+    inProcess(explainCommand, ['service', 'shop/web', '-f', directory, '--provider', example, ...more], changes);
+
+  test('says that the Service is of the provider and why, and what cannot be told', async () => {
+    const { code, stdout } = await explain(silent);
+    expect(code).toBe(0);
+    expect(stdout).toContain(
+      'Provider   example: spec.loadBalancerClass is example.com/balancer\n           what provider example has made, and would do now, cannot be told: it has no preview\n',
+    );
+    expect(stdout).toContain('Clients\n  nobody outside of the cluster can connect: provider example has given it no address yet\n');
+    expect(JSON.parse((await explain(silent, '-o', 'json')).stdout)).toMatchObject({
+      provider: { provider: 'example', noPreview: 'what provider example has made, and would do now, cannot be told: it has no preview' },
+    });
+    await writeFile(file('web.yaml'), `${service('web', ours)}status: { loadBalancer: { ingress: [{ ip: 192.0.2.9, ipMode: Proxy }] } }\n`);
+    expect((await explain(silent)).stdout).toContain('  connections to 192.0.2.9 are taken by what provider example has made');
+  });
+
+  test('says why a Service is not of the provider', async () => {
+    await writeFile(file('web.yaml'), service('web', 'loadBalancerClass: example.com/other, '));
+    const { stdout } = await explain(silent);
+    expect(stdout).toContain('Provider   none: spec.loadBalancerClass is "example.com/other"');
+    expect(stdout).toMatch(/\n {11}not example: spec\.loadBalancerClass is "example\.com\/other".*"example\.com\/balancer"\n/);
+  });
+
+  test('says that two claim the Service, and that it is left with the provider', async () => {
+    const finalizer = service('web', 'loadBalancerClass: herald.dev/herald, ').replace(
+      'name: web',
+      'name: web, finalizers: [example.com/balancer]',
+    );
+    await writeFile(file('web.yaml'), finalizer);
+    expect((await explain(silent)).stdout).toContain('Left with  example: what was made for the Service before, and is not let go yet');
+    const { stdout } = await explain(withProvider(new Greedy(new MemoryApi(), components)));
+    expect(stdout).toContain('Provider   bare-metal: spec.loadBalancerClass is herald.dev/herald\n');
+    expect(stdout).toContain('           example claims it too, and does not get it: of one Service one provider may say so\n');
+  });
+
+  test('shows what the provider would do, where it can say it', async () => {
+    const { stdout } = await explain(withProvider(new Previewing(async () => preview)));
+    expect(stdout).toContain(
+      '  observed\n    nothing\n  desired\n    balancer shop.web\n  difference\n    api:Delete  shop.web  (it is another one)\n',
+    );
+    expect(stdout).not.toContain('cannot be told');
+  });
+
+  test('shows why the provider cannot say it now, and passes on what is a mistake in it', async () => {
+    const away = Object.assign(new Error('the API does not answer'), { code: 'unreachable' });
+    const { code, stdout } = await explain(withProvider(new Previewing(async () => Promise.reject(away))));
+    expect(code).toBe(0);
+    expect(stdout).toContain('  ! provider example: the API does not answer\n');
+    expect(stdout).toContain('  what provider example has made cannot be told\n');
+    await expect(explain(withProvider(new Previewing(async () => Promise.reject(new TypeError('x is undefined')))))).rejects.toThrow(
+      'x is undefined',
+    );
+  });
+});
+
+describe('herald plan --provider', patient, () => {
+  let proposed: string;
+  beforeEach(async () => {
+    proposed = await scratch();
+  });
+  afterEach(() => discard(proposed));
+  const plan = (changes: Partial<Environment>, ...more: readonly string[]): Promise<Outcome> =>
+    inProcess(planCommand, ['-f', proposed, '--source', directory, '--provider', example, ...more], changes);
+  const propose = (name: string, text: string): Promise<void> => writeFile(join(proposed, name), text);
+
+  test('says which Services the provider would begin to serve, be told of, and serve no more', async () => {
+    await writeFile(
+      file('more.yaml'),
+      service('gone', ours) + service('pools', 'loadBalancerClass: herald.dev/herald, ') + service('same', ours),
+    );
+    await propose('web.yaml', service('web', ours, 'ports: [{ name: http, port: 81, nodePort: 30080 }]'));
+    await propose('more.yaml', service('same', ours) + service('pools', ours) + service('new', ours));
+    const { code, stdout } = await plan(silent);
+    expect(code).toBe(2);
+    expect(stdout).toContain(
+      [
+        'Providers',
+        '  - shop/gone: provider example would serve it no more',
+        '  + shop/new: provider example would serve it',
+        '  ~ shop/pools: provider example would serve it in place of bare-metal',
+        '  ~ shop/web: provider example would be told of the change',
+        'What provider example would do cannot be told: it has no preview.',
+        '',
+      ].join('\n'),
+    );
+    expect(stdout).not.toMatch(/shop\/same|AWS/);
+    expect(JSON.parse((await plan(silent, '-o', 'json')).stdout)).toMatchObject({
+      providers: [{ service: 'shop/gone', before: 'example' }, { service: 'shop/new', after: 'example' }, {}, {}],
+      untold: ['example'],
+    });
+  });
+
+  test('says nothing of the provider where nothing changes', async () => {
+    await propose('web.yaml', await readFile(file('web.yaml'), 'utf8'));
+    expect(await plan(silent)).toEqual({ code: 0, stdout: 'Nothing would change.\n', stderr: '' });
+  });
+
+  test('says what the provider would do, where it can; that is no call to AWS', async () => {
+    await propose('web.yaml', await readFile(file('web.yaml'), 'utf8'));
+    const { code, stdout, stderr } = await plan(withProvider(new Previewing(async () => preview)), '--fail-on', 'aws-call,aws-delete');
+    expect({ code, stderr }).toEqual({ code: 2, stderr: '' });
+    expect(stdout).toBe(
+      'Calls of provider example\n  shop/web\n    api:Delete  shop.web  (it is another one)\n\n1 calls of provider example would be made first; what follows depends on their outcome.\n',
+    );
+    const none = { ...preview, actions: [] };
+    const idle = await plan(withProvider(new Previewing(async () => none)));
+    expect(idle).toMatchObject({ code: 0, stdout: 'Nothing would change.\nNo call of provider example would be made.\n' });
+  });
+
+  test('has no call of a provider for a Service that another one gets', async () => {
+    await writeFile(file('web.yaml'), service('web', 'loadBalancerClass: herald.dev/herald, '));
+    await propose('web.yaml', await readFile(file('web.yaml'), 'utf8'));
+    const rival = new Previewing(async () => preview);
+    vi.spyOn(rival, 'claim').mockReturnValue({ mine: true });
+    expect((await plan(withProvider(rival))).stdout).toBe('Nothing would change.\nNo call of provider example would be made.\n');
+  });
+
+  test('is not to be relied upon where the provider cannot say it now', async () => {
+    await propose('web.yaml', await readFile(file('web.yaml'), 'utf8'));
+    const away = Object.assign(new Error('the API does not answer'), { code: 'unreachable' });
+    const { code, stdout } = await plan(withProvider(new Previewing(async () => Promise.reject(away))));
+    expect(code).toBe(1);
+    expect(stdout).toContain('! provider example: the API does not answer');
+    expect(stdout).not.toContain('Nothing would change.');
+  });
+});
+
+describe('the module is loaded by a command that only tells', patient, () => {
+  beforeAll(() => void vi.stubEnv('BALANCER_API', 'http://127.0.0.1:1'));
+  afterAll(() => void vi.unstubAllEnvs());
+
+  test('from its path, by explain and by plan', async () => {
+    const { code, stdout } = await herald('explain', 'service', 'shop/web', '-f', directory, '--provider', example);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Provider   example: spec.loadBalancerClass is example.com/balancer\n');
+    expect((await herald('explain', 'service', 'shop/web', '-f', directory)).stdout).toContain('Provider   none: ');
+    const planned = await herald('plan', '-f', directory, '--source', 'none', '--provider', example);
+    expect(planned.code).toBe(2);
+    expect(planned.stdout).toContain('  + shop/web: provider example would serve it\n');
+  });
+
+  test('and cannot write: neither outside, nor to Services', async () => {
+    const module = file('acme.mjs');
+    await writeFile(
+      module,
+      `import { createProvider as make } from ${JSON.stringify(example)};
+       export const createProvider = (components) => {
+         if (components.mayWrite() || components.serviceMetadata !== undefined) throw new Error('it may write');
+         return make(components);
+       };`,
+    );
+    const { code, stderr } = await herald('explain', 'service', 'shop/web', '-f', file('web.yaml'), '--provider', module);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+
+  test('and what it has open does not keep the command from its end', async () => {
+    const module = file('open.mjs');
+    await writeFile(module, `setInterval(() => undefined, 1000);\nexport { createProvider } from ${JSON.stringify(example)};`);
+    const { code, stdout } = await herald('explain', 'service', 'shop/web', '-f', file('web.yaml'), '--provider', module);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Provider   example: ');
+  });
+
+  test('and said to be wrong, where it is', async () => {
+    const missing = await herald('explain', 'service', 'shop/web', '-f', directory, '--provider', file('none.ts'));
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringMatching(/^herald: --provider .*none\.ts: it could not be loaded: /)]);
+    // 2 is an answer of plan.
+    const planned = await herald('plan', '-f', directory, '--source', 'none', '--provider', file('none.ts'));
+    expect([planned.code, planned.stderr]).toEqual([1, expect.stringContaining('it could not be loaded')]);
+  });
+});

@@ -1,0 +1,208 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { peersCommand } from '../../../../../src/cli/commands/tables/peers-command.ts';
+import { poolsCommand } from '../../../../../src/cli/commands/tables/pools-command.ts';
+import { routesCommand } from '../../../../../src/cli/commands/tables/routes-command.ts';
+import { statusCommand } from '../../../../../src/cli/commands/tables/status-command.ts';
+import { VirtualClock } from '../../../../../src/system/virtual-clock.ts';
+import { until } from '../../../../lab/until.ts';
+import { FabricCluster, listPath } from '../../fabric-cluster.ts';
+import { inProcess } from '../../in-process.ts';
+import { PausingClock } from '../../pausing-clock.ts';
+
+const patient = { timeout: 60_000 };
+const leases = '/apis/coordination.k8s.io/v1/leases';
+const inSystem = leases.replace('leases', 'namespaces/herald-system/leases');
+
+const ours = (kind: string): string => listPath({ apiVersion: 'herald.dev/v1alpha1', kind });
+
+let cluster: FabricCluster;
+beforeEach(async () => {
+  cluster = await FabricCluster.start();
+});
+afterEach(() => cluster.stop());
+
+const all = [
+  ['status', statusCommand, 'Sessions    0 of 12 established'],
+  ['peers', peersCommand, 'node3  tor2-v6  64512     65102    fd00:2::1     not reported'],
+  ['routes', routesCommand, 'node1  tor1-v4  192.0.2.10/32       self      AgentSilent  64512:100    shop/web'],
+  ['pools', poolsCommand, '2 Services wait for an address.'],
+] as const;
+
+describe.each(all)('herald %s', patient, (_, command, line) => {
+  test('tells of a cluster by reading alone, of a directory, and of manifests', async () => {
+    const { code, stdout, stderr } = await cluster.herald(command, []);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain(line);
+    expect(cluster.server.methods).toEqual(new Set(['GET']));
+    expect(cluster.server.watchers).toBe(0);
+    expect((await inProcess(command, ['-f', 'examples/fabric'])).stdout.length).toBeGreaterThan(100);
+    expect((await inProcess(command, ['--source', 'examples/fabric'])).stdout).toContain(line);
+  });
+
+  test('as JSON and as YAML it is the same data, with what could not be read', async () => {
+    cluster.server.forbidden.add(listPath({ apiVersion: 'herald.dev/v1alpha1', kind: 'NodeState' }));
+    const json: unknown = JSON.parse((await cluster.herald(command, ['-o', 'json'])).stdout);
+    expect(json).toMatchObject({ problems: [], unread: [{ kind: 'NodeState', why: 'forbidden' }] });
+    expect(parse((await cluster.herald(command, ['-o', 'yaml'])).stdout)).toEqual(json);
+    const { stdout } = await cluster.herald(command, []);
+    expect(stdout).toContain('\n\nnot read: nodestates.herald.dev: you may not list them');
+    expect(stdout).not.toContain('AgentSilent');
+  });
+
+  test('a format and a pause that are none are mistakes', async () => {
+    expect(await inProcess(command, ['-o', 'xml'])).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('text, wide, json, yaml'),
+    });
+    for (const pause of ['0', '3601', 'x'])
+      expect(await inProcess(command, ['--watch', pause])).toMatchObject({ code: 2, stderr: expect.stringContaining('1 to 3600') });
+  });
+
+  test('--help has examples', async () => {
+    const { code, stdout } = await inProcess(command, ['--help']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/--watch \[seconds\][^]*\nExample:\n {2}herald /);
+  });
+});
+
+describe('names that are none', patient, () => {
+  test.each([
+    [peersCommand, ['--node', 'x'], 'there is no valid node x: there are node1, node2, node3'],
+    [peersCommand, ['--peer', 'x'], 'there is no valid BGPPeer x: there are tor1-v4, tor1-v6, tor2-v4, tor2-v6'],
+    [routesCommand, ['--node', 'x'], 'there is no valid node x: there are node1, node2, node3'],
+    [routesCommand, ['--service', 'x'], 'there is no valid Service default/x: there are'],
+    [poolsCommand, ['--pool', 'x'], 'there is no valid IPAddressPool x: there are public, tiny'],
+  ] as const)('are answered with those there are', async (command, words, told) => {
+    const { code, stdout, stderr } = await inProcess(command, ['--source', 'examples/fabric', ...words]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(told);
+  });
+
+  test('those that are narrow the table', async () => {
+    const { stdout } = await inProcess(peersCommand, ['--source', 'examples/fabric', '--node', 'node2', '--peer', 'tor1-v6', '-o', 'json']);
+    expect(JSON.parse(stdout)).toMatchObject({ sessions: [{ node: 'node2', peer: 'tor1-v6' }] });
+    const routes = await inProcess(routesCommand, ['--source', 'examples/fabric', '--service', 'shop/ledger']);
+    expect(routes.stdout).not.toContain('shop/web');
+  });
+});
+
+describe('the controller in status', patient, () => {
+  const first = async (): Promise<string | undefined> => (await cluster.herald(statusCommand, [])).stdout.split('\n')[0];
+
+  test('is the holder of the Lease; none has ever led; who may not read it is told the rest', async () => {
+    expect(await first()).toBe('Controller  none leads: the Lease herald-system/herald-controller is free');
+    const spec = { holderIdentity: 'c1_12', leaseDurationSeconds: 15, renewTime: '2020-01-01T00:00:00.000000Z' };
+    cluster.server.put(leases, 'herald-controller', { spec }, 'herald-system');
+    expect(await first()).toMatch(/^Controller {2}c1_12 leads, renewed \d+d\d*h? ago \(it has expired/);
+    cluster.server.forbidden.add(inSystem);
+    expect(await first()).toBe('Nodes       0 of 3 report');
+  });
+});
+
+describe('configuration objects in status', patient, () => {
+  test('are those with a condition that is False: what they name is not there, or they are about nothing', async () => {
+    const spec = { ipAddressPools: ['gone'], peers: ['tor1-v4'] };
+    cluster.server.put(ours('BGPAdvertisement'), 'a-pool', { spec });
+    cluster.server.put(ours('BGPAdvertisement'), 'b-peer', { spec: { peers: ['gone', 'tor1-v4'] } });
+    cluster.server.put(ours('BGPAdvertisement'), 'c-nodes', { spec: { nodeSelectors: [{ matchLabels: { rack: 'none' } }] } });
+    const peer = { myASN: 64_512, peerASN: 65_101, peerAddress: '10.1.0.77', bfdProfile: 'gone' };
+    cluster.server.put(ours('BGPPeer'), 'tor3', { spec: peer });
+    const { stdout } = await cluster.herald(statusCommand, ['-o', 'json']);
+    const { objects } = JSON.parse(stdout) as { objects: { object: string; reason: { code: string } }[] };
+    expect(objects.map(({ object, reason }) => `${object} ${reason.code}`)).toEqual([
+      'BGPAdvertisement/a-pool UnknownPool',
+      'BGPAdvertisement/b-peer UnknownPeer',
+      'BGPAdvertisement/c-nodes AdvertisesNothing',
+      'BGPPeer/tor3 BFDProfileMissing',
+    ]);
+    expect((await cluster.herald(statusCommand, [])).stdout).toContain(
+      'Objects     4 not as they should be\n            BGPAdvertisement/a-pool: UnknownPool: BGPAdvertisement "a-pool" ',
+    );
+    // Who may not list pools is not told that there is none.
+    cluster.server.forbidden.add(ours('IPAddressPool'));
+    const { stdout: partly } = await cluster.herald(statusCommand, []);
+    expect(partly).toContain('BGPAdvertisement/a-pool: Undecided: ');
+  });
+
+  test('are not mentioned where all is well', async () => {
+    const { stdout } = await inProcess(statusCommand, ['--source', 'examples/fabric']);
+    expect(stdout).not.toContain('Objects ');
+  });
+});
+
+describe('conditions in status', patient, () => {
+  const of = async (): Promise<unknown> => {
+    const { services } = JSON.parse((await cluster.herald(statusCommand, ['-o', 'json'])).stdout) as {
+      services: { conditions: { condition: string; reason: string }[] };
+    };
+    return services.conditions.map(({ condition, reason }) => `${condition} ${reason}`);
+  };
+
+  test('are those of this moment, and those on record where not everything may be read', async () => {
+    const type = 'herald.dev/AddressAssigned';
+    const condition = { type, status: 'True', reason: 'Assigned', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
+    cluster.edit('web', () => ({ status: { loadBalancer: {}, conditions: [condition] } }));
+    expect(await of()).toEqual(['AddressAssigned NoAddress']);
+    cluster.server.forbidden.add(ours('IPAddressPool'));
+    expect(await of()).toEqual(['AddressAssigned Assigned']);
+  });
+});
+
+describe('--watch', patient, () => {
+  test('tells again what has changed and only then, outlives an API server that is away, and ends with the signal', async () => {
+    const clock = new PausingClock();
+    const stop = new AbortController();
+    const stdout: string[] = [];
+    const stderr: string[] = [];
+    const changes = {
+      clock,
+      stopped: stop.signal,
+      print: (line: string) => void stdout.push(line),
+      note: (line: string) => void stderr.push(line),
+    };
+    const ended = cluster.herald(poolsCommand, ['--watch', '7', '-o', 'yaml'], changes);
+    const documents = (): number => parseAllDocuments(stdout.join('\n')).length;
+    const lists = (): number => cluster.server.paths.filter((path) => path === '/api/v1/services').length;
+    const round = async (done: () => boolean): Promise<void> => {
+      await until('a round', () => {
+        if (!done() && clock.isPausing) clock.advance(7000);
+        return done();
+      });
+    };
+    await until('the first answer', () => stdout.length > 0);
+    await round(() => lists() >= 3);
+    expect(documents()).toBe(1);
+    cluster.server.put(listPath({ apiVersion: 'herald.dev/v1alpha1', kind: 'IPAddressPool' }), 'more', {
+      spec: { addresses: ['203.0.113.16/28'] },
+    });
+    await round(() => stdout.includes('---'));
+    expect(documents()).toBe(2);
+    cluster.server.refuseAll = true;
+    await round(() => stderr.length > 0);
+    expect(stderr[0]).toContain('(looked at again in 7 s)');
+    cluster.server.refuseAll = false;
+    cluster.server.remove(listPath({ apiVersion: 'herald.dev/v1alpha1', kind: 'IPAddressPool' }), 'more');
+    await round(() => documents() === 3);
+    stop.abort('SIGINT');
+    expect(await ended).toMatchObject({ code: 0 });
+    expect(clock.pending).toBe(0);
+  });
+
+  test('what fails the first time is the answer', async () => {
+    cluster.server.refuseAll = true;
+    expect((await cluster.herald(peersCommand, ['--watch'])).code).toBe(1);
+  });
+
+  test('a terminal is redrawn', async () => {
+    const screen: string[] = [];
+    const stop = new AbortController();
+    const print = (line: string): void => {
+      screen.push(line);
+      stop.abort('SIGINT');
+    };
+    await cluster.herald(peersCommand, ['--watch'], { isTerminal: true, stopped: stop.signal, clock: new VirtualClock(), print });
+    expect(screen[0]).toBe('\u001B[2J\u001B[Hherald peers, every 5 s  2026-01-01T00:00:00.000Z\n');
+  });
+});

@@ -1,0 +1,183 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { traceAnswer } from '../../../../../src/agent/live/bgp-trace-endpoint.ts';
+import { decodeTraceLine, type TraceStream } from '../../../../../src/bgp/index.ts';
+import { maximumTracedMessages } from '../../../../../src/bgp/limits.ts';
+import { bgpCommand } from '../../../../../src/cli/commands/trace/bgp-command.ts';
+import { LocalAnswers } from '../../../../../src/cli/process/telemetry/socket-answers.ts';
+import { debugPaths } from '../../../../../src/live/debug.ts';
+import { Live } from '../../../../../src/live/live.ts';
+import { limits } from '../../../../../src/live/limits.ts';
+import { askLocal, listenLocal, type LocalListener } from '../../../../../src/system/local-socket.ts';
+import { until } from '../../../../lab/until.ts';
+import { pair, type Pair } from '../../../bgp/two-speakers.ts';
+import { readCapture } from '../../../bgp/trace/capture-file.ts';
+import { inProcess } from '../../in-process.ts';
+import type { Outcome } from '../../program.ts';
+
+const patient = { timeout: 60_000 };
+
+let directory: string;
+let socket: string;
+let listener: LocalListener;
+let speakers: Pair;
+
+/** The agent of node1, whose speaker has one established session, with "right". */
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'herald-trace-'));
+  socket = join(directory, 'agent.sock');
+  speakers = pair();
+  speakers.right.start();
+  speakers.left.start({ passive: true });
+  speakers.clock.advance(1000);
+  const live = new Live(speakers.clock, { command: 'agent', version: '0' });
+  live.is({ node: 'node1' });
+  const answers = new LocalAnswers(live);
+  answers.add(debugPaths.bgpTrace, traceAnswer(speakers.left.speaker));
+  listener = await listenLocal(socket, answers.answer, limits);
+});
+afterEach(async () => {
+  await listener.close();
+  await rm(directory, { recursive: true });
+});
+
+const trace = (
+  words: readonly string[],
+  stopped = new AbortController().signal,
+  note: (line: string) => void = () => undefined,
+): Promise<Outcome> => inProcess(bgpCommand, ['trace', '--socket', socket, ...words], { stopped, note });
+
+const announce = (last: number): void => {
+  speakers.left.peer.routes.set([{ prefix: `192.0.2.${last}/32` }]);
+  speakers.clock.advance(10);
+};
+
+/** Runs a trace, and what is to happen once it has begun. */
+async function whileTracing(words: readonly string[], happening: () => Promise<void> | void): Promise<Outcome> {
+  const begun = Promise.withResolvers<void>();
+  const outcome = trace(words, undefined, (line) => line.includes('tracing right of node node1') && begun.resolve());
+  await Promise.race([begun.promise, outcome]);
+  await happening();
+  return outcome;
+}
+
+test('a line for each message, until there were so many', patient, async () => {
+  const { code, stdout } = await whileTracing(['--peer', 'right', '--count', '2'], () => {
+    announce(1);
+    announce(2);
+  });
+  expect(code).toBe(0);
+  expect(stdout.split('\n').map((line) => line.replace(/^\S+ /, ''))).toEqual([
+    '[1] connection is there already, opened by peer',
+    '[1] -> UPDATE announces 192.0.2.1/32 via 10.0.0.1, AS path 64512, origin IGP',
+    '[1] -> UPDATE withdraws 192.0.2.1/32',
+    '',
+  ]);
+});
+
+test('as JSON, and as a file for Wireshark at the same time', patient, async () => {
+  const file = join(directory, 'right.pcapng');
+  const { stdout } = await whileTracing(['--peer', 'right', '--count', '1', '-o', 'json', '--pcap', file], () => announce(1));
+  const [, message] = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as object);
+  expect(message).toMatchObject({
+    type: 'message',
+    direction: 'sent',
+    message: { kind: 'UPDATE', announced: [{ prefix: '192.0.2.1/32', nextHops: ['10.0.0.1'] }] },
+  });
+  const { name, segments } = readCapture(await readFile(file));
+  expect(name).toBe('right');
+  expect(segments.map(({ payload }) => payload.toString('hex'))).toEqual([(message as { octets: string }).octets]);
+});
+
+test('to standard output the file goes alone', patient, async () => {
+  const octets: Uint8Array[] = [];
+  const begun = Promise.withResolvers<void>();
+  const outcome = inProcess(bgpCommand, ['trace', '--socket', socket, '--peer', 'right', '--count', '1', '--pcap', '-'], {
+    write: async (some) => void octets.push(some),
+    note: () => begun.resolve(),
+  });
+  await begun.promise;
+  announce(1);
+  expect(await outcome).toMatchObject({ code: 0, stdout: '' });
+  expect(readCapture(Buffer.concat(octets)).segments).toHaveLength(1);
+});
+
+test('Ctrl-C is how it ends; so is the time that was said', patient, async () => {
+  const stop = new AbortController();
+  const notes: string[] = [];
+  const outcome = trace(['--peer', 'right'], stop.signal, (line) => {
+    notes.push(line);
+    stop.abort('SIGINT');
+  });
+  expect(await outcome).toMatchObject({ code: 0 });
+  expect(notes.at(-1)).toBe('herald: 0 messages');
+  expect(await trace(['--peer', 'right', '--duration', '1s'])).toMatchObject({ code: 0 });
+});
+
+test('it ends with the peer', patient, async () => {
+  const { code, stdout } = await whileTracing(['--peer', 'right'], async () => {
+    const removed = speakers.left.peer.remove('gone');
+    speakers.clock.advance(3000);
+    await removed;
+  });
+  expect(code).toBe(0);
+  expect(stdout).toContain('-> NOTIFICATION Cease: Administrative Shutdown (6/2): "gone"');
+});
+
+test('what cannot be traced is an error that says what can', patient, async () => {
+  expect(await trace(['--peer', 'tor9'])).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('BGPPeer tor9 (it has sessions with right)'),
+  });
+  expect((await trace(['--peer', 'right', '--node', 'node2'])).stderr).toContain('is of node node1: run this on node2');
+  await listener.close();
+  expect(await trace(['--peer', 'right'])).toMatchObject({ code: 1, stderr: expect.stringContaining('or it has another one (--socket)') });
+  for (const words of [['--count', '0'], ['--duration', '25h'], ['--socket', 'relative'], []])
+    expect((await trace(words.length === 0 ? [] : ['--peer', 'right', ...words])).code).toBe(2);
+});
+
+test(
+  'a reader that does not read loses messages and is told how many; the session goes on, and nothing is kept when it leaves',
+  patient,
+  async () => {
+    const traces = vi.spyOn(speakers.left.peer, 'trace');
+    const gone = new AbortController();
+    const { chunks } = await askLocal(socket, `${debugPaths.bgpTrace}?peer=right`, gone.signal);
+    const reader = chunks[Symbol.asyncIterator]();
+    await reader.next(); // The connection that is there: from here on nobody reads.
+    // Far more than the queue and the buffers of a socket hold.
+    const messages = 2 * maximumTracedMessages + 4000;
+    const before = speakers.left.peer.status().counters.sent.update;
+    for (let i = 0; i < messages; i++) {
+      speakers.left.peer.routes.set([{ prefix: '192.0.2.1/32', med: i }]);
+      speakers.clock.advance(1);
+      // The agent has all the time in the world to hand them over.
+      if (i % 64 === 0) await setImmediate();
+    }
+    expect(speakers.left.state).toBe('Established');
+    expect(speakers.left.peer.status().counters.sent.update).toBe(before + messages);
+    let text = '';
+    let lost = 0;
+    while (lost === 0) {
+      const { value, done } = await reader.next();
+      expect(done).not.toBe(true);
+      const lines = (text + Buffer.from(value as Uint8Array).toString('utf8')).split('\n');
+      text = lines.pop() ?? '';
+      for (const line of lines) {
+        const event = decodeTraceLine(line);
+        if (event?.type === 'lost') lost += event.count;
+      }
+    }
+    gone.abort();
+    await reader.return?.().catch(() => undefined);
+    await until('the trace has ended', () => traces.mock.results.every(({ value }) => (value as TraceStream).done));
+    expect(traces).toHaveBeenCalledTimes(1);
+  },
+);

@@ -1,0 +1,34 @@
+import { EventEmitter } from 'node:events';
+import { beforeEach, expect, test } from 'vitest';
+import { stopSignals, type StopSignals } from '../../../../src/cli/environment/stop-signals.ts';
+
+let host: EventEmitter;
+let ended: number;
+let signals: StopSignals;
+beforeEach(() => {
+  host = new EventEmitter();
+  ended = 0;
+  signals = stopSignals(
+    (signal, heard) => host.on(signal, heard),
+    () => ended++,
+  );
+});
+
+test.each(['SIGTERM', 'SIGINT'])('the first signal stops, the second ends the process: %s', (signal) => {
+  host.emit(signal);
+  expect([signals.stopped.aborted, signals.stopped.reason, ended]).toEqual([true, signal, 0]);
+  host.emit('SIGTERM');
+  expect(ended).toBe(1);
+});
+
+test('whoever only waits is told of the second one, and the process goes on until it no longer waits', () => {
+  let hurried = 0;
+  const calm = signals.onHurry(() => hurried++);
+  host.emit('SIGTERM');
+  expect(hurried).toBe(0);
+  host.emit('SIGTERM');
+  expect([hurried, ended]).toEqual([1, 0]);
+  calm();
+  host.emit('SIGTERM');
+  expect([hurried, ended]).toEqual([1, 1]);
+});

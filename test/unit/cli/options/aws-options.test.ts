@@ -1,0 +1,56 @@
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import { addAwsOptions, awsOptionsOf, type AwsFlags } from '../../../../src/cli/options/aws-options.ts';
+
+const parse = (...words: readonly string[]): AwsFlags =>
+  addAwsOptions(new Command())
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined })
+    .parse(words, { from: 'user' })
+    .opts();
+
+test('without options nothing is said of AWS', () => {
+  expect(parse().awsClusterName).toBeUndefined();
+});
+
+test('what is said becomes settings; the rest is left to the provider', () => {
+  const flags = parse('--aws-cluster-name', 'production', '--aws-vpc-id', 'vpc-0a', '--aws-node-rules=leave', '--aws-retire-seconds=0');
+  expect(awsOptionsOf(flags, 'production', {})).toEqual({
+    clusterName: 'production',
+    vpcId: 'vpc-0a',
+    classless: 'off',
+    defaultScheme: 'internal',
+    defaultTargetType: 'instance',
+    defaultTags: {},
+    upstreamBackendHttps: false,
+    certificateDiscovery: false,
+    manageNodeRules: false,
+    retireSeconds: 0,
+  });
+});
+
+test('the region is that of the option, else of AWS_REGION, else of AWS_DEFAULT_REGION', () => {
+  const both = { AWS_REGION: 'eu-west-1', AWS_DEFAULT_REGION: 'eu-west-2' };
+  expect(awsOptionsOf(parse('--aws-region', 'us-east-1'), 'a', both).region).toBe('us-east-1');
+  expect(awsOptionsOf(parse(), 'a', both).region).toBe('eu-west-1');
+  expect(awsOptionsOf(parse(), 'a', { AWS_DEFAULT_REGION: 'eu-west-2' }).region).toBe('eu-west-2');
+  expect(awsOptionsOf(parse(), 'a', { AWS_REGION: '' }).region).toBeUndefined();
+});
+
+test('tags are pairs, a value may hold "="', () => {
+  expect(parse('--aws-default-tags', 'team=edge, cost=a=b').awsDefaultTags).toEqual({ team: 'edge', cost: 'a=b' });
+});
+
+test.each([
+  ['--aws-cluster-name', ''],
+  ['--aws-cluster-name', 'two words'],
+  ['--aws-vpc-id', 'subnet-1'],
+  ['--aws-classless', 'all'],
+  ['--aws-default-tags', 'team'],
+  ['--aws-default-tags', 'aws:x=1'],
+  ['--aws-default-tags', 'herald.dev/cluster=other'],
+  ['--aws-retire-seconds', '-1'],
+  ['--aws-orphan-seconds', '99999999'],
+])('%s %j is refused', (option, text) => {
+  expect(() => parse(option, text)).toThrow(/invalid|Write|Allowed|not for you/);
+});

@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { Telemetry } from '../../../../../src/cli/process/telemetry/telemetry.ts';
+import { livePaths } from '../../../../../src/live/contract.ts';
+import { pageOf } from '../../../../../src/live/query.ts';
+import { listenHttp, type ListenHttp } from '../../../../../src/system/http-listener.ts';
+import { silentLog } from '../../../../../src/system/log.ts';
+import { VirtualClock } from '../../../../../src/system/virtual-clock.ts';
+import { limits } from '../../../../../src/telemetry/limits.ts';
+
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+});
+
+/** The port of metrics of an agent, on real sockets; a page of its history is far more than the kernel takes for a client that does not read. */
+async function metricsPort(address: string): Promise<number> {
+  const port = Promise.withResolvers<number>();
+  const listen: ListenHttp = async (place, answer, bounds) => {
+    const listener = await listenHttp(place, answer, bounds);
+    port.resolve(listener.port);
+    return listener;
+  };
+  const metricsAddress = { places: [{ address, port: 0 }] };
+  const options = { metricsAddress, healthAddress: { places: [] }, command: 'agent', socket: 'none', live: 'metrics' } as const;
+  const telemetry = new Telemetry({ clock: new VirtualClock(), nodejs: 'v24' }, options, silentLog, listen);
+  ends.push(() => telemetry.close());
+  const entries = Array.from({ length: 500 }, (_, i) => ({ name: `n${1000 + i}`, text: 'x'.repeat(40_000) }));
+  telemetry.live.add(livePaths.history, { parameters: [], items: (query) => pageOf(entries, ({ name }) => name, query) });
+  return port.promise;
+}
+
+/** A client that asks, and leaves the connection to the other side. */
+function ask(address: string, port: number, path: string): Socket {
+  const socket = connect({ host: address, port, allowHalfOpen: true }).on('error', () => undefined);
+  ends.push(() => socket.destroy());
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  return socket;
+}
+
+test.each(['127.0.0.1', '::1'])(
+  'however many ask %s for what a process tells, and keep their connections, a scrape is answered',
+  async (address) => {
+    const port = await metricsPort(address);
+    // Does not read; its connection is the only one that stays.
+    await once(ask(address, port, '/live/v1/history'), 'readable');
+    for (const path of ['/live', '/live/v1/history', '/']) {
+      for (let n = 0; n < limits.connections; n++) {
+        const socket = ask(address, port, path);
+        // "end", "close": there was no connection left.
+        await new Promise((resolve) => socket.once('data', resolve).once('end', resolve).once('close', resolve));
+      }
+      const host = address.includes(':') ? `[${address}]` : address;
+      const scrape = await fetch(`http://${host}:${port}/metrics`);
+      expect([scrape.status, await scrape.text()]).toEqual([200, expect.stringContaining('herald_build_info')]);
+    }
+  },
+);

@@ -1,0 +1,143 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { InitialConfig } from '../../../../src/controller/configuration/initial-config.ts';
+import { KubeError } from '../../../../src/kube/error.ts';
+import { clusterConfig } from '../../../../src/model/default-config.ts';
+import type { Snapshot } from '../../../../src/model/snapshot.ts';
+import type { Log } from '../../../../src/system/log.ts';
+import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+
+const manifest = { kind: 'HeraldConfig' };
+let clock: VirtualClock;
+let snapshot: { config: Snapshot['config'] };
+/** What `make` does, one call after the other; the last of them again and again. */
+let answers: (() => Promise<void>)[];
+let calls: object[];
+let lines: string[];
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  snapshot = { config: clusterConfig };
+  answers = [];
+  calls = [];
+  lines = [];
+});
+
+const made = async (): Promise<void> => undefined;
+const failing =
+  (code: KubeError['code'], message: string = code) =>
+  async (): Promise<void> => {
+    throw new KubeError(code, message);
+  };
+
+function begin(): InitialConfig {
+  const say = (level: string) => (fields: object, message: string) => void lines.push(`${level}: ${message} ${JSON.stringify(fields)}`);
+  const log = { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') } as unknown as Log;
+  const make = (given: object): Promise<void> => {
+    calls.push(given);
+    const answer = answers.length > 1 ? answers.shift() : answers[0];
+    return answer?.() ?? made();
+  };
+  const initial = new InitialConfig({ snapshot, make, clock, random: () => 0, log }, manifest);
+  initial.start();
+  return initial;
+}
+
+/** As long as it takes until nothing but time would go on. */
+async function turn(): Promise<void> {
+  for (let round = 0; round < 20; round++) await Promise.resolve();
+}
+
+async function pass(milliseconds: number): Promise<void> {
+  clock.advance(milliseconds);
+  await turn();
+}
+
+test('it is made once, where there is none', async () => {
+  begin();
+  await turn();
+  expect(calls).toEqual([manifest]);
+  expect(lines.join()).toContain('was made');
+  await pass(3_600_000);
+  expect(calls).toHaveLength(1);
+  expect(clock.pending).toBe(0);
+});
+
+test('one that is there is not even asked for', async () => {
+  snapshot.config = { ...clusterConfig, metadata: { ...clusterConfig.metadata, uid: 'u1' } };
+  begin();
+  await turn();
+  expect(calls).toEqual([]);
+});
+
+test('one that comes while the kind is not served yet is left alone', async () => {
+  answers = [failing('notFound')];
+  begin();
+  await turn();
+  snapshot.config = { ...clusterConfig, metadata: { ...clusterConfig.metadata, uid: 'u1' } };
+  await pass(400);
+  expect(calls).toHaveLength(1);
+  expect(clock.pending).toBe(0);
+});
+
+test('somebody who was faster is as good', async () => {
+  answers = [failing('conflict')];
+  begin();
+  await pass(60_000);
+  expect(calls).toHaveLength(1);
+  expect(lines.join()).toContain('stays as it is');
+});
+
+describe('a refusal', () => {
+  test.each(['notFound', 'forbidden', 'refused', 'failing', 'unreachable'] as const)(
+    '(%s) is said once and tried again, later and later',
+    async (code) => {
+      answers = [failing(code), failing(code), failing(code), made];
+      begin();
+      await turn();
+      expect(calls).toHaveLength(1);
+      await pass(399);
+      expect(calls).toHaveLength(1);
+      await pass(1);
+      expect(calls).toHaveLength(2);
+      await pass(799);
+      expect(calls).toHaveLength(2);
+      await pass(1);
+      await pass(1600);
+      expect(calls).toHaveLength(4);
+      expect(lines.filter((line) => line.includes('yet'))).toHaveLength(1);
+      expect(lines.at(-1)).toContain('was made');
+    },
+  );
+
+  test('for another reason is said, too', async () => {
+    answers = [failing('forbidden', 'no right'), failing('refused', 'spec is wrong')];
+    begin();
+    await turn();
+    await pass(400);
+    expect(lines).toEqual([expect.stringContaining('no right'), expect.stringContaining('spec is wrong')]);
+  });
+
+  test('because another one leads by now ends it: that one makes it', async () => {
+    answers = [failing('notLeading')];
+    begin();
+    await pass(60_000);
+    expect(calls).toHaveLength(1);
+    expect(clock.pending).toBe(0);
+  });
+});
+
+test('it stops between attempts, and in one', async () => {
+  answers = [failing('unreachable')];
+  const waiting = begin();
+  await turn();
+  await waiting.stop();
+  expect(clock.pending).toBe(0);
+  const { promise, reject } = Promise.withResolvers<undefined>();
+  answers = [() => promise];
+  const asking = begin();
+  await turn();
+  const stopped = asking.stop();
+  reject(new Error('aborted'));
+  await stopped;
+  expect(calls).toHaveLength(2);
+});

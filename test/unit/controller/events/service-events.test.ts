@@ -1,0 +1,254 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts';
+import { Controller } from '../../../../src/controller/controller.ts';
+import { limits } from '../../../../src/controller/limits.ts';
+import type { Recorded, ServiceStatus, StatusWriter } from '../../../../src/controller/status-writer.ts';
+import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import type { NodeState } from '../../../../src/model/node-state.ts';
+import type { ObjectEvent } from '../../../../src/model/object-event.ts';
+import type { HeraldObject } from '../../../../src/model/snapshot.ts';
+import { address } from '../../../../src/net/address.ts';
+import { silentLog } from '../../../../src/system/log.ts';
+import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+import { advertisement, metadata, node, peer, pool, service, slice } from '../../decisions/fixtures.ts';
+import { TestSource } from '../../test-source.ts';
+
+/** A record, as an API server keeps it over a restart of the controller. */
+class Records implements StatusWriter {
+  readonly statuses = new Map<ServiceKey, ServiceStatus>();
+  readonly source: TestSource;
+  writes = 0;
+
+  constructor(source: TestSource) {
+    this.source = source;
+  }
+
+  async recorded(): Promise<Recorded> {
+    const all = [...this.statuses];
+    return {
+      addresses: new Map(all.map(([key, { ingress }]) => [key, ingress.flatMap((entry) => entry.address ?? [])])),
+      conditions: new Map(all.map(([key, { conditions }]) => [key, conditions])),
+      unreadable: new Map(),
+    };
+  }
+
+  async writeService(key: ServiceKey, status: ServiceStatus): Promise<void> {
+    if (JSON.stringify(this.statuses.get(key)?.conditions) !== JSON.stringify(status.conditions)) this.writes++;
+    this.statuses.set(key, status);
+    this.source.record(key, status.ingress);
+  }
+
+  async removeService(key: ServiceKey): Promise<void> {
+    this.statuses.delete(key);
+    this.source.record(key, undefined);
+  }
+
+  /** Events of Services only. */
+  async writeObject(): Promise<undefined> {
+    return undefined;
+  }
+
+  async removeObject(): Promise<void> {
+    // As above.
+  }
+}
+
+let clock: VirtualClock;
+let source: TestSource;
+let records: Records;
+let controller: Controller;
+let events: ObjectEvent[];
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  source = new TestSource(pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.2'] }));
+  records = new Records(source);
+});
+
+async function start(): Promise<void> {
+  events = [];
+  const sink = { record: (event: ObjectEvent): void => void events.push(event) };
+  const providers = [new BareMetalProvider()];
+  controller = new Controller({ source, providers, writer: records, events: sink, clock, random: () => 0, log: silentLog });
+  await controller.start();
+  await controller.settled();
+}
+
+async function pass(milliseconds: number): Promise<void> {
+  clock.advance(milliseconds);
+  await controller.settled();
+}
+
+async function put(...objects: readonly HeraldObject[]): Promise<void> {
+  source.put(...objects);
+  await controller.settled();
+}
+
+const told = (): string[] =>
+  events.map(({ type, reason, regarding, note }) => `${type} ${reason} ${regarding.namespace}/${regarding.name}: ${note}`);
+const codes = (): string[] => events.map(({ reason }) => reason);
+
+/** The report of an agent that announces to tor1, or does not. */
+function report(state: 'Established' | 'Idle'): NodeState {
+  const session = { peer: 'tor1', address: '10.1.0.1', state, since: '', localASN: 64_512, peerASN: 65_101, prefixesSent: 1 };
+  return {
+    kind: 'NodeState',
+    metadata: metadata('n1'),
+    updated: clock.date().toISOString(),
+    consumed: { Service: '1' },
+    sessions: [session],
+    differing: [],
+  };
+}
+
+const announced = [
+  node({ name: 'n1' }),
+  peer({ name: 'tor1' }),
+  advertisement({ name: 'all' }),
+  service({ name: 'shop/web' }),
+  slice({ service: 'shop/web', endpoints: ['10.244.1.10@n1'] }),
+] as const;
+
+describe('Events of addresses', () => {
+  test('say what was assigned, changed and released, of which object', async () => {
+    await start();
+    const web = service({ name: 'shop/web' });
+    await put(web);
+    expect(events[0]).toEqual({
+      regarding: { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name: 'web', uid: 'shop/web', resourceVersion: '1' },
+      type: 'Normal',
+      reason: 'AddressAssigned',
+      action: 'AssignAddress',
+      note: 'The Service has 192.0.2.1',
+    });
+    await put(service({ name: 'shop/web', requested: ['192.0.2.2'] }));
+    source.remove(web);
+    await controller.settled();
+    expect(told().slice(1)).toEqual([
+      'Normal AddressChanged shop/web: The Service has 192.0.2.2 and had 192.0.2.1',
+      'Normal AddressReleased shop/web: 192.0.2.2: the Service is gone',
+    ]);
+  });
+
+  test('warn a Service that is given another address because its own is on record twice', async () => {
+    const twice = { ingress: [{ address: address('192.0.2.1'), ipMode: 'VIP' as const }], conditions: [] };
+    source.put(service({ name: 'shop/a' }), service({ name: 'shop/b' }));
+    for (const key of ['shop/a', 'shop/b'] as const) await records.writeService(key, twice);
+    await start();
+    expect(told()).toEqual([
+      'Warning AddressHeldTwice shop/b: 192.0.2.1 is on record for shop/a as well, which has it: this Service is neither announced nor forwarded there; it has 192.0.2.2 now',
+    ]);
+  });
+
+  test('warn of an address that cannot be had, by the code of the catalogue, and with that of each pool', async () => {
+    source.put(pool({ name: 'other', addresses: ['198.51.100.0/30'], autoAssign: false }));
+    await start();
+    await put(service({ name: 'shop/a' }), service({ name: 'shop/b' }), service({ name: 'shop/c' }));
+    const warning = events.find(({ type }) => type === 'Warning');
+    expect(warning).toMatchObject({ reason: 'NoPoolFits', action: 'AssignAddress', regarding: { name: 'c' } });
+    expect(warning?.note).toContain('main: PoolFull, other: PoolNotAutoAssigned');
+    await put(pool({ name: 'more', addresses: ['203.0.113.0/30'] }));
+    expect(codes()).toEqual(['AddressAssigned', 'AddressAssigned', 'NoPoolFits', 'AddressAssigned']);
+  });
+
+  test.each([
+    ['ExternalName', { type: 'ExternalName' }, 'the Service is an alias in DNS'],
+    ['ClusterIP', { type: 'ClusterIP' }, 'the Service is of type ClusterIP'],
+    ['headless', { headless: true }, 'the Service is headless'],
+  ] as const)('a Service that becomes %s is left alone, and an Event says why its address went', async (_, change, why) => {
+    await start();
+    await put(service({ name: 'shop/web' }));
+    await put(service({ name: 'shop/web', ...change }));
+    expect(records.statuses.has('shop/web')).toBe(false);
+    expect(events.at(-1)).toMatchObject({ reason: 'AddressReleased', note: expect.stringContaining(`192.0.2.1: ${why}`) });
+    await put(service({ name: 'shop/other', ...change }));
+    expect(codes()).toEqual(['AddressAssigned', 'AddressReleased']);
+  });
+
+  test('come once, and not again from a controller that starts anew', async () => {
+    source.put(service({ name: 'shop/a' }), service({ name: 'shop/b' }), service({ name: 'shop/c' }));
+    await start();
+    expect(codes()).toEqual(['AddressAssigned', 'AddressAssigned', 'PoolFull']);
+    await controller.stop();
+    await start();
+    await pass(limits.conditionHoldMilliseconds);
+    // That no agent reports has lasted by now.
+    expect(new Set(codes())).toEqual(new Set());
+  });
+});
+
+test('a mistake in a Service is told once, in the version that has it', async () => {
+  await start();
+  const about = { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name: 'web', uid: 'u', resourceVersion: '9' };
+  const problem = {
+    severity: 'warning',
+    object: 'Service/shop/web',
+    about,
+    field: 'metadata.annotations["herald.dev/adress-pool"]',
+  } as const;
+  const unknown = { ...problem, message: 'is not an annotation', fix: 'did you mean herald.dev/address-pool?' };
+  source.breakSomething(unknown);
+  source.breakSomething(unknown, { severity: 'error', object: 'IPAddressPool/main', message: 'is no Service', fix: '' });
+  expect(events).toMatchObject([
+    {
+      type: 'Warning',
+      reason: 'InvalidService',
+      regarding: about,
+      note: 'metadata.annotations["herald.dev/adress-pool"] is not an annotation (did you mean herald.dev/address-pool?)',
+    },
+  ]);
+  source.breakSomething();
+  source.breakSomething(unknown);
+  expect(events).toHaveLength(2);
+});
+
+test('a mistake in a Service that is not ours is for others to tell', async () => {
+  await start();
+  source.put(service({ name: 'shop/theirs', loadBalancerClass: 'example.com/other' }));
+  const about = { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name: 'theirs', uid: 'u', resourceVersion: '9' };
+  source.breakSomething({ severity: 'warning', object: 'Service/shop/theirs', about, message: 'is odd', fix: '' });
+  expect(events).toEqual([]);
+});
+
+describe('Events and conditions of announcement', () => {
+  test('come when a Service is announced, and when it has not been for a while', async () => {
+    source.put(...announced, report('Established'));
+    await start();
+    expect(codes()).toEqual(['AddressAssigned', 'Programmed', 'Announced']);
+    await put(report('Idle'));
+    await pass(limits.conditionHoldMilliseconds - 1);
+    expect(codes()).toHaveLength(3);
+    await pass(1);
+    expect(events.slice(3)).toMatchObject([{ type: 'Warning', reason: 'SessionDown', action: 'Announce' }]);
+    await put(report('Established'));
+    expect(events.at(-1)).toMatchObject({ type: 'Normal', reason: 'Announced' });
+  });
+
+  test('a session that flaps writes no status and gives no Event', async () => {
+    source.put(...announced, report('Established'));
+    await start();
+    const before = { writes: records.writes, events: events.length };
+    for (let second = 0; second < 60; second++) {
+      await put(report(second % 2 === 0 ? 'Idle' : 'Established'));
+      await pass(1000);
+    }
+    expect({ writes: records.writes, events: events.length }).toEqual(before);
+  });
+
+  test('an edit of the Service is answered at once, one of another object when it has lasted', async () => {
+    source.put(...announced, report('Established'));
+    await start();
+    const condition = () => records.statuses.get('shop/web')?.conditions[2]?.status;
+    await put(advertisement({ name: 'all', serviceSelectors: [{ matchLabels: { announce: 'me' }, matchExpressions: [] }] }));
+    expect(condition()).toBe('True');
+    await put(service({ name: 'shop/web', labels: { announce: 'not me' } }));
+    expect(condition()).toBe('False');
+  });
+
+  test('conditions say of which generation they are, where there is one', async () => {
+    const web = service({ name: 'shop/web' });
+    source.put(...announced, report('Established'), { ...web, metadata: { ...web.metadata, generation: 3 } });
+    await start();
+    expect(records.statuses.get('shop/web')?.conditions.map(({ observedGeneration }) => observedGeneration)).toEqual([3, 3, 3]);
+  });
+});

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { ControllerMetrics } from '../../../../src/controller/metrics/controller-metrics.ts';
+import { countedWriter } from '../../../../src/controller/metrics/counted-writer.ts';
+import type { StatusWriter } from '../../../../src/controller/status-writer.ts';
+import type { Condition } from '../../../../src/model/condition.ts';
+import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import type { ReasonCode } from '../../../../src/model/reasons.ts';
+import { Metrics } from '../../../../src/telemetry/metrics.ts';
+import { sampleOf, samplesOf } from '../../telemetry/scrape.ts';
+
+const assigned: Condition = { type: 'herald.dev/AddressAssigned', status: 'True', reason: 'Assigned', message: '' };
+const refused = (reason: string): Condition => ({ type: 'herald.dev/AddressAssigned', status: 'False', reason, message: '' });
+const no = (pool: string, code: ReasonCode) => ({ of: pool, code });
+const [a, b] = ['shop/a', 'shop/b'] as ServiceKey[] as [ServiceKey, ServiceKey];
+
+test('Services that wait are counted by reason, each once, and by each pool that said no', async () => {
+  const metrics = new Metrics();
+  const observer = new ControllerMetrics(metrics);
+  observer.told(a, [refused('NoPoolFits')], [no('one', 'PoolFull'), no('two', 'PoolFull')]);
+  observer.told(b, [refused('NoPoolFits')], [no('one', 'PoolFull')]);
+  const before = await metrics.text();
+  expect(sampleOf(before, 'herald_pending_services{reason="NoPoolFits"}')).toBe(2);
+  expect(sampleOf(before, 'herald_pending_services_by_pool{pool="one",reason="PoolFull"}')).toBe(2);
+  expect(sampleOf(before, 'herald_pending_services_by_pool{pool="two",reason="PoolFull"}')).toBe(1);
+  observer.told(a, [assigned], []);
+  observer.told(a, [assigned], []);
+  observer.gone(b);
+  observer.gone(b);
+  const after = await metrics.text();
+  expect(sampleOf(after, 'herald_pending_services{reason="NoPoolFits"}')).toBe(0);
+  expect(sampleOf(after, 'herald_service_conditions{condition="AddressAssigned",status="True",reason="Assigned"}')).toBe(1);
+  expect(samplesOf(after, 'herald_pending_services_by_pool').size).toBe(0);
+});
+
+test('pools and queues are read when somebody scrapes', async () => {
+  const metrics = new Metrics();
+  const observer = new ControllerMetrics(metrics);
+  const usage = [{ pool: 'main', family: 6 as const, total: 2n ** 64n, free: 2n ** 64n - 3n, assigned: 3 }];
+  const queue = { depth: 4, retries: 2, longestMilliseconds: 1_500 };
+  observer.follow({ figures: () => ({ services: queue, configuration: queue }) }, [{ usage: () => usage } as never]);
+  const text = await metrics.text();
+  expect(sampleOf(text, 'herald_pool_size_addresses{pool="main",family="ipv6"}')).toBe(2 ** 64);
+  expect(sampleOf(text, 'herald_pool_addresses{pool="main",family="ipv6",state="assigned"}')).toBe(3);
+  expect(sampleOf(text, 'herald_pool_addresses{pool="main",family="ipv6",state="kept"}')).toBe(0);
+  expect(sampleOf(text, 'herald_queue_depth{queue="services"}')).toBe(4);
+  expect(sampleOf(text, 'herald_queue_longest_work_seconds{queue="services"}')).toBe(1.5);
+  observer.stop();
+  expect(samplesOf(await metrics.text(), 'herald_pool_addresses').size).toBe(0);
+});
+
+test('what a provider said, and how work ended', async () => {
+  const metrics = new Metrics();
+  const observer = new ControllerMetrics(metrics);
+  observer.reconciled('aws', undefined, 2_000);
+  observer.reconciled('bare-metal', { ingress: [] }, 1);
+  observer.worked('services', 'failed');
+  const text = await metrics.text();
+  expect(sampleOf(text, 'herald_reconcile_duration_seconds_sum{provider="aws",result="failed"}')).toBe(2);
+  expect(sampleOf(text, 'herald_reconcile_duration_seconds_count{provider="bare-metal",result="met"}')).toBe(1);
+  expect(sampleOf(text, 'herald_queue_work_total{queue="services",result="failed"}')).toBe(1);
+});
+
+test('writes are counted by how they ended, and a writer that cannot leave Services still cannot', async () => {
+  const metrics = new Metrics();
+  const errors: unknown[] = [undefined, Object.assign(new Error('raced'), { code: 'conflict' }), new Error('no')];
+  const inner = {
+    writeService: async () => {
+      const error = errors.shift();
+      if (error !== undefined) throw error as Error;
+    },
+  } as unknown as StatusWriter;
+  const writer = countedWriter(inner, metrics);
+  const write = () => writer.writeService(a, { ingress: [], conditions: [] }, { uid: '', resourceVersion: '' });
+  await write();
+  await expect(write()).rejects.toThrow('raced');
+  await expect(write()).rejects.toThrow('no');
+  expect('leaveService' in writer).toBe(false);
+  const text = await metrics.text();
+  for (const result of ['done', 'conflict', 'failed'])
+    expect(sampleOf(text, `herald_status_writes_total{kind="Service",result="${result}"}`)).toBe(1);
+});

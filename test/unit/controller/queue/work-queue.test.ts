@@ -1,0 +1,262 @@
+import { describe, expect, test } from 'vitest';
+import { limits } from '../../../../src/controller/limits.ts';
+import { WorkQueue } from '../../../../src/controller/queue/work-queue.ts';
+import { answerError } from '../../../../src/kube/error.ts';
+import { systemClock, type Clock } from '../../../../src/system/clock.ts';
+import { turnMilliseconds } from '../../../../src/system/limits.ts';
+import { silentLog } from '../../../../src/system/log.ts';
+import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+
+function makeQueue(work: (key: string) => Promise<void>): { queue: WorkQueue<string>; clock: VirtualClock } {
+  const clock = new VirtualClock();
+  return { queue: new WorkQueue({ clock, random: () => 1, log: silentLog }, work), clock };
+}
+
+describe('the work queue', () => {
+  test('works on keys in order, each once however often it was added', async () => {
+    const done: string[] = [];
+    const { queue } = makeQueue(async (key) => void done.push(key));
+    for (const key of ['a', 'b', 'a', 'c', 'b']) queue.add(key);
+    expect(done).toEqual([]);
+    queue.start();
+    await queue.idle();
+    expect(done).toEqual(['a', 'b', 'c']);
+  });
+
+  test('works first on what goes first, in order', async () => {
+    const done: string[] = [];
+    const { queue } = makeQueue(async (key) => {
+      done.push(key);
+      if (key === 'a') for (const first of ['z', 'c', 'z']) queue.addFirst(first);
+      if (key === 'z') queue.add('c');
+    });
+    for (const key of ['a', 'b', 'c']) queue.add(key);
+    queue.start();
+    await queue.idle();
+    expect(done).toEqual(['a', 'z', 'c', 'b']);
+  });
+
+  test('works again on a key that was added while it was being worked on', async () => {
+    const done: string[] = [];
+    const { queue } = makeQueue(async (key) => {
+      done.push(key);
+      if (done.length === 1) queue.add(key);
+      await Promise.resolve();
+    });
+    queue.start();
+    queue.add('a');
+    await queue.idle();
+    expect(done).toEqual(['a', 'a']);
+  });
+
+  test('tries a key that failed again with growing pauses, and the others at once', async () => {
+    const done: string[] = [];
+    let failures = 3;
+    const { queue, clock } = makeQueue(async (key) => {
+      if (key === 'bad' && failures-- > 0) throw new Error('no');
+      done.push(key);
+    });
+    queue.start();
+    queue.add('bad');
+    queue.add('good');
+    await queue.idle();
+    expect(done).toEqual(['good']);
+    for (const pause of [1, 2, 4]) {
+      clock.advance(limits.retryMinimumMilliseconds * pause - 1);
+      await queue.idle();
+      expect(done).toEqual(['good']);
+      clock.advance(1);
+      await queue.idle();
+    }
+    expect(done).toEqual(['good', 'bad']);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('arms no timer for a key that fails while it stops', async () => {
+    const gate = Promise.withResolvers<undefined>();
+    const { queue, clock } = makeQueue(async () => {
+      await gate.promise;
+      throw new Error('no');
+    });
+    queue.start();
+    queue.add('bad');
+    const stopped = queue.stop();
+    gate.resolve(undefined);
+    await stopped;
+    expect(clock.pending).toBe(0);
+  });
+
+  test('never pauses longer than its bound', async () => {
+    const { queue, clock } = makeQueue(() => Promise.reject(new Error('no')));
+    queue.start();
+    queue.add('bad');
+    for (let round = 0; round < 20; round++) {
+      await queue.idle();
+      clock.advance(limits.retryMaximumMilliseconds);
+    }
+    await queue.idle();
+    expect(clock.pending).toBe(1);
+    await queue.stop();
+    expect(clock.pending).toBe(0);
+  });
+
+  test('lets several wait at a time, begins them in order, and none of them twice', async () => {
+    const gates = new Map<string, PromiseWithResolvers<undefined>>();
+    const begun: string[] = [];
+    const { queue } = makeQueue(async (key) => {
+      begun.push(key);
+      const gate = Promise.withResolvers<undefined>();
+      gates.set(key, gate);
+      await gate.promise;
+    });
+    const keys = Array.from({ length: limits.keysAtWork + 2 }, (_, index) => `k${index}`);
+    for (const key of keys) queue.add(key);
+    queue.start();
+    await Promise.resolve();
+    expect(begun).toEqual(keys.slice(0, limits.keysAtWork));
+    queue.addFirst('k3');
+    queue.add('k4');
+    gates.get('k4')?.resolve(undefined);
+    gates.get('k3')?.resolve(undefined);
+    await new Promise(setImmediate);
+    expect(begun.slice(limits.keysAtWork)).toEqual(['k3', `k${limits.keysAtWork}`]);
+    for (const gate of gates.values()) gate.resolve(undefined);
+    await new Promise(setImmediate);
+    expect(begun.slice(limits.keysAtWork + 2)).toEqual([`k${limits.keysAtWork + 1}`, 'k4']);
+    expect(queue.length).toBe(2);
+    for (const gate of gates.values()) gate.resolve(undefined);
+    await queue.idle();
+    expect(queue.length).toBe(0);
+  });
+
+  test('begins nothing before the pause is over that the API server asks for', async () => {
+    const done: string[] = [];
+    let busy = true;
+    const { queue, clock } = makeQueue(async (key) => {
+      if (busy) throw answerError(429, 'slow down', '5');
+      done.push(key);
+    });
+    queue.start();
+    queue.add('a');
+    await queue.idle();
+    busy = false;
+    queue.add('b');
+    clock.advance(4999);
+    await queue.idle();
+    expect(done).toEqual([]);
+    clock.advance(1);
+    await queue.idle();
+    expect(done.toSorted()).toEqual(['a', 'b']);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('warns of a key that failed, and not of one about which somebody wrote in between', async () => {
+    const warned: unknown[] = [];
+    const log = { ...silentLog, warn: (fields: object) => void warned.push((fields as { key: unknown }).key) };
+    const queue = new WorkQueue<string>({ clock: new VirtualClock(), random: () => 1, log }, async (key) => {
+      throw answerError(key === 'raced' ? 409 : 500, '');
+    });
+    for (const key of ['raced', 'broken']) queue.add(key);
+    queue.start();
+    await queue.idle();
+    expect(warned).toEqual(['broken']);
+  });
+
+  test('tries a key at once that is added while it waits for a retry', async () => {
+    const done: string[] = [];
+    let failures = 1;
+    const { queue, clock } = makeQueue(async (key) => {
+      if (failures-- > 0) throw new Error('no');
+      done.push(key);
+    });
+    queue.start();
+    queue.add('a');
+    await queue.idle();
+    queue.add('a');
+    await queue.idle();
+    expect(done).toEqual(['a']);
+    expect(clock.pending).toBe(0);
+  });
+
+  describe('with work that waits for something outside', () => {
+    function makeWaiting(): { queue: WorkQueue<string>; begun: string[]; end: (key: string) => Promise<void>; outside: Set<string> } {
+      const begun: string[] = [];
+      const gates = new Map<string, PromiseWithResolvers<undefined>>();
+      const outside = new Set<string>();
+      const work = async (key: string): Promise<void> => {
+        begun.push(key);
+        if (!outside.has(key)) return;
+        const gate = Promise.withResolvers<undefined>();
+        gates.set(key, gate);
+        await gate.promise;
+      };
+      const queue = new WorkQueue<string>({ clock: new VirtualClock(), random: () => 1, log: silentLog }, work, (key) => outside.has(key));
+      const end = async (key: string): Promise<void> => {
+        gates.get(key)?.resolve(undefined);
+        await new Promise(setImmediate);
+      };
+      return { queue, begun, end, outside };
+    }
+
+    const far = Array.from({ length: 3 * limits.keysAtWork }, (_, index) => `far${index}`);
+
+    test('keeps nobody else from his turn, though it was there first and goes first', async () => {
+      const { queue, begun, outside } = makeWaiting();
+      for (const key of far) outside.add(key);
+      for (const key of far) queue.addFirst(key);
+      for (const key of ['a', 'b']) queue.add(key);
+      queue.start();
+      await new Promise(setImmediate);
+      expect(begun).toEqual([...far.slice(0, limits.keysOutside), 'a', 'b']);
+      queue.add('c');
+      await new Promise(setImmediate);
+      expect(begun.at(-1)).toBe('c');
+      expect(queue.length).toBe(far.length);
+    });
+
+    test('goes on in its own order, and a key that is added again keeps its place and is not at work twice', async () => {
+      const { queue, begun, end, outside } = makeWaiting();
+      for (const key of far) outside.add(key);
+      for (const key of far) queue.add(key);
+      queue.start();
+      await new Promise(setImmediate);
+      queue.add(far[limits.keysOutside] ?? '');
+      queue.addFirst(far[limits.keysOutside + 1] ?? '');
+      queue.add('far0');
+      await new Promise(setImmediate);
+      expect(begun).toEqual(far.slice(0, limits.keysOutside));
+      await end('far1');
+      await end('far0');
+      expect(begun).toEqual(far.slice(0, limits.keysOutside + 2));
+    });
+
+    test('is done with the others where it need not wait for that any more', async () => {
+      const { queue, begun, outside } = makeWaiting();
+      for (const key of far) outside.add(key);
+      for (const key of far) queue.add(key);
+      queue.start();
+      await new Promise(setImmediate);
+      outside.delete('far40');
+      queue.add('far40');
+      await new Promise(setImmediate);
+      expect(begun.at(-1)).toBe('far40');
+    });
+  });
+
+  test('lets others have their turn where ten thousand keys need nothing', async () => {
+    let now = 0;
+    const clock: Clock = { ...systemClock, now: () => now };
+    let done = 0;
+    const work = async (): Promise<void> => {
+      done++;
+      now += 0.1;
+    };
+    const queue = new WorkQueue<string>({ clock, random: () => 1, log: silentLog }, work);
+    for (let index = 0; index < 10_000; index++) queue.add(`k${index}`);
+    queue.start();
+    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
+    expect(done * 0.1).toBeLessThan(12 * turnMilliseconds);
+    await queue.idle();
+    expect(done).toBe(10_000);
+  });
+});

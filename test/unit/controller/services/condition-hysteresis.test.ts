@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest';
+import { limits } from '../../../../src/controller/limits.ts';
+import { settle, standingOf, type Standing } from '../../../../src/controller/services/condition-hysteresis.ts';
+import type { Condition } from '../../../../src/model/condition.ts';
+
+const hold = limits.conditionHoldMilliseconds;
+const type = 'herald.dev/Announced';
+const yes: Condition = { type, status: 'True', reason: 'Announced', message: '' };
+const no: Condition = { type, status: 'False', reason: 'SessionDown', message: '' };
+const silent: Condition = { type, status: 'False', reason: 'AgentSilent', message: '' };
+const unknown: Condition = { type, status: 'Unknown', reason: 'NoNodes', message: '' };
+
+/** What happens at which second; returns what is on record after each, and which were told. */
+function play(steps: readonly (readonly [second: number, wanted: Condition, anew?: boolean])[], from?: Standing) {
+  let standing = from;
+  const written: string[] = [];
+  const told: string[] = [];
+  let again: number | undefined;
+  for (const [second, wanted, anew = false] of steps) {
+    const settled = settle(standing, wanted, second * 1000, anew);
+    standing = settled.standing;
+    written.push(standing.on.reason);
+    if (settled.tell) told.push(standing.on.reason);
+    again = settled.again;
+  }
+  return { written, told, again };
+}
+
+describe('a condition of a Service', () => {
+  test('brings good news at once and once', () => {
+    expect(
+      play([
+        [0, no],
+        [1, yes],
+        [2, yes],
+      ]),
+    ).toEqual({ written: ['SessionDown', 'Announced', 'Announced'], told: ['Announced'], again: undefined });
+  });
+
+  test('keeps its word for as long as bad news may pass, and asks to be looked at again', () => {
+    const from = standingOf(yes);
+    expect(
+      play(
+        [
+          [0, no],
+          [29, no],
+        ],
+        from,
+      ),
+    ).toEqual({ written: ['Announced', 'Announced'], told: [], again: hold });
+    expect(
+      play(
+        [
+          [0, no],
+          [15, silent],
+          [30, no],
+        ],
+        from,
+      ),
+    ).toEqual({ written: ['Announced', 'Announced', 'SessionDown'], told: ['SessionDown'], again: undefined });
+  });
+
+  test('says nothing at all of a session that flaps', () => {
+    const flaps = Array.from({ length: 600 }, (_, second) => [second, second % 2 === 0 ? no : yes] as const);
+    const { written, told } = play(flaps, standingOf(yes));
+    expect(new Set(written)).toEqual(new Set(['Announced']));
+    expect(told).toEqual([]);
+  });
+
+  test('is first written as it is, and told when it has lasted', () => {
+    expect(play([[0, no]])).toEqual({ written: ['SessionDown'], told: [], again: hold });
+    expect(
+      play([
+        [0, no],
+        [30, no],
+        [60, no],
+      ]),
+    ).toEqual({ written: ['SessionDown', 'SessionDown', 'SessionDown'], told: ['SessionDown'], again: undefined });
+  });
+
+  test('that nobody was told of says what is so by now, and is told when it has not been good for long enough', () => {
+    expect(
+      play([
+        [0, silent],
+        [1, no],
+        [29, no],
+        [30, no],
+      ]),
+    ).toEqual({ written: ['AgentSilent', 'SessionDown', 'SessionDown', 'SessionDown'], told: ['SessionDown'], again: undefined });
+  });
+
+  test('is not told while it is not so any more', () => {
+    const { told } = play([
+      [0, no],
+      [29, unknown],
+      [30, unknown],
+    ]);
+    expect(told).toEqual([]);
+  });
+
+  test('changes its reason when that has lasted', () => {
+    expect(
+      play(
+        [
+          [0, silent],
+          [29, silent],
+          [30, silent],
+        ],
+        standingOf(no),
+      ),
+    ).toMatchObject({ written: ['SessionDown', 'SessionDown', 'AgentSilent'], told: ['AgentSilent'] });
+  });
+
+  test('that was Unknown is written as soon as anything is known', () => {
+    expect(play([[0, no]], standingOf(unknown))).toMatchObject({ written: ['SessionDown'], told: [], again: hold });
+  });
+
+  test('is written at once where the Service itself has changed, and told when it has lasted', () => {
+    expect(
+      play(
+        [
+          [0, no, true],
+          [30, no],
+        ],
+        standingOf(yes),
+      ),
+    ).toMatchObject({ written: ['SessionDown', 'SessionDown'], told: ['SessionDown'] });
+  });
+
+  test('that an earlier controller wrote was told by that one', () => {
+    expect(play([[0, yes]], standingOf(yes)).told).toEqual([]);
+    expect(play([[100, no]], standingOf(no)).told).toEqual([]);
+  });
+});

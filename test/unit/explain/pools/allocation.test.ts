@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import { expectedAddresses, explainAllocation } from '../../../../src/explain/pools/allocation.ts';
+import { cluster, service, type ClusterLiteral } from '../../decisions/fixtures.ts';
+
+const web = { name: 'shop/web', clusterIPs: ['10.96.0.1'] };
+
+function explain(literal: ClusterLiteral, name = 'shop/web'): ReturnType<typeof explainAllocation> {
+  const snapshot = cluster(literal);
+  const found = snapshot.services.get(name as 'shop/web');
+  if (found === undefined) throw new RangeError(name);
+  return explainAllocation(snapshot, found);
+}
+
+describe('explainAllocation', () => {
+  test('names each address with its pool, IPv4 and IPv6', () => {
+    const { addresses, reason, pools } = explain({
+      services: [{ name: 'shop/web', clusterIPs: ['10.96.0.1', 'fd00::1'], assigned: ['192.0.2.1', '2001:db8::1'] }],
+      pools: [{ name: 'main', addresses: ['192.0.2.0/28', '2001:db8::/124'] }],
+    });
+    expect(addresses).toEqual([
+      { address: '192.0.2.1', pool: 'main' },
+      { address: '2001:db8::1', pool: 'main' },
+    ]);
+    expect(reason).toBeUndefined();
+    expect(pools).toEqual([]);
+  });
+
+  test('says of every pool in the order they are tried why it does not give', () => {
+    const { addresses, reason, pools } = explain({
+      namespaces: { shop: {} },
+      services: [
+        { ...web, labels: { tier: 'front' } },
+        { name: 'shop/other', assigned: ['192.0.2.1'] },
+      ],
+      pools: [
+        { name: 'full', addresses: ['192.0.2.1-192.0.2.1'] },
+        { name: 'foreign', addresses: ['192.0.2.16/28'], serviceAllocation: { namespaces: ['guest'] } },
+        { name: 'manual', addresses: ['192.0.2.32/28'], autoAssign: false },
+        {
+          name: 'picky',
+          addresses: ['192.0.2.48/28'],
+          serviceAllocation: { serviceSelectors: [{ matchLabels: { tier: 'back' }, matchExpressions: [] }] },
+        },
+        { name: 'six', addresses: ['2001:db8::/124'] },
+      ],
+    });
+    expect(addresses).toEqual([]);
+    expect(reason?.code).toBe('NoPoolFits');
+    expect(Object.fromEntries(pools.map(({ pool, reason: refusal }) => [pool, refusal?.code]))).toEqual({
+      full: 'PoolFull',
+      foreign: 'PoolNamespaceNotSelected',
+      manual: 'PoolNotAutoAssigned',
+      picky: 'PoolServiceNotSelected',
+      six: 'PoolHasNoFamily',
+    });
+  });
+
+  test('an address whose pool is gone is shown without a pool', () => {
+    const { addresses } = explain({ services: [{ ...web, assigned: ['192.0.2.1'] }] });
+    expect(addresses).toEqual([{ address: '192.0.2.1' }]);
+  });
+
+  test.each([
+    ['NotLoadBalancer', { type: 'ClusterIP' as const }],
+    ['OtherLoadBalancerClass', { loadBalancerClass: 'example.com/other' }],
+  ])('a Service that takes no address from a pool: %s', (code, fields) => {
+    const { reason, pools } = explain({ services: [{ ...web, ...fields }], pools: [{ name: 'main', addresses: ['192.0.2.0/28'] }] });
+    expect(reason?.code).toBe(code);
+    expect(pools).toEqual([]);
+  });
+
+  test('a requested address that another Service holds is taken', () => {
+    const { reason } = explain({
+      services: [
+        { ...web, requested: ['192.0.2.1'] },
+        { name: 'shop/other', assigned: ['192.0.2.1'] },
+      ],
+      pools: [{ name: 'main', addresses: ['192.0.2.0/28'] }],
+    });
+    expect(reason).toMatchObject({ code: 'AddressTaken', details: { by: 'shop/other' } });
+  });
+});
+
+describe('expectedAddresses', () => {
+  const pools = [{ name: 'main', addresses: ['192.0.2.1-192.0.2.1'] }];
+
+  test('a Service that is deleted makes room', () => {
+    const current = cluster({ services: [web, { name: 'shop/other', assigned: ['192.0.2.1'] }], pools });
+    const proposed = cluster({ services: [web], pools });
+    expect(expectedAddresses(current, proposed).get('shop/web')).toEqual({ addresses: ['192.0.2.1'] });
+  });
+
+  test('a Service that is no longer ours makes room, and holds nothing', () => {
+    const other = { name: 'shop/other', assigned: ['192.0.2.1'] };
+    const current = cluster({ services: [web, other], pools });
+    const proposed = cluster({ services: [web, { ...other, type: 'ClusterIP' as const }], pools });
+    const expected = expectedAddresses(current, proposed);
+    expect(expected.get('shop/web')).toEqual({ addresses: ['192.0.2.1'] });
+    expect(expected.get('shop/other')).toEqual({ addresses: [] });
+  });
+
+  test('what another controller wrote is none of our business', () => {
+    const foreign = { name: 'shop/foreign', loadBalancerClass: 'example.com/other', assigned: ['203.0.113.1'] };
+    const snapshot = cluster({ services: [foreign], pools });
+    expect(service(foreign).ingress).toHaveLength(1);
+    expect([...expectedAddresses(snapshot, snapshot)]).toEqual([]);
+  });
+});
+
+test('an address is expected to be kept where only HeraldConfig says that the Service is not ours', () => {
+  const services = [{ ...web, assigned: ['192.0.2.1'] }];
+  const pools = [{ name: 'main', addresses: ['192.0.2.0/28'] }];
+  const expected = expectedAddresses(cluster({ services, pools }), cluster({ services, pools, config: { defaultClass: false } }));
+  expect(expected.get('shop/web')).toMatchObject({ addresses: ['192.0.2.1'], reason: { code: 'OtherLoadBalancerClass' } });
+  const given = expectedAddresses(
+    cluster({ services, pools }),
+    cluster({ services: [{ ...web, loadBalancerClass: 'example.com/x' }], pools }),
+  );
+  expect(given.get('shop/web')).toEqual({ addresses: [] });
+});
