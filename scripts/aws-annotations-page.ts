@@ -27,7 +27,7 @@ const cell = (text: string): string => text.replaceAll('|', '\\|');
 export function awsAnnotationsPage(): string {
   const chapter = (title: string, chosen: readonly AnnotationEntry<unknown>[]): string => {
     const rows = chosen.map(
-      (one) => `| ${shown(one)} | ${cell(one.type.name)} | ${kinds(one)} | ${cell(one.default)} | ${cell(one.says)} |`,
+      (one) => `| ${shown(one)} | ${cell(one.type.name)} | ${kinds(one)} | ${cell(one.default)} | ${cell(one.description)} |`,
     );
     return [`## ${title}`, '', '| annotation | value | on | default | meaning |', '|---|---|---|---|---|', ...rows, ''].join('\n');
   };

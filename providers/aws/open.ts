@@ -1,6 +1,6 @@
 import { defined } from '../../src/lang/defined.ts';
 import type { ServiceMetadata } from './model/service-metadata.ts';
-import { regionOfNodes, unknownPlace, vpcOfNodes } from './observe/cluster-location.ts';
+import { regionOfNodes, unknownLocation, vpcOfNodes } from './observe/cluster-location.ts';
 import { AwsProvider } from './provider.ts';
 import { defaultSettings, type AwsSettings } from './model/settings.ts';
 import type { PacerComponents } from './sdk/pacer.ts';
@@ -38,7 +38,7 @@ export function openAws({ metadata, term, ...components }: OpenComponents, { ver
     log,
     async connect(nodes) {
       const region = options.region ?? regionOfNodes(nodes);
-      if (region === undefined) throw unknownPlace('which region? No Node tells');
+      if (region === undefined) throw unknownLocation('which region? No Node tells');
       const cloud = new SdkCloud({ ...components, stopped }, { region, version });
       const vpcId = options.vpcId ?? (await vpcOfNodes(cloud, nodes));
       log.info({ region, vpcId, cluster: options.clusterName }, 'serving Services by load balancers of AWS');

@@ -7,7 +7,7 @@ import type { Clock } from '../../src/system/clock.ts';
 import type { Log } from '../../src/system/log.ts';
 import type { Random } from '../../src/system/random.ts';
 import { Agenda } from './schedule/result-cache.ts';
-import { callFailed } from './cloud/call-failed.ts';
+import { reasonOfError } from './cloud/call-failed.ts';
 import { AwsError } from './cloud/error.ts';
 import { decideAwsClaim } from './desire/claim.ts';
 import { memberOf, stackOf, type Member } from './desire/stack.ts';
@@ -119,7 +119,7 @@ export class AwsProvider implements Provider {
       return { ...released, ...this.#leftOf(key, await this.#vacate(key, snapshot)) };
     } catch (error) {
       if (!(error instanceof AwsError)) throw error;
-      return { ...released, ...this.#leftOf(key, callFailed(error)) };
+      return { ...released, ...this.#leftOf(key, reasonOfError(error)) };
     }
   }
 
@@ -135,7 +135,7 @@ export class AwsProvider implements Provider {
       return await this.#link.preview(key, snapshot);
     } catch (error) {
       if (!(error instanceof AwsError)) throw error;
-      const failed = callFailed(error);
+      const failed = reasonOfError(error);
       return { observed: [], desired: [], actions: [], waits: [], reasons: [failed], failed };
     }
   }
@@ -185,7 +185,7 @@ export class AwsProvider implements Provider {
       return await this.#serve(member, key, snapshot);
     } catch (error) {
       if (!(error instanceof AwsError)) throw error;
-      const because = callFailed(error);
+      const because = reasonOfError(error);
       this.#failed(key, because);
       return { ingress, reason: because };
     }

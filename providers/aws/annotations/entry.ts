@@ -14,7 +14,7 @@ export interface AnnotationEntry<T> {
   readonly kinds: readonly BalancerKind[];
   /** For people. */
   readonly default: string;
-  readonly says: string;
+  readonly description: string;
   /** Only of keys that upstream has: the AWS Load Balancer Controller, the cloud provider AWS. */
   readonly lbc?: Fidelity;
   readonly cpa?: Fidelity;

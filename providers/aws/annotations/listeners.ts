@@ -36,136 +36,139 @@ const hosts = list('host names', (text) =>
   /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]+$/i.test(text) ? parsed(text.toLowerCase()) : refused('is not a host name'),
 );
 
-const goesBack = 'one that is listed no more goes back to what it was';
+const restoredWhenRemoved = 'one that is listed no more goes back to what it was';
 
 /** Annotations about listeners, what encrypts them, and target groups. */
 export const listenerAnnotations = {
   certificates: both('ssl-cert', certificates, {
     default: '-',
-    says: 'Certificates of ACM or IAM; the first is the default, the others are chosen by SNI (NLB). Turns TLS on for the ports of `ssl-ports`.',
+    description:
+      'Certificates of ACM or IAM; the first is the default, the others are chosen by SNI (NLB). Turns TLS on for the ports of `ssl-ports`.',
     lbc: 'yes',
     cpa: 'differs',
     difference: 'several on an NLB',
   }),
   sslPorts: both('ssl-ports', texts('port names and numbers, or `*`'), {
     default: '`*`: all ports but UDP',
-    says: 'The ports that the certificate is for. Items are trimmed, names are in any case.',
+    description: 'The ports that the certificate is for. Items are trimmed, names are in any case.',
     lbc: 'differs',
     cpa: 'differs',
     difference: '`*` is accepted; items are trimmed; an item that is no port of the Service is an error',
   }),
   sslPolicy: both('ssl-negotiation-policy', text, {
     default: 'NLB: `--aws-default-ssl-policy`; Classic: AWS’',
-    says: 'Security policy of TLS listeners: protocols and ciphers.',
+    description: 'Security policy of TLS listeners: protocols and ciphers.',
     lbc: 'differs',
     cpa: 'differs',
     difference: 'the default is a newer policy; removing the annotation goes back to the default',
   }),
   backendProtocol: both('backend-protocol', word(...backendProtocols), {
     default: '`tcp`',
-    says: 'What the pods speak. Classic: `http` and `https` proxy at layer 7 with X-Forwarded-For, `tcp` and `ssl` at layer 4, `https` and `ssl` re-encrypt. NLB: `ssl` re-encrypts, `http` is TCP, `https` is refused unless `--aws-upstream-backend-https`.',
+    description:
+      'What the pods speak. Classic: `http` and `https` proxy at layer 7 with X-Forwarded-For, `tcp` and `ssl` at layer 4, `https` and `ssl` re-encrypt. NLB: `ssl` re-encrypts, `http` is TCP, `https` is refused unless `--aws-upstream-backend-https`.',
     lbc: 'differs',
     cpa: 'differs',
     difference: '`https` on an NLB is refused, where upstream sends plain text; an unknown value is an error',
   }),
   alpnPolicy: nlb('alpn-policy', word('HTTP1Only', 'HTTP2Only', 'HTTP2Optional', 'HTTP2Preferred', 'None'), {
     default: '`None`',
-    says: 'ALPN of TLS listeners.',
+    description: 'ALPN of TLS listeners.',
     lbc: 'differs',
     difference: 'removing the annotation goes back to None',
   }),
   tcpUdp: nlb('enable-tcp-udp-listener', boolean, {
     default: '`true`',
-    says: 'TCP and UDP on one port become one TCP_UDP listener; with `false` such a Service is refused.',
+    description: 'TCP and UDP on one port become one TCP_UDP listener; with `false` such a Service is refused.',
     lbc: 'differs',
     difference: 'needs no flag',
   }),
   proxyProtocol: both('proxy-protocol', star, {
     default: '-',
-    says: 'All targets are sent the PROXY protocol: version 2 on an NLB, version 1 on a Classic ELB.',
+    description: 'All targets are sent the PROXY protocol: version 2 on an NLB, version 1 on a Classic ELB.',
     lbc: 'yes',
     cpa: 'differs',
     difference: 'on NLBs as well',
   }),
   proxyProtocolPorts: nlb('proxy-protocol-per-target-group', portNumbers, {
     default: '-',
-    says: 'The ports whose targets are sent the PROXY protocol; the others are not.',
+    description: 'The ports whose targets are sent the PROXY protocol; the others are not.',
     lbc: 'yes',
   }),
   listenerAttributes: nlb('listener-attributes', attributes, {
     family: 'PROTOCOL-PORT',
     default: '-',
-    says: 'Attributes of a listener by the names of AWS: `listener-attributes.TCP-80: tcp.idle_timeout.seconds=400`. Not of TLS listeners.',
+    description:
+      'Attributes of a listener by the names of AWS: `listener-attributes.TCP-80: tcp.idle_timeout.seconds=400`. Not of TLS listeners.',
     lbc: 'differs',
-    difference: goesBack,
+    difference: restoredWhenRemoved,
   }),
   targetGroupAttributes: nlb('target-group-attributes', targetGroupAttributes, {
     default: '-',
-    says: 'Attributes of all target groups by the names of AWS.',
+    description: 'Attributes of all target groups by the names of AWS.',
     lbc: 'differs',
     cpa: 'differs',
-    difference: `CPA takes two attributes; ${goesBack}`,
+    difference: `CPA takes two attributes; ${restoredWhenRemoved}`,
   }),
   targetGroupAttributesOfPort: nlb('target-group-attributes', targetGroupAttributes, {
     family: 'PORT',
     default: '-',
-    says: 'The same for one port of the Service; wins over the general one, key by key.',
+    description: 'The same for one port of the Service; wins over the general one, key by key.',
     lbc: 'differs',
-    difference: goesBack,
+    difference: restoredWhenRemoved,
   }),
   healthCheckProtocol: both('healthcheck-protocol', word('TCP', 'HTTP', 'HTTPS', 'SSL'), {
     default: '`TCP`; `HTTP` with policy Local and instances; Classic with backend `https` or `ssl`: `SSL`',
-    says: 'How targets are checked. `SSL` only on a Classic ELB.',
+    description: 'How targets are checked. `SSL` only on a Classic ELB.',
     lbc: 'yes',
     cpa: 'yes',
   }),
   healthCheckPort: both('healthcheck-port', text, {
     default: '`traffic-port`; healthCheckNodePort with policy Local and instances; Classic: the NodePort of the first port',
-    says: '`traffic-port`, a number, or the name of a port of the Service.',
+    description: '`traffic-port`, a number, or the name of a port of the Service.',
     lbc: 'yes',
     cpa: 'differs',
     difference: 'names as well',
   }),
   healthCheckPath: both('healthcheck-path', text, {
     default: '`/`; `/healthz` with policy Local and instances',
-    says: 'With HTTP and HTTPS.',
+    description: 'With HTTP and HTTPS.',
     lbc: 'yes',
     cpa: 'yes',
   }),
   healthCheckInterval: both('healthcheck-interval', integer(5, 300), {
     default: '10',
-    says: 'Seconds.',
+    description: 'Seconds.',
     lbc: 'yes',
     cpa: 'differs',
     difference: 'NLB: 10, not 30',
   }),
   healthCheckTimeout: both('healthcheck-timeout', integer(2, 120), {
     default: 'NLB: 10, 6 with policy Local and instances; Classic: 5',
-    says: 'Seconds.',
+    description: 'Seconds.',
     lbc: 'yes',
     cpa: 'differs',
     difference: 'has an effect on NLBs',
   }),
   healthyThreshold: both('healthcheck-healthy-threshold', integer(2, 10), {
     default: 'NLB: 3, 2 with policy Local and instances; Classic: 2',
-    says: 'Successes in a row.',
+    description: 'Successes in a row.',
     lbc: 'yes',
     cpa: 'yes',
   }),
   unhealthyThreshold: both('healthcheck-unhealthy-threshold', integer(2, 10), {
     default: 'NLB: 3, 2 with policy Local and instances; Classic: 6',
-    says: 'Failures in a row.',
+    description: 'Failures in a row.',
     lbc: 'yes',
     cpa: 'yes',
   }),
   successCodes: nlb('healthcheck-success-codes', text, {
     default: '`200-399`',
-    says: 'With HTTP and HTTPS.',
+    description: 'With HTTP and HTTPS.',
     lbc: 'yes',
   }),
   quicPorts: unsupported('quic-enabled-ports', texts('ports'), {
     default: '-',
-    says: 'QUIC listeners.',
+    description: 'QUIC listeners.',
     lbc: 'no',
     difference: 'not yet; a UDP listener passes QUIC on without knowing its connection ids',
   }),
@@ -173,7 +176,7 @@ export const listenerAnnotations = {
     ...unsupported('-', text, {
       family: 'PROTOCOL-PORT',
       default: '-',
-      says: 'Weights between several Services.',
+      description: 'Weights between several Services.',
       lbc: 'no' as const,
       difference: 'traffic is split by what the Service selects',
     }),
@@ -183,32 +186,34 @@ export const listenerAnnotations = {
     kinds: ['nlb', 'classic'],
     family: 'PORT',
     default: '`aws-load-balancer-ssl-cert`',
-    says: 'Certificates of one port, by its name or number. Turns TLS on for it.',
+    description: 'Certificates of one port, by its name or number. Turns TLS on for it.',
   }),
   backendProtocolOfPort: own('backend-protocol', word(...backendProtocols), {
     kinds: ['nlb', 'classic'],
     family: 'PORT',
     default: '`aws-load-balancer-backend-protocol`',
-    says: 'What the pods speak behind one port, by its name or number.',
+    description: 'What the pods speak behind one port, by its name or number.',
   }),
   certificateHosts: own('certificate-hosts', hosts, {
     kinds: ['nlb', 'classic'],
     default: '-',
-    says: 'Host names for which certificates are looked for in ACM, instead of ARNs. Needs `--aws-certificate-discovery`.',
+    description: 'Host names for which certificates are looked for in ACM, instead of ARNs. Needs `--aws-certificate-discovery`.',
   }),
   sharedWith: own('shared-load-balancer', sharingName, {
     kinds: ['nlb'],
     default: '-',
-    says: 'Services of a namespace with the same text here are served by one NLB. Their ports must differ; the oldest decides what concerns the whole.',
+    description:
+      'Services of a namespace with the same text here are served by one NLB. Their ports must differ; the oldest decides what concerns the whole.',
   }),
   adopt: own('load-balancer', text, {
     kinds: ['nlb'],
     default: '-',
-    says: 'Name or ARN of an existing NLB to be used, which its owner has tagged `herald.dev/cluster: CLUSTER-NAME`. It is neither made nor deleted, its scheme, subnets and (without `security-groups`) security groups stay, and of its listeners only ours are touched.',
+    description:
+      'Name or ARN of an existing NLB to be used, which its owner has tagged `herald.dev/cluster: CLUSTER-NAME`. It is neither made nor deleted, its scheme, subnets and (without `security-groups`) security groups stay, and of its listeners only ours are touched.',
   }),
   disown: own('disown', boolean, {
     kinds: ['nlb', 'classic'],
     default: '`false`',
-    says: 'Herald lets go of the load balancer: our tags are removed, everything else stays as it is, and nothing is done any more.',
+    description: 'Herald lets go of the load balancer: our tags are removed, everything else stays as it is, and nothing is done any more.',
   }),
 } as const satisfies Record<string, AnnotationEntry<never> | AnnotationEntry<unknown>>;

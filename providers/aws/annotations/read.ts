@@ -27,7 +27,7 @@ export function readAnnotations(annotations: Readonly<Record<string, string>>, k
   for (const key of Object.keys(annotations).toSorted()) {
     const found = find(key);
     if (found === undefined) {
-      warnings.push(...aboutUnknown(key));
+      warnings.push(...warningsForUnknown(key));
       continue;
     }
     const { name, entry, member } = found;
@@ -62,7 +62,7 @@ function find(key: string): Found | undefined {
 }
 
 /** Others' annotations are none of our business; what looks like ours is a mistake worth a warning. */
-function aboutUnknown(key: string): Reason[] {
+function warningsForUnknown(key: string): Reason[] {
   // Old documentation of Kubernetes shows "...backend-protocol=" as the name.
   const right = key.replace(/=+$/, '');
   if (right !== key && find(right) !== undefined) return [reason('AwsAnnotationMisspelt', { key, right })];

@@ -5,7 +5,7 @@ import type { AwsError, AwsErrorCode } from './error.ts';
 const refusals: ReadonlySet<AwsErrorCode> = new Set(['denied', 'protected', 'quota', 'certificate', 'subnet', 'invalid']);
 
 /** What people are told of a call that failed. */
-export function callFailed({
+export function reasonOfError({
   code,
   operation,
   awsCode,

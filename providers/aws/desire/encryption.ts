@@ -32,7 +32,7 @@ export function portEncryption(
   const selected = selectedPorts(service, values, general.length > 0, issues);
   const certificates = ofPorts(service, 'certificateOfPort', values.certificateOfPort, issues);
   const backends = ofPorts(service, 'backendProtocolOfPort', values.backendProtocolOfPort, issues);
-  warnOfPlainText(values, issues);
+  warnAboutPlainText(values, issues);
   return (port) => {
     const own = certificates.get(port);
     const backend = backends.get(port) ?? values.backendProtocol;
@@ -58,7 +58,7 @@ function generalCertificates(values: AnnotationValues, facts: Facts, settings: A
 }
 
 /** What is about TLS does nothing without a certificate, and whoever has written it may believe that there is TLS. */
-function warnOfPlainText(values: AnnotationValues, issues: Issues): void {
+function warnAboutPlainText(values: AnnotationValues, issues: Issues): void {
   const { certificates, certificateHosts, certificateOfPort, backendProtocol, backendProtocolOfPort } = values;
   if (certificates !== undefined || certificateHosts !== undefined || certificateOfPort.size > 0) return;
   const encrypts = (backend: BackendProtocol | undefined): boolean => backend === 'ssl' || backend === 'https';

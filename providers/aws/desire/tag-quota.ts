@@ -1,6 +1,6 @@
 import { reason } from '../../../src/model/reasons.ts';
 import { limits } from '../model/limits.ts';
-import { alwaysOurs } from '../plan/steps/attributes.ts';
+import { alwaysManagedAttributes } from '../plan/steps/attributes.ts';
 import type { Tags } from '../model/observed.ts';
 import { tagKeys } from '../model/tags.ts';
 import type { Issues } from '../model/issues.ts';
@@ -12,7 +12,7 @@ const later = [tagKeys.retired, tagKeys.orphaned];
 export function checkTagQuota(things: readonly { readonly tags: Tags; readonly attributes: Tags }[], issues: Issues): void {
   const quota = limits.tagsPerResource;
   // The value that each attribute had before is kept in a tag.
-  const kept = (attributes: Tags): number => Object.keys(attributes).filter((key) => !alwaysOurs.has(key)).length;
+  const kept = (attributes: Tags): number => Object.keys(attributes).filter((key) => !alwaysManagedAttributes.has(key)).length;
   const counts = things.map(({ tags, attributes }) => Object.keys(tags).length + kept(attributes) + later.length);
   const wanted = Math.max(0, ...counts);
   if (wanted > quota) issues.error(reason('AwsTooMany', { what: 'tags', wanted, quota }));

@@ -3,7 +3,7 @@ import type { Reason } from '../../../src/model/reasons.ts';
 import type { Snapshot } from '../../../src/model/snapshot.ts';
 import type { Random } from '../../../src/system/random.ts';
 import { Serial } from '../../../src/system/serial.ts';
-import { callFailed } from '../cloud/call-failed.ts';
+import { reasonOfError } from '../cloud/call-failed.ts';
 import type { Cloud } from '../cloud/cloud.ts';
 import type { Operation } from '../cloud/operations.ts';
 import { membersOf } from '../desire/stack.ts';
@@ -154,7 +154,7 @@ function refusalOf(execution: Execution): Reason | undefined {
   const failure = worstFailure(execution);
   if (failure === undefined) return undefined;
   const { code, operation, awsCode, message } = failure;
-  return callFailed({ code, operation, awsCode, message, requestId: '' });
+  return reasonOfError({ code, operation, awsCode, message, requestId: '' });
 }
 
 /** Rules are made for all stacks together: of one that sends nothing to the target it is none of its business. */

@@ -51,13 +51,13 @@ export function planNodeRules({ cluster, backend, reaches, groups, complete }: N
     const opened =
       missing.length === 0
         ? undefined
-        : steps.add(`${group.GroupId}: authorize`, 'ec2:AuthorizeSecurityGroupIngress', {
+        : steps.addAction(`${group.GroupId}: authorize`, 'ec2:AuthorizeSecurityGroupIngress', {
             input: input(missing),
             reason: `load balancers do not reach ${missing.map(ruleKey).join(', ')}`,
           });
     if (surplus.length === 0) continue;
     revoked.push(
-      steps.add(`${group.GroupId}: revoke`, 'ec2:RevokeSecurityGroupIngress', {
+      steps.addAction(`${group.GroupId}: revoke`, 'ec2:RevokeSecurityGroupIngress', {
         input: input(surplus),
         reason: `no load balancer needs ${surplus.map(ruleKey).join(', ')}`,
         needs: [opened],
@@ -65,7 +65,7 @@ export function planNodeRules({ cluster, backend, reaches, groups, complete }: N
     );
   }
   if (complete && reaches.length === 0) {
-    steps.add(`${backend}: delete`, 'ec2:DeleteSecurityGroup', {
+    steps.addAction(`${backend}: delete`, 'ec2:DeleteSecurityGroup', {
       input: { GroupId: backend },
       reason: 'the cluster has no load balancer',
       needs: revoked,

@@ -4,7 +4,7 @@ import { scanOwned } from '../observe/scan.ts';
 import { ownObserved } from '../model/own-resources.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import type { Stacks, StackState } from '../stacks/stack-registry.ts';
-import { withStanding } from '../observe/registered-targets.ts';
+import { withRegisteredTargets } from '../observe/registered-targets.ts';
 
 /**
  * Finds out where everything of ours sends to that no pass has looked at: of Services that are served elsewhere by now, or nowhere, or are gone. A controller
@@ -21,5 +21,5 @@ async function lookAt(cloud: ReadOnlyCloud, settings: AwsSettings, state: StackS
   const { known, identity } = state;
   if (state.targets !== undefined || known.ids.length === 0) return;
   const { observed } = await observeStack(cloud, { stack: identity.key, cluster, vpcId, known, wanted: [], wantedClassic: [], now });
-  state.targets = withStanding({ ports: [], instances: [], addresses: [] }, ownObserved(observed, cluster, identity.key));
+  state.targets = withRegisteredTargets({ ports: [], instances: [], addresses: [] }, ownObserved(observed, cluster, identity.key));
 }

@@ -1,7 +1,7 @@
 import type { ReadOnlyCloud } from '../cloud/cloud.ts';
 import { AwsError } from '../cloud/error.ts';
 import type { Certificate } from '../cloud/acm.ts';
-import { callFailed } from '../cloud/call-failed.ts';
+import { reasonOfError } from '../cloud/call-failed.ts';
 import { CertificateKeys } from './certificate-keys.ts';
 import type { Facts } from '../model/facts.ts';
 import { limits } from '../model/limits.ts';
@@ -10,7 +10,7 @@ import type { AwsSettings } from '../model/settings.ts';
 import type { Reason, ReasonCode } from '../../../src/model/reasons.ts';
 
 /** What may be different when subnets, security groups or certificates are looked at again. */
-const ofFacts: ReadonlySet<ReasonCode> = new Set([
+const codesDependingOnFacts: ReadonlySet<ReasonCode> = new Set([
   'AwsNoSubnets',
   'AwsSubnetUnusable',
   'AwsAddressesDoNotFit',
@@ -22,15 +22,15 @@ const ofFacts: ReadonlySet<ReasonCode> = new Set([
 /** What is the same for all Services, read now and then, once for all who ask meanwhile; certificates only when somebody needs them. */
 export class AccountFacts {
   readonly #now: () => number;
-  readonly #network: Held<Omit<Facts, 'certificates' | 'certificatesRefused'>>;
-  readonly #certificates: Held<Pick<Facts, 'certificates' | 'certificatesRefused'>>;
+  readonly #network: CachedRead<Omit<Facts, 'certificates' | 'certificatesRefused'>>;
+  readonly #certificates: CachedRead<Pick<Facts, 'certificates' | 'certificatesRefused'>>;
   readonly #keys: CertificateKeys;
   readonly #described = new Map<string, Certificate>();
 
   constructor(now: () => number) {
     this.#now = now;
-    this.#network = new Held(now);
-    this.#certificates = new Held(now);
+    this.#network = new CachedRead(now);
+    this.#certificates = new CachedRead(now);
     this.#keys = new CertificateKeys(now);
   }
 
@@ -52,10 +52,10 @@ export class AccountFacts {
   }
 
   /** What was looked up may have changed since: the next pass looks again. */
-  doubt(errors: Iterable<Reason>): void {
-    if (![...errors].some(({ code }) => ofFacts.has(code))) return;
-    this.#network.forget(this.#now());
-    this.#certificates.forget(this.#now());
+  invalidate(errors: Iterable<Reason>): void {
+    if (![...errors].some(({ code }) => codesDependingOnFacts.has(code))) return;
+    this.#network.invalidateBefore(this.#now());
+    this.#certificates.invalidateBefore(this.#now());
   }
 
   /** Whoever may not read certificates keeps nobody who does not use them. */
@@ -65,13 +65,13 @@ export class AccountFacts {
     } catch (error) {
       if (!(error instanceof AwsError)) throw error;
       const { code, operation, awsCode, message } = error;
-      return { certificates: [], certificatesRefused: callFailed({ code, operation, awsCode, message, requestId: '' }) };
+      return { certificates: [], certificatesRefused: reasonOfError({ code, operation, awsCode, message, requestId: '' }) };
     }
   }
 }
 
 /** One read at a time, whose answer holds from its end. */
-class Held<T> {
+class CachedRead<T> {
   readonly #now: () => number;
   #reading: Promise<T> | undefined;
   #held: { readonly at: number; readonly value: T } | undefined;
@@ -95,7 +95,7 @@ class Held<T> {
   }
 
   /** Unless it was read at this very moment: of many who doubt at once one reads. */
-  forget(now: number): void {
+  invalidateBefore(now: number): void {
     if (this.#held !== undefined && this.#held.at < now) this.#held = undefined;
   }
 }

@@ -27,7 +27,7 @@ export async function observeClassic(
       result.push({ loadBalancer, tags, attributes: {}, policies: [], health: new Map() });
       continue;
     }
-    known.found(LoadBalancerName);
+    known.recordFound(LoadBalancerName);
     const { LoadBalancerAttributes: attributes } = await cloud.call('elb:DescribeLoadBalancerAttributes', { LoadBalancerName });
     const { PolicyDescriptions: policies } = await cloud.call('elb:DescribeLoadBalancerPolicies', { LoadBalancerName });
     const { InstanceStates } = await cloud.call('elb:DescribeInstanceHealth', { LoadBalancerName });

@@ -22,21 +22,21 @@ export function regionOfNodes(nodes: Iterable<Node>): string | undefined {
 }
 
 /** Nodes that are asked for: some may be machines that are gone. */
-const asked = 20;
+const maximumInstances = 20;
 
 /** The VPC that the nodes are in, by one question about their instances. Rejects with AwsError where that cannot be told now. */
 export async function vpcOfNodes(cloud: ReadOnlyCloud, nodes: Iterable<Node>): Promise<string> {
-  const InstanceIds = [...nodes].flatMap((node) => providerId.exec(node.providerID ?? '')?.[2] ?? []).slice(0, asked);
+  const InstanceIds = [...nodes].flatMap((node) => providerId.exec(node.providerID ?? '')?.[2] ?? []).slice(0, maximumInstances);
   const [first] = InstanceIds;
-  if (first === undefined) throw unknownPlace('which VPC? No Node has a spec.providerID of AWS');
+  if (first === undefined) throw unknownLocation('which VPC? No Node has a spec.providerID of AWS');
   const { Instances } = await cloud.call('ec2:DescribeInstances', { InstanceIds });
   const [vpc, ...others] = [...new Set(Instances.map(({ VpcId }) => VpcId))].toSorted();
-  if (vpc === undefined) throw unknownPlace(`which VPC? AWS knows no instance ${first} of a Node in this region`);
-  if (others.length > 0) throw unknownPlace(`which VPC? The nodes are in ${[vpc, ...others].join(' and ')}`);
+  if (vpc === undefined) throw unknownLocation(`which VPC? AWS knows no instance ${first} of a Node in this region`);
+  if (others.length > 0) throw unknownLocation(`which VPC? The nodes are in ${[vpc, ...others].join(' and ')}`);
   return vpc;
 }
 
 /** It is not known where in AWS the cluster is: perhaps it will be when there are other nodes. */
-export function unknownPlace(message: string): AwsError {
+export function unknownLocation(message: string): AwsError {
   return new AwsError({ code: 'place', operation: 'ec2:DescribeInstances', awsCode: '', requestId: '', message });
 }

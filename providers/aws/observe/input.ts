@@ -1,10 +1,10 @@
-import type { Known } from './known-resources.ts';
+import type { KnownResources } from './known-resources.ts';
 
 export interface ObserveInput {
   readonly stack: string;
   readonly cluster: string;
   readonly vpcId: string;
-  readonly known: Known;
+  readonly known: KnownResources;
   /** Names of load balancers of version 2 to look for as well, or the ARN of one to adopt. */
   readonly wanted: readonly string[];
   /** Names of Classic ELBs to look for as well. */

@@ -4,13 +4,13 @@ import { limits } from '../model/limits.ts';
  * What is known to belong to a stack without asking: ARNs, and names of Classic ELBs. Whatever was just made may be missing from what
  * AWS lists, with or without its tags, so the time is kept.
  */
-export class Known {
+export class KnownResources {
   readonly #made = new Map<string, number | undefined>();
   /** Names of things whose creation was not answered clearly: they may be there, ours or another's. */
   readonly doubtful = new Set<string>();
 
-  constructor(found: Iterable<string> = []) {
-    for (const id of found) this.#made.set(id, undefined);
+  constructor(ids: Iterable<string> = []) {
+    for (const id of ids) this.#made.set(id, undefined);
   }
 
   get ids(): readonly string[] {
@@ -18,15 +18,15 @@ export class Known {
   }
 
   /** Looked up and there: no time is needed any more. */
-  found(id: string): void {
+  recordFound(id: string): void {
     this.#made.set(id, undefined);
   }
 
-  made(id: string, now: number): void {
+  recordCreated(id: string, now: number): void {
     this.#made.set(id, now);
   }
 
-  forget(id: string): void {
+  forgetResource(id: string): void {
     this.#made.delete(id);
   }
 

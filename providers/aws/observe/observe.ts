@@ -37,7 +37,7 @@ async function observeOnce(cloud: ReadOnlyCloud, input: ObserveInput): Promise<O
     // Of what is another's nothing more is read than whose it is; what is to be adopted is wanted by its name or ARN.
     const interests =
       loadBalancer.Type === 'network' && (isMine(arn) || wanted.includes(arn) || wanted.includes(loadBalancer.LoadBalancerName));
-    if (isMine(arn)) known.found(arn);
+    if (isMine(arn)) known.recordFound(arn);
     loadBalancers.push(
       interests
         ? await observeLoadBalancer(cloud, loadBalancer, tagsOf(arn))
@@ -46,7 +46,7 @@ async function observeOnce(cloud: ReadOnlyCloud, input: ObserveInput): Promise<O
   }
   const targetGroups: ObservedTargetGroup[] = [];
   for (const targetGroup of groups.filter((one) => isMine(one.TargetGroupArn))) {
-    known.found(targetGroup.TargetGroupArn);
+    known.recordFound(targetGroup.TargetGroupArn);
     targetGroups.push(await observeTargetGroup(cloud, targetGroup, tagsOf(targetGroup.TargetGroupArn)));
   }
   const strayListeners = await observeStrays(cloud, targetGroups, isMine);
@@ -68,7 +68,7 @@ async function observeOnce(cloud: ReadOnlyCloud, input: ObserveInput): Promise<O
   ]);
   const missing = known.ids.filter((id) => !seen.has(id));
   const fresh = missing.find((id) => known.isFresh(id, now));
-  for (const id of missing) if (!known.isFresh(id, now)) known.forget(id);
+  for (const id of missing) if (!known.isFresh(id, now)) known.forgetResource(id);
   return {
     observed: {
       loadBalancers,

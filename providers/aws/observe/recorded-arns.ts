@@ -10,7 +10,7 @@ import type { AwsSettings } from '../model/settings.ts';
 import { foreignOwner, isOurs, tagKeys, tagMap } from '../model/tags.ts';
 
 /** What became of the load balancers that a Service says are its own. */
-interface KeptLook {
+interface RecordedArns {
   /** ARNs and names whose tags say the same. */
   readonly ours: readonly string[];
   /** Some are of another load balancer that the Service may have had a part in: which that is, is to be found out. */
@@ -26,12 +26,12 @@ const classicName = /^[A-Za-z0-9-]{1,32}$/;
  * Reads the annotation by which load balancers are found again, and asks AWS whether it is true: anybody who may write to the Service may have
  * written it, or it came along with a copy of another Service. One that is gone is no longer named by anybody, which is no mistake.
  */
-export async function lookAtKept(
+export async function verifyRecordedArns(
   cloud: ReadOnlyCloud,
   service: Service,
   stack: string,
   { clusterName: cluster, region }: Pick<AwsSettings, 'clusterName' | 'region'>,
-): Promise<KeptLook> {
+): Promise<RecordedArns> {
   const text = service.metadata.annotations[keptAnnotation] ?? '';
   const ids = [...new Set(text.split(/\s+/).filter((id) => id !== ''))];
   const ours: string[] = [];

@@ -6,7 +6,7 @@ import type { Observed, ObservedClassic, ObservedTargetGroup } from '../model/ob
  * With what the load balancers that are there send to, as long as nodes know them by the group of the cluster: of Services that are left as they are,
  * of what is being replaced, and of targets that new ones have not taken over from yet. `own`: what is the stack's own.
  */
-export function withStanding(
+export function withRegisteredTargets(
   targets: StackTargets,
   { backendSecurityGroup, loadBalancers, targetGroups, classic }: Observed,
 ): StackTargets {
@@ -17,7 +17,7 @@ export function withStanding(
   const groups = targetGroups.filter(({ targetGroup }) => targetGroup.LoadBalancerArns.some((arn) => arns.has(arn)));
   const balancers = classic.filter(({ loadBalancer }) => isKnown(loadBalancer.SecurityGroups));
   const idsOf = (type: 'instance' | 'ip'): string[] =>
-    groups.filter(({ targetGroup }) => targetGroup.TargetType === type).flatMap((group) => standing(group).map(({ Id }) => Id));
+    groups.filter(({ targetGroup }) => targetGroup.TargetType === type).flatMap((group) => registeredTargets(group).map(({ Id }) => Id));
   const instances = balancers.flatMap(({ loadBalancer }) => loadBalancer.Instances.map(({ InstanceId }) => InstanceId));
   const ports = [...targets.ports, ...groups.flatMap(portsOf), ...balancers.flatMap(classicPorts)];
   return {
@@ -28,13 +28,13 @@ export function withStanding(
 }
 
 /** Without those that drain: what they have begun goes on, as security groups let answers pass. */
-function standing({ health }: ObservedTargetGroup): ObservedTargetGroup['health'][number]['Target'][] {
+function registeredTargets({ health }: ObservedTargetGroup): ObservedTargetGroup['health'][number]['Target'][] {
   return health.flatMap(({ Target, TargetHealth }) => (TargetHealth.State === 'draining' ? [] : [Target]));
 }
 
 function portsOf(group: ObservedTargetGroup): TargetPort[] {
   const { Protocol, HealthCheckPort } = group.targetGroup;
-  const ports = [...new Set(standing(group).map(({ Port }) => Port))];
+  const ports = [...new Set(registeredTargets(group).map(({ Port }) => Port))];
   const protocols: readonly TargetPort['protocol'][] = Protocol === 'TCP_UDP' ? ['tcp', 'udp'] : [Protocol === 'UDP' ? 'udp' : 'tcp'];
   const checks = HealthCheckPort === undefined || HealthCheckPort === 'traffic-port' ? ports : [Number(HealthCheckPort)];
   return [

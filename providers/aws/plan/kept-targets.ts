@@ -40,7 +40,7 @@ export function planKeptTargets({ groups, classic }: KeptTargets, observed: Obse
 }
 
 /** Without what goes by these actions. */
-export function keptBeside(actions: readonly Action[], { groups, classic }: KeptTargets): KeptTargets {
+export function exceptRemoved(actions: readonly Action[], { groups, classic }: KeptTargets): KeptTargets {
   const going = new Set(
     actions.flatMap(({ operation, input }) => {
       if (operation === 'elbv2:DeleteTargetGroup') return [input.TargetGroupArn];
@@ -57,7 +57,7 @@ export function keptBeside(actions: readonly Action[], { groups, classic }: Kept
  * Of what is the stack's own that which serves and is being replaced, so that the plan for what is desired does not tell it of its targets: Classic ELBs but the
  * wanted one, and groups of another type of targets, of another protocol, or of another kind of load balancer.
  */
-export function replacedOf(own: Observed, input: PlanInput): Observed {
+export function replacedResources(own: Observed, input: PlanInput): Observed {
   const { desired } = input;
   const current = desired?.kind === 'classic' ? currentClassic({ ...input, desired })?.loadBalancer.LoadBalancerName : undefined;
   const wanted = desired?.kind === 'nlb' ? desired.targetGroups : [];

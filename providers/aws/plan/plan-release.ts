@@ -7,21 +7,21 @@ import type { StackPlan } from './plan.ts';
 import { Steps } from './steps/steps.ts';
 
 /** Takes away what one Service has in a load balancer, and leaves the rest as it is: what that shall be is not known, or somebody still needs it. */
-export function planDeparture({ observed, cluster, stack }: PlanInput, service: ServiceKey): StackPlan {
+export function planRelease({ observed, cluster, stack }: PlanInput, service: ServiceKey): StackPlan {
   const steps = new Steps();
   const { loadBalancers, targetGroups, strayListeners = [] } = ownObserved(observed, cluster, stack);
-  const isIts = ({ tags }: { readonly tags: Readonly<Record<string, string>> }): boolean => tags[tagKeys.service] === service;
+  const belongsToService = ({ tags }: { readonly tags: Readonly<Record<string, string>> }): boolean => tags[tagKeys.service] === service;
   const remove = (what: string, { listener: { ListenerArn } }: Pick<ObservedListener, 'listener'>): string =>
-    steps.add(`${what}: delete`, 'elbv2:DeleteListener', { input: { ListenerArn }, reason: `${service} leaves` });
+    steps.addAction(`${what}: delete`, 'elbv2:DeleteListener', { input: { ListenerArn }, reason: `${service} leaves` });
   const gone = [
     ...loadBalancers.flatMap(({ listeners, loadBalancer }) =>
-      listeners.filter(isIts).map((one) => remove(`${loadBalancer.LoadBalancerName} listener ${one.listener.Port}`, one)),
+      listeners.filter(belongsToService).map((one) => remove(`${loadBalancer.LoadBalancerName} listener ${one.listener.Port}`, one)),
     ),
-    ...strayListeners.filter(isIts).map((one) => remove(one.listener.ListenerArn, one)),
+    ...strayListeners.filter(belongsToService).map((one) => remove(one.listener.ListenerArn, one)),
   ];
-  for (const { targetGroup } of targetGroups.filter(isIts)) {
+  for (const { targetGroup } of targetGroups.filter(belongsToService)) {
     const { TargetGroupArn, TargetGroupName } = targetGroup;
-    steps.add(`target group ${TargetGroupName}: delete`, 'elbv2:DeleteTargetGroup', {
+    steps.addAction(`target group ${TargetGroupName}: delete`, 'elbv2:DeleteTargetGroup', {
       input: { TargetGroupArn },
       reason: `${service} leaves`,
       needs: targetGroup.LoadBalancerArns.length > 0 ? gone : [],

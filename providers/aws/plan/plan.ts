@@ -39,7 +39,7 @@ function planDeletion(steps: Steps, input: PlanInput): void {
     ...observed.loadBalancers.flatMap((one) => planRemovalOfNlb(steps, input, one)),
     ...observed.classic.flatMap((one) => planRemovalOfClassic(steps, one)),
     ...(observed.strayListeners ?? []).map(({ listener: { ListenerArn } }) =>
-      steps.add(`${ListenerArn}: delete`, 'elbv2:DeleteListener', {
+      steps.addAction(`${ListenerArn}: delete`, 'elbv2:DeleteListener', {
         input: { ListenerArn },
         reason: 'it was left on a load balancer that is not ours any more',
       }),
@@ -51,10 +51,15 @@ function planDeletion(steps: Steps, input: PlanInput): void {
     const id = `target group ${targetGroup.TargetGroupName}: delete`;
     if (planned.has(id) || (kept && targetGroup.LoadBalancerArns.length > 0)) continue;
     const TargetGroupArn = targetGroup.TargetGroupArn;
-    steps.add(id, 'elbv2:DeleteTargetGroup', { input: { TargetGroupArn }, reason: 'no Service uses it', needs: gone, mayBeInUse: true });
+    steps.addAction(id, 'elbv2:DeleteTargetGroup', {
+      input: { TargetGroupArn },
+      reason: 'no Service uses it',
+      needs: gone,
+      mayBeInUse: true,
+    });
   }
   for (const { GroupId } of kept ? [] : observed.securityGroups) {
-    steps.add(`security group ${GroupId}: delete`, 'ec2:DeleteSecurityGroup', {
+    steps.addAction(`security group ${GroupId}: delete`, 'ec2:DeleteSecurityGroup', {
       input: { GroupId },
       reason: 'no load balancer uses it',
       needs: gone,
@@ -78,18 +83,18 @@ export function planDisown({ observed, cluster, stack }: PlanInput): StackPlan {
   const why = { reason: 'the Service disowns it' };
   for (const { arn, tags } of tagged) {
     const TagKeys = Object.keys(tags).filter(isOurKey);
-    if (TagKeys.length > 0) steps.add(`${arn}: let go`, 'elbv2:RemoveTags', { input: { ResourceArns: [arn], TagKeys }, ...why });
+    if (TagKeys.length > 0) steps.addAction(`${arn}: let go`, 'elbv2:RemoveTags', { input: { ResourceArns: [arn], TagKeys }, ...why });
   }
   for (const { loadBalancer, tags } of classic) {
     const Tags = Object.keys(tags)
       .filter(isOurKey)
       .map((Key) => ({ Key }));
     const name = loadBalancer.LoadBalancerName;
-    if (Tags.length > 0) steps.add(`${name}: let go`, 'elb:RemoveTags', { input: { LoadBalancerNames: [name], Tags }, ...why });
+    if (Tags.length > 0) steps.addAction(`${name}: let go`, 'elb:RemoveTags', { input: { LoadBalancerNames: [name], Tags }, ...why });
   }
   for (const { GroupId, Tags } of securityGroups) {
     const ours = Tags.filter(({ Key }) => isOurKey(Key)).map(({ Key }) => ({ Key }));
-    if (ours.length > 0) steps.add(`${GroupId}: let go`, 'ec2:DeleteTags', { input: { Resources: [GroupId], Tags: ours }, ...why });
+    if (ours.length > 0) steps.addAction(`${GroupId}: let go`, 'ec2:DeleteTags', { input: { Resources: [GroupId], Tags: ours }, ...why });
   }
   return { actions: steps.actions, waits: steps.waits, problems: [] };
 }

@@ -9,7 +9,7 @@ import type { ObservedLoadBalancer } from '../model/observed.ts';
 import { ownObserved } from '../model/own-resources.ts';
 
 /** What one Service has of the load balancers of its stack. */
-export interface Standing {
+export interface ServingStatus {
   /** By which its clients reach it now; absent: not yet. */
   readonly hostname?: string;
   /** What it asks for is there, with a healthy target behind each of its ports that has targets: what served it before may go. */
@@ -20,7 +20,7 @@ export interface Standing {
  * The wanted load balancer once it is active and has the listeners of the Service; where another one has served it so far, once its targets are
  * healthy as well. What clients were told stays as long as it is there: AWS calls a load balancer that serves `provisioning` while it changes it.
  */
-export function standingOf(input: PlanInput<Desired>, service: ServiceKey, published: readonly (string | undefined)[]): Standing {
+export function servingStatusOf(input: PlanInput<Desired>, service: ServiceKey, published: readonly (string | undefined)[]): ServingStatus {
   const own = ownObserved(input.observed, input.cluster, input.stack);
   const { current, usable, serves } = input.desired.kind === 'nlb' ? nlb(input, service) : classic(input);
   const nlbs = own.loadBalancers.filter((one) => hasPart(one, service));

@@ -14,7 +14,7 @@ import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
 import { writtenCertificates } from '../desire/certificates.ts';
 import { decideAwsClaim } from '../desire/claim.ts';
 import { memberOf, membersOf, stackOf, type Member } from '../desire/stack.ts';
-import { callFailed } from '../cloud/call-failed.ts';
+import { reasonOfError } from '../cloud/call-failed.ts';
 import { Chores } from '../schedule/background-work.ts';
 import { Departures } from '../stacks/departed-services.ts';
 import { execute, type Outcome } from '../stacks/execute.ts';
@@ -26,7 +26,7 @@ import { scanOwned } from '../observe/scan.ts';
 import { decideOrphans } from '../stacks/orphans.ts';
 import { passStack, type PassInput, type PassResult } from '../stacks/reconcile-stack.ts';
 import { previewStacks } from './preview.ts';
-import { Known } from '../observe/known-resources.ts';
+import { KnownResources } from '../observe/known-resources.ts';
 import type { AwsSettings, ClasslessMode } from '../model/settings.ts';
 import { identityOf, noteResult, Stacks, type StackState } from '../stacks/stack-registry.ts';
 import { survey } from '../node-rules/target-survey.ts';
@@ -127,7 +127,7 @@ export class AwsLink {
       const disown = member?.values.disown === true && members.length === 0;
       const leaver = member !== undefined && stack.key === own.key ? undefined : key;
       const leaving = this.departures.isLeaving(stack.key, settings, snapshot, leaver);
-      return { stack, members, disown, leaver, leaving, known: this.stacks.get(stack.key)?.known ?? new Known(), ...common };
+      return { stack, members, disown, leaver, leaving, known: this.stacks.get(stack.key)?.known ?? new KnownResources(), ...common };
     };
     return previewStacks(connection, key, snapshot, inputOf(own), left.map(inputOf));
   }
@@ -221,7 +221,7 @@ export class AwsLink {
         await this.#passRules(cloud, settings, snapshot);
       } catch (error) {
         if (!(error instanceof AwsError)) throw error;
-        this.#components.log.warn({ service: key, reason: says(callFailed(error)) }, 'what serves it could not be told of its targets');
+        this.#components.log.warn({ service: key, reason: says(reasonOfError(error)) }, 'what serves it could not be told of its targets');
       }
     }
     return Math.min(...seconds);
@@ -248,7 +248,7 @@ export class AwsLink {
       // One that AWS does not let go of keeps nobody else.
       const left = await this.vacate(state, snapshot).catch((error: unknown) => {
         if (!(error instanceof AwsError)) throw error;
-        return callFailed(error);
+        return reasonOfError(error);
       });
       if (left !== undefined && left.code !== 'AwsProvisioning')
         this.#components.log.warn({ stack, code: left.code, reason: says(left) }, 'an orphan is not deleted yet');
@@ -297,7 +297,7 @@ export class AwsLink {
     const wasStuck = state.stuck !== undefined;
     state.stuck = state.inUse.note(result.execution, this.#now());
     if (state.stuck !== undefined && !wasStuck) this.#toldStuck(stack.key, state.stuck);
-    this.#facts.doubt([...result.errors.values()].flat());
+    this.#facts.invalidate([...result.errors.values()].flat());
     return { result, isUsed: members.length > 0 || result.isBeingLeft };
   }
 

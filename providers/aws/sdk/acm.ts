@@ -1,6 +1,6 @@
 import { DescribeCertificateCommand, KeyAlgorithm, ListCertificatesCommand } from '@aws-sdk/client-acm';
 import { defined } from '../../../src/lang/defined.ts';
-import { list, must, present } from './answers/answer.ts';
+import { list, required, present } from './answers/answer.ts';
 import { limits } from './limits.ts';
 import { allPages, type OperationsOf } from './send.ts';
 
@@ -18,18 +18,18 @@ export const acm: OperationsOf<'acm'> = {
       const answer = await send(new ListCertificatesCommand(request));
       return { items: answer.CertificateSummaryList, next: answer.NextToken };
     });
-    return { CertificateSummaryList: all.map(({ CertificateArn }) => ({ CertificateArn: must(CertificateArn, 'CertificateArn') })) };
+    return { CertificateSummaryList: all.map(({ CertificateArn }) => ({ CertificateArn: required(CertificateArn, 'CertificateArn') })) };
   },
 
   DescribeCertificate: async (input, send) => {
     const { Certificate } = await send(new DescribeCertificateCommand(input));
     return {
       Certificate: present({
-        CertificateArn: must(Certificate?.CertificateArn, 'CertificateArn'),
-        DomainName: must(Certificate?.DomainName, 'DomainName'),
+        CertificateArn: required(Certificate?.CertificateArn, 'CertificateArn'),
+        DomainName: required(Certificate?.DomainName, 'DomainName'),
         SubjectAlternativeNames: list(Certificate?.SubjectAlternativeNames),
-        Status: must(Certificate?.Status, 'Status'),
-        KeyAlgorithm: must(Certificate?.KeyAlgorithm, 'KeyAlgorithm'),
+        Status: required(Certificate?.Status, 'Status'),
+        KeyAlgorithm: required(Certificate?.KeyAlgorithm, 'KeyAlgorithm'),
         NotAfter: Certificate?.NotAfter,
       }),
     };

@@ -15,7 +15,7 @@ import {
 } from '@aws-sdk/client-ec2';
 import { defined } from '../../../src/lang/defined.ts';
 import type { Filter } from '../cloud/ec2.ts';
-import { changeable, list, must } from './answers/answer.ts';
+import { changeable, list, required } from './answers/answer.ts';
 import { toInstance, toNetworkInterface, toRouteTable, toSecurityGroup, toSubnet, toVpc } from './answers/ec2.ts';
 import { limits } from './limits.ts';
 import { allPages, inBatches, type OperationsOf } from './send.ts';
@@ -78,7 +78,7 @@ export const ec2: OperationsOf<'ec2'> = {
   },
 
   CreateSecurityGroup: async (input, send) => ({
-    GroupId: must((await send(new CreateSecurityGroupCommand(changeable(input)))).GroupId, 'GroupId'),
+    GroupId: required((await send(new CreateSecurityGroupCommand(changeable(input)))).GroupId, 'GroupId'),
   }),
 
   DeleteSecurityGroup: (input, send) => send(new DeleteSecurityGroupCommand(input)),

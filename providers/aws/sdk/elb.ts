@@ -23,7 +23,7 @@ import {
   SetLoadBalancerPoliciesOfListenerCommand,
 } from '@aws-sdk/client-elastic-load-balancing';
 import { defined } from '../../../src/lang/defined.ts';
-import { changeable, list, must } from './answers/answer.ts';
+import { changeable, list, required } from './answers/answer.ts';
 import { toClassicAttributes, toClassicLoadBalancer, toInstanceState, toPolicy } from './answers/elb.ts';
 import { toTags } from './answers/elbv2.ts';
 import { limits } from './limits.ts';
@@ -64,14 +64,14 @@ export const elb: OperationsOf<'elb'> = {
     );
     return {
       TagDescriptions: all.map(({ LoadBalancerName, Tags }) => ({
-        LoadBalancerName: must(LoadBalancerName, 'LoadBalancerName'),
+        LoadBalancerName: required(LoadBalancerName, 'LoadBalancerName'),
         Tags: toTags(Tags),
       })),
     };
   },
 
   CreateLoadBalancer: async (input, send) => ({
-    DNSName: must((await send(new CreateLoadBalancerCommand(changeable(input)))).DNSName, 'DNSName'),
+    DNSName: required((await send(new CreateLoadBalancerCommand(changeable(input)))).DNSName, 'DNSName'),
   }),
 
   DeleteLoadBalancer: (input, send) => send(new DeleteLoadBalancerCommand(input)),

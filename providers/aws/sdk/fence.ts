@@ -12,13 +12,13 @@ export class Fence {
   }
 
   /** To be called with nothing to wait for between it and the request. Throws what is classified as unreachable: the next one does it. */
-  pass(operation: Operation): void {
+  assertMayWrite(operation: Operation): void {
     if (!isWrite(operation) || this.#mayWrite()) return;
-    throw aborted('not asked for: the Lease was not renewed in time');
+    throw abortedError('not asked for: the Lease was not renewed in time');
   }
 }
 
 /** The error of a request that was not sent because nothing shall be sent any more. */
-export function aborted(message: string): Error {
+export function abortedError(message: string): Error {
   return Object.assign(new Error(message), { code: 'ECONNABORTED' });
 }

@@ -4,7 +4,7 @@ import type { Random } from '../../../src/system/random.ts';
 import type { AwsError } from '../cloud/error.ts';
 import { isWrite, type Operation } from '../cloud/operations.ts';
 import { classify, wasNotSent } from './classify.ts';
-import { aborted, Fence } from './fence.ts';
+import { abortedError, Fence } from './fence.ts';
 import { limits } from './limits.ts';
 import { classOf, rates, type RequestClass } from './rates.ts';
 import { TokenBucket } from './token-bucket.ts';
@@ -66,7 +66,7 @@ export class Pacer {
         observer?.attempted(operation, code, clock.now() - begun);
         const milliseconds = Math.round(clock.now() - begun);
         log.debug({ operation, ...about, attempt, milliseconds, code, awsCode, requestId, problem: message }, 'AWS refused');
-        if (code === 'throttled') this.#bucket(operation).empty();
+        if (code === 'throttled') this.#bucket(operation).drain();
         if (attempt === limits.attempts || !mayBeRepeated(error)) throw error;
         await this.#pause(operation, attempt);
       }
@@ -78,10 +78,10 @@ export class Pacer {
     const { stopped } = this.#components;
     try {
       if (stopped.aborted) throw stoppedError(stopped);
-      this.#fence.pass(operation);
+      this.#fence.assertMayWrite(operation);
       await this.#bucket(operation).take();
       if (stopped.aborted) throw stoppedError(stopped);
-      this.#fence.pass(operation);
+      this.#fence.assertMayWrite(operation);
     } catch (thrown) {
       throw classify(operation, thrown);
     }
@@ -117,5 +117,5 @@ function mayBeRepeated(error: AwsError): boolean {
 
 /** Classified as unreachable: the next one to run does it. */
 function stoppedError({ reason }: AbortSignal): Error {
-  return aborted(reason instanceof Error ? reason.message : 'Herald is stopping');
+  return abortedError(reason instanceof Error ? reason.message : 'Herald is stopping');
 }

@@ -94,7 +94,7 @@ function addFence(client: Client, service: Service, fence: Fence): void {
   const step: Step = (next, { commandName = '' }) => {
     const operation = `${service}:${commandName.replace(/Command$/, '')}` as Operation;
     return (request) => {
-      fence.pass(operation);
+      fence.assertMayWrite(operation);
       return next(request);
     };
   };

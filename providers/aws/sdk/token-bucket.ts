@@ -53,7 +53,7 @@ export class TokenBucket {
   }
 
   /** AWS says that its bucket is empty: others of the account draw from it, too. Whoever comes next waits for a token to grow. */
-  empty(): void {
+  drain(): void {
     this.#refill();
     this.#tokens = Math.min(this.#tokens, 0);
   }

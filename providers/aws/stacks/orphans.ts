@@ -61,7 +61,7 @@ function isAbsentIn(tags: Tags, isAbsent: (service: ServiceKey) => boolean): boo
 function mark(steps: Steps, id: string, at: string, reason: string): Action['id'] {
   const Tags = [{ Key: tagKeys.orphaned, Value: at }];
   const name = `${id}: mark as an orphan`;
-  if (id.startsWith('arn:')) return steps.add(name, 'elbv2:AddTags', { input: { ResourceArns: [id], Tags }, reason });
-  if (isClassicName(id)) return steps.add(name, 'elb:AddTags', { input: { LoadBalancerNames: [id], Tags }, reason });
-  return steps.add(name, 'ec2:CreateTags', { input: { Resources: [id], Tags }, reason });
+  if (id.startsWith('arn:')) return steps.addAction(name, 'elbv2:AddTags', { input: { ResourceArns: [id], Tags }, reason });
+  if (isClassicName(id)) return steps.addAction(name, 'elb:AddTags', { input: { LoadBalancerNames: [id], Tags }, reason });
+  return steps.addAction(name, 'ec2:CreateTags', { input: { Resources: [id], Tags }, reason });
 }

@@ -7,25 +7,25 @@ import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
 import { keptTargets } from './decide-kept-targets.ts';
 import { zonesOfTargets } from '../desire/target-zones.ts';
 import { desireStack, memberOf, type Member, type StackOutcome } from '../desire/stack.ts';
-import { callFailed } from '../cloud/call-failed.ts';
+import { reasonOfError } from '../cloud/call-failed.ts';
 import { execute, worstFailure, type Execution, type Outcome } from './execute.ts';
 import { limits } from '../model/limits.ts';
 import { resourceName } from '../model/resource-names.ts';
 import { existingStack } from '../observe/existing-stack.ts';
-import { isClassicName, type Known } from '../observe/known-resources.ts';
+import { isClassicName, type KnownResources } from '../observe/known-resources.ts';
 import { observeStack } from '../observe/observe.ts';
 import type { StackTargets } from '../node-rules/reconcile-node-rules.ts';
 import { absentServices } from './orphans.ts';
-import { planDeparture } from '../plan/plan-release.ts';
+import { planRelease } from '../plan/plan-release.ts';
 import type { Desired } from '../model/desired.ts';
 import type { PlanInput } from '../plan/steps/input.ts';
-import { keptBeside, planKeptTargets, replacedOf, type KeptTargets } from '../plan/kept-targets.ts';
+import { exceptRemoved, planKeptTargets, replacedResources, type KeptTargets } from '../plan/kept-targets.ts';
 import { ownObserved } from '../model/own-resources.ts';
 import { planDisown, planStack, type StackPlan } from '../plan/plan.ts';
-import { standingOf, type Standing } from '../plan/serving-status.ts';
+import { servingStatusOf, type ServingStatus } from '../plan/serving-status.ts';
 import { tagKeys } from '../model/tags.ts';
 import type { AwsSettings } from '../model/settings.ts';
-import { withStanding } from '../observe/registered-targets.ts';
+import { withRegisteredTargets } from '../observe/registered-targets.ts';
 
 export interface PassInput {
   readonly stack: StackIdentity;
@@ -33,7 +33,7 @@ export interface PassInput {
   readonly members: readonly Member[];
   /** Everything that is ours of it is let go, whatever the members. */
   readonly disown: boolean;
-  readonly known: Known;
+  readonly known: KnownResources;
   readonly circumstances: Omit<Circumstances, 'existing'>;
   /** Whether a Service is gone without having been deleted. */
   readonly isAbsent: (service: ServiceKey) => boolean;
@@ -47,7 +47,7 @@ export interface PassInput {
 
 export interface PassResult {
   /** Of each member; empty where nothing is desired. */
-  readonly standings: ReadonlyMap<ServiceKey, Standing>;
+  readonly standings: ReadonlyMap<ServiceKey, ServingStatus>;
   /** Absent: nothing may change, or nothing shall be left. */
   readonly desired?: Desired;
   readonly plan: StackPlan;
@@ -85,7 +85,7 @@ export async function passStack(
   remember(known, execution, now);
   const failure = worstFailure(execution);
   const errors = new Map<ServiceKey | '', readonly Reason[]>(outcome?.errors);
-  const all = [...plan.problems, ...(failure === undefined ? [] : [callFailed(failure)])];
+  const all = [...plan.problems, ...(failure === undefined ? [] : [reasonOfError(failure)])];
   // That something takes its time is worth saying only where nothing is wrong.
   const wrong = all.filter(({ code }) => code !== 'AwsProvisioning');
   const general = wrong.length > 0 ? wrong : all;
@@ -95,7 +95,7 @@ export async function passStack(
     (desired === undefined ? [] : members).map(({ service }) => {
       const key = serviceKey(service.metadata);
       const published = service.ingress.map(({ hostname }) => hostname);
-      return [key, standingOf({ ...planInput, desired: desired as Desired }, key, published)] as const;
+      return [key, servingStatusOf({ ...planInput, desired: desired as Desired }, key, published)] as const;
     }),
   );
   const unfinished = execution.outcomes.some(({ result }) => result !== 'done');
@@ -137,14 +137,14 @@ export function planOf(
 
 /** What is there keeps its targets, but for the part of who leaves. */
 function planPart(planInput: PlanInput, kept: KeptTargets, leaver: ServiceKey | undefined): StackPlan {
-  const departure = leaver === undefined ? nothing : planDeparture(planInput, leaver);
+  const departure = leaver === undefined ? nothing : planRelease(planInput, leaver);
   const keeping = planKeptTargets(kept, ownObserved(planInput.observed, planInput.cluster, planInput.stack), planInput.zoneOf);
   return { actions: [...departure.actions, ...keeping.actions], waits: [...departure.waits, ...keeping.waits], problems: [] };
 }
 
 /** What is asked for, and what is there: that is let go of when it is, and not before. */
 function reachWith(desired: Desired, { observed, cluster, stack }: PlanInput): StackTargets {
-  return withStanding(targetsOf(desired), ownObserved(observed, cluster, stack));
+  return withRegisteredTargets(targetsOf(desired), ownObserved(observed, cluster, stack));
 }
 
 /** Nothing changes where what is asked for is not understood, but for the targets of what is there. */
@@ -152,7 +152,7 @@ function planWith(planInput: PlanInput, outcome: StackOutcome | undefined, kept:
   const own = ownObserved(planInput.observed, planInput.cluster, planInput.stack);
   if (outcome !== undefined && outcome.desired === undefined) return planKeptTargets(kept, own, planInput.zoneOf);
   const plan = planStack(planInput);
-  const keeping = planKeptTargets(keptBeside(plan.actions, kept), own, planInput.zoneOf);
+  const keeping = planKeptTargets(exceptRemoved(plan.actions, kept), own, planInput.zoneOf);
   return { actions: [...plan.actions, ...keeping.actions], waits: [...plan.waits, ...keeping.waits], problems: plan.problems };
 }
 
@@ -168,7 +168,7 @@ export function keptOf(
   const untouched = desired?.kind === 'nlb' ? desired.untouched : [];
   const isMistaken = ({ service }: Member): boolean => desired === undefined || untouched.includes(serviceKey(service.metadata));
   const own = ownObserved(planInput.observed, planInput.cluster, planInput.stack);
-  const replaced = replacedOf(own, planInput);
+  const replaced = replacedResources(own, planInput);
   const wrong = keptTargets([...members.filter(isMistaken), ...leaving], { ...own, classic: replaced.classic }, circumstances);
   const right = keptTargets(
     members.filter((member) => !isMistaken(member)),
@@ -243,17 +243,17 @@ export function targetsOf(desired: Desired): StackTargets {
 }
 
 /** What a plan has made or removed is known from now on; what was not answered clearly is looked for by its name. */
-function remember(known: Known, { outcomes, created }: Execution, now: number): void {
-  for (const id of created.values()) if (!id.includes(':listener/')) known.made(id, now);
+function remember(known: KnownResources, { outcomes, created }: Execution, now: number): void {
+  for (const id of created.values()) if (!id.includes(':listener/')) known.recordCreated(id, now);
   for (const outcome of outcomes) {
     const { operation, input } = outcome.action;
-    if (operation === 'elb:CreateLoadBalancer' && outcome.result === 'done') known.made(input.LoadBalancerName, now);
+    if (operation === 'elb:CreateLoadBalancer' && outcome.result === 'done') known.recordCreated(input.LoadBalancerName, now);
     if (outcome.result === 'failed' && (operation === 'elbv2:CreateLoadBalancer' || operation === 'elbv2:CreateTargetGroup'))
       known.doubtful.add(input.Name);
     if (outcome.result !== 'done') continue;
-    if (operation === 'elbv2:DeleteLoadBalancer') known.forget(input.LoadBalancerArn);
-    if (operation === 'elbv2:DeleteTargetGroup') known.forget(input.TargetGroupArn);
-    if (operation === 'elb:DeleteLoadBalancer') known.forget(input.LoadBalancerName);
-    if (operation === 'ec2:DeleteSecurityGroup') known.forget(input.GroupId);
+    if (operation === 'elbv2:DeleteLoadBalancer') known.forgetResource(input.LoadBalancerArn);
+    if (operation === 'elbv2:DeleteTargetGroup') known.forgetResource(input.TargetGroupArn);
+    if (operation === 'elb:DeleteLoadBalancer') known.forgetResource(input.LoadBalancerName);
+    if (operation === 'ec2:DeleteSecurityGroup') known.forgetResource(input.GroupId);
   }
 }

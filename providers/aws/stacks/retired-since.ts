@@ -52,12 +52,12 @@ function decideLeft({ targetGroups, classic }: Observed, service: ServiceKey, no
   for (const { targetGroup, tags } of groups) {
     const id = `target group ${targetGroup.TargetGroupName}: retire`;
     if (tags[tagKeys.retired] === undefined)
-      steps.add(id, 'elbv2:AddTags', { input: { ResourceArns: [targetGroup.TargetGroupArn], Tags }, reason });
+      steps.addAction(id, 'elbv2:AddTags', { input: { ResourceArns: [targetGroup.TargetGroupArn], Tags }, reason });
   }
   for (const { loadBalancer, tags } of classic) {
     const { LoadBalancerName } = loadBalancer;
     if (tags[tagKeys.retired] === undefined)
-      steps.add(`${LoadBalancerName}: retire`, 'elb:AddTags', { input: { LoadBalancerNames: [LoadBalancerName], Tags }, reason });
+      steps.addAction(`${LoadBalancerName}: retire`, 'elb:AddTags', { input: { LoadBalancerNames: [LoadBalancerName], Tags }, reason });
   }
   return { since, actions: steps.actions, waits: [] };
 }

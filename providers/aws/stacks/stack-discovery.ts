@@ -3,7 +3,7 @@ import type { Reason } from '../../../src/model/reasons.ts';
 import type { Service } from '../../../src/model/service.ts';
 import type { ReadOnlyCloud } from '../cloud/cloud.ts';
 import type { StackIdentity } from '../model/circumstances.ts';
-import { lookAtKept } from '../observe/recorded-arns.ts';
+import { verifyRecordedArns } from '../observe/recorded-arns.ts';
 import { scanOwned } from '../observe/scan.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import type { Stacks } from './stack-registry.ts';
@@ -35,7 +35,7 @@ export class Lookup {
     // Where one of them is wrong, the right one is missing.
     if (ours.length === 0 || looks.some(({ moved, refused }) => moved || refused.length > 0)) await this.#list(where);
     const { known } = this.#stacks.open(stack);
-    for (const id of ours) known.found(id);
+    for (const id of ours) known.recordFound(id);
     this.#found.add(stack.key);
   }
 
@@ -49,7 +49,7 @@ export class Lookup {
   async #lookAtKept({ cloud, settings }: Where, stack: StackIdentity, services: readonly Service[]) {
     return Promise.all(
       services.map(async (service) => {
-        const look = await lookAtKept(cloud, service, stack.key, settings);
+        const look = await verifyRecordedArns(cloud, service, stack.key, settings);
         if (look.refused.length > 0) this.#refused.set(serviceKey(service.metadata), look.refused);
         return look;
       }),

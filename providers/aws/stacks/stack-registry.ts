@@ -4,7 +4,7 @@ import { Serial } from '../../../src/system/serial.ts';
 import type { StackIdentity } from '../model/circumstances.ts';
 import { InUse } from './blocked-deletion.ts';
 import type { StackTargets } from '../node-rules/reconcile-node-rules.ts';
-import { Known } from '../observe/known-resources.ts';
+import { KnownResources } from '../observe/known-resources.ts';
 import type { Owned } from '../observe/scan.ts';
 import type { PassResult } from './reconcile-stack.ts';
 import { tagKeys } from '../model/tags.ts';
@@ -12,7 +12,7 @@ import { tagKeys } from '../model/tags.ts';
 /** What the controller remembers of one stack; all of it can be found again. */
 export interface StackState {
   readonly identity: StackIdentity;
-  readonly known: Known;
+  readonly known: KnownResources;
   /** Services that it serves, or has served and not yet let go of. */
   readonly services: Set<ServiceKey>;
   /** Services that have a part in it as its tags say: of those that left it before this process began. */
@@ -50,7 +50,7 @@ export class Stacks {
   open(identity: StackIdentity): StackState {
     const state = this.#states.get(identity.key) ?? {
       identity,
-      known: new Known(),
+      known: new KnownResources(),
       services: new Set<ServiceKey>(),
       tagged: new Set<ServiceKey>(),
       arrived: new Map<ServiceKey, number>(),
@@ -86,7 +86,7 @@ export class Stacks {
     for (const [key, things] of owned) {
       const state = this.open(identityOf(key));
       for (const { id, tags } of things) {
-        state.known.found(id);
+        state.known.recordFound(id);
         const service = tags[tagKeys.service];
         if (service !== undefined) state.tagged.add(service as ServiceKey);
       }

@@ -4,7 +4,7 @@ import { AwsError } from '../../../providers/aws/cloud/error.ts';
 import { isWrite, type Input, type Operation, type Output } from '../../../providers/aws/cloud/operations.ts';
 import { membersOf } from '../../../providers/aws/desire/stack.ts';
 import { observeCertificates, observeFacts } from '../../../providers/aws/observe/facts.ts';
-import { Known } from '../../../providers/aws/observe/known-resources.ts';
+import { KnownResources } from '../../../providers/aws/observe/known-resources.ts';
 import { passStack, type PassResult } from '../../../providers/aws/stacks/reconcile-stack.ts';
 import { defaultSettings, type AwsSettings } from '../../../providers/aws/model/settings.ts';
 import type { ServiceKey } from '../../../src/model/metadata.ts';
@@ -40,7 +40,7 @@ export class Bench {
   settings: AwsSettings;
   readonly #time: Pick<Place, 'now' | 'wait'>;
   readonly #store = new Store();
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, KnownResources>();
   readonly #mostPasses: number;
   readonly #disowned = new Set<string>();
   #throttled = 0;
@@ -78,7 +78,7 @@ export class Bench {
       this.#store.services.get(key)?.metadata.creationTimestamp ?? new Date(Date.UTC(2026, 0, 1, 0, 0, ++this.#created)).toISOString();
     const spec = { clusterIP: '10.96.0.9', ipFamilies: ['IPv4'], ...manifest.spec };
     this.#put({ apiVersion: 'v1', kind: 'Service', metadata: { ...manifest.metadata, namespace, uid: key, creationTimestamp }, spec });
-    for (const stack of this.#stacks()) if (!this.#known.has(stack)) this.#known.set(stack, new Known());
+    for (const stack of this.#stacks()) if (!this.#known.has(stack)) this.#known.set(stack, new KnownResources());
   }
 
   remove(key: ServiceKey): void {

@@ -4,7 +4,7 @@ import { isOurs, tagKeys, tagList } from '../../model/tags.ts';
 import { planClassicInstances } from './instances.ts';
 import { planClassicListeners } from './listeners.ts';
 import type { DesiredClassic } from '../../model/desired.ts';
-import { belongsToSomebodyElse } from '../steps/foreign-resources.ts';
+import { reportForeignResource } from '../steps/foreign-resources.ts';
 import type { PlanInput } from '../steps/input.ts';
 import { nextGroups, sameSet } from '../nlb/load-balancer.ts';
 import type { ObservedClassic } from '../../model/observed.ts';
@@ -31,7 +31,7 @@ export function classicServes({ instances }: DesiredClassic, { health }: Observe
 
 /** A Classic ELB is known by its name, so nothing has to be waited for to refer to it. */
 export function planClassic(steps: Steps, input: PlanInput<DesiredClassic>): void {
-  if (belongsToSomebodyElse(steps, input)) return;
+  if (reportForeignResource(steps, input)) return;
   const { desired } = input;
   const current = currentClassic(input);
   const groups = planSecurityGroups(steps, input);
@@ -43,7 +43,7 @@ export function planClassic(steps: Steps, input: PlanInput<DesiredClassic>): voi
     planSubnets(steps, input, current);
     const next = nextGroups(steps, current.loadBalancer.SecurityGroups, groups.ids);
     if (!sameSet(next, current.loadBalancer.SecurityGroups)) {
-      steps.add('load balancer: security groups', 'elb:ApplySecurityGroupsToLoadBalancer', {
+      steps.addAction('load balancer: security groups', 'elb:ApplySecurityGroupsToLoadBalancer', {
         input: { LoadBalancerName, SecurityGroups: next },
         reason: 'its security groups differ',
         needs: groups.needs,
@@ -51,14 +51,14 @@ export function planClassic(steps: Steps, input: PlanInput<DesiredClassic>): voi
     }
   }
   if (current === undefined || !includes(current.attributes, desired.attributes)) {
-    steps.add('load balancer: attributes', 'elb:ModifyLoadBalancerAttributes', {
+    steps.addAction('load balancer: attributes', 'elb:ModifyLoadBalancerAttributes', {
       input: { LoadBalancerName, LoadBalancerAttributes: desired.attributes },
       reason: 'its attributes differ',
       needs: [created],
     });
   }
   if (current === undefined || !includes(current.loadBalancer.HealthCheck, desired.healthCheck)) {
-    steps.add('load balancer: health check', 'elb:ConfigureHealthCheck', {
+    steps.addAction('load balancer: health check', 'elb:ConfigureHealthCheck', {
       input: { LoadBalancerName, HealthCheck: desired.healthCheck },
       reason: `the health check is not ${desired.healthCheck.Target}, or differs in its times`,
       needs: [created],
@@ -70,7 +70,7 @@ export function planClassic(steps: Steps, input: PlanInput<DesiredClassic>): voi
   planRetirement(steps, input, { classic: current, serves: current !== undefined && classicServes(desired, current) });
   for (const { targetGroup } of input.observed.targetGroups.filter((one) => one.targetGroup.LoadBalancerArns.length === 0)) {
     const { TargetGroupArn, TargetGroupName } = targetGroup;
-    steps.add(`target group ${TargetGroupName}: delete`, 'elbv2:DeleteTargetGroup', {
+    steps.addAction(`target group ${TargetGroupName}: delete`, 'elbv2:DeleteTargetGroup', {
       input: { TargetGroupArn },
       reason: 'a Classic ELB has none',
       mayBeInUse: true,
@@ -80,7 +80,7 @@ export function planClassic(steps: Steps, input: PlanInput<DesiredClassic>): voi
 }
 
 function create(steps: Steps, desired: DesiredClassic, groups: UsableSecurityGroups): string {
-  return steps.add('load balancer: create', 'elb:CreateLoadBalancer', {
+  return steps.addAction('load balancer: create', 'elb:CreateLoadBalancer', {
     input: {
       LoadBalancerName: desired.name,
       Listeners: desired.listeners,
@@ -99,10 +99,10 @@ function planTags(steps: Steps, desired: DesiredClassic, { loadBalancer, tags }:
   planTagDifference(tags, desired.tags, {
     remove: (keys, reason) => {
       const Tags = keys.map((Key) => ({ Key }));
-      return steps.add('load balancer: untag', 'elb:RemoveTags', { input: { LoadBalancerNames, Tags }, reason });
+      return steps.addAction('load balancer: untag', 'elb:RemoveTags', { input: { LoadBalancerNames, Tags }, reason });
     },
     add: (Tags, reason, needs) =>
-      steps.add('load balancer: tag', 'elb:AddTags', { input: { LoadBalancerNames, Tags }, reason, needs: [needs] }),
+      steps.addAction('load balancer: tag', 'elb:AddTags', { input: { LoadBalancerNames, Tags }, reason, needs: [needs] }),
   });
 }
 
@@ -116,17 +116,17 @@ function planSubnets(steps: Steps, { desired, zones }: PlanInput<DesiredClassic>
   const attached =
     now.length === 0
       ? undefined
-      : steps.add('load balancer: attach subnets', 'elb:AttachLoadBalancerToSubnets', {
+      : steps.addAction('load balancer: attach subnets', 'elb:AttachLoadBalancerToSubnets', {
           input: { LoadBalancerName, Subnets: now },
           reason: 'subnets are missing',
         });
   const leaves = surplus.length < actual.length || now.length > 0 ? surplus : [];
   if (leaves.length === 0) {
     const why = 'would replace another one of its zone, which AWS does only where the load balancer has a further zone';
-    for (const subnet of missing) steps.problem(reason('AwsSubnetUnusable', { subnet, why }));
+    for (const subnet of missing) steps.addProblem(reason('AwsSubnetUnusable', { subnet, why }));
     return;
   }
-  const detached = steps.add('load balancer: detach subnets', 'elb:DetachLoadBalancerFromSubnets', {
+  const detached = steps.addAction('load balancer: detach subnets', 'elb:DetachLoadBalancerFromSubnets', {
     input: { LoadBalancerName, Subnets: leaves },
     reason: 'subnets are not wanted',
     needs: [attached],
@@ -134,7 +134,7 @@ function planSubnets(steps: Steps, { desired, zones }: PlanInput<DesiredClassic>
   const later = missing.filter((id) => !now.includes(id));
   if (later.length > 0) {
     const input = { LoadBalancerName, Subnets: later };
-    steps.add('load balancer: attach subnets of zones that were left', 'elb:AttachLoadBalancerToSubnets', {
+    steps.addAction('load balancer: attach subnets of zones that were left', 'elb:AttachLoadBalancerToSubnets', {
       input,
       reason: 'subnets are missing',
       needs: [detached],
@@ -167,7 +167,7 @@ function planSslPolicies(
     const isFresh = made.has(LoadBalancerPort);
     if (isSet && !isFresh) continue;
     if (policy === undefined && !types.has(name)) policy = createSslPolicy(steps, LoadBalancerName, name, reference, needs);
-    steps.add(`listener ${LoadBalancerPort}: SSL policy`, 'elb:SetLoadBalancerPoliciesOfListener', {
+    steps.addAction(`listener ${LoadBalancerPort}: SSL policy`, 'elb:SetLoadBalancerPoliciesOfListener', {
       input: { LoadBalancerName, LoadBalancerPort, PolicyNames: [...(isFresh ? [] : others), name] },
       reason: `the policy is to be ${reference}`,
       needs: [needs, policy, made.get(LoadBalancerPort)],
@@ -176,7 +176,7 @@ function planSslPolicies(
 }
 
 function createSslPolicy(steps: Steps, LoadBalancerName: string, PolicyName: string, reference: string, needs: string | undefined): string {
-  return steps.add(`policy ${PolicyName}: create`, 'elb:CreateLoadBalancerPolicy', {
+  return steps.addAction(`policy ${PolicyName}: create`, 'elb:CreateLoadBalancerPolicy', {
     input: {
       LoadBalancerName,
       PolicyName,
@@ -207,7 +207,7 @@ function planProxyPolicies(
     const has = present.includes(proxyPolicy);
     if (has === wanted.has(InstancePort)) continue;
     if (!has && !isKnown && made === undefined) {
-      made = steps.add(`policy ${proxyPolicy}: create`, 'elb:CreateLoadBalancerPolicy', {
+      made = steps.addAction(`policy ${proxyPolicy}: create`, 'elb:CreateLoadBalancerPolicy', {
         input: {
           LoadBalancerName,
           PolicyName: proxyPolicy,
@@ -219,7 +219,7 @@ function planProxyPolicies(
       });
     }
     const others = present.filter((name) => name !== proxyPolicy);
-    steps.add(`instance port ${InstancePort}: PROXY protocol`, 'elb:SetLoadBalancerPoliciesForBackendServer', {
+    steps.addAction(`instance port ${InstancePort}: PROXY protocol`, 'elb:SetLoadBalancerPoliciesForBackendServer', {
       input: { LoadBalancerName, InstancePort, PolicyNames: has ? others : [...others, proxyPolicy] },
       reason: has ? 'it is not asked for any more' : 'it is asked for',
       needs: [

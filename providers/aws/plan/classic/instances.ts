@@ -36,14 +36,14 @@ export function planClassicInstances(
   });
   const list = (ids: readonly string[]): { InstanceId: string }[] => ids.map((InstanceId) => ({ InstanceId }));
   const registering = inBatches(register).map((batch, index) =>
-    steps.add(`${what}: register ${index + 1}`, 'elb:RegisterInstancesWithLoadBalancer', {
+    steps.addAction(`${what}: register ${index + 1}`, 'elb:RegisterInstancesWithLoadBalancer', {
       input: { LoadBalancerName, Instances: list(batch) },
       reason: `${batch.length} instances are not registered`,
       needs: [needs],
     }),
   );
   for (const [index, batch] of inBatches(deregister).entries())
-    steps.add(`${what}: deregister ${index + 1}`, 'elb:DeregisterInstancesFromLoadBalancer', {
+    steps.addAction(`${what}: deregister ${index + 1}`, 'elb:DeregisterInstancesFromLoadBalancer', {
       input: { LoadBalancerName, Instances: list(batch) },
       reason: `${batch.length} instances ${withoutRoom > 0 ? 'make room for new ones' : 'are no longer wanted'}`,
       needs: othersServe ? [] : registering,

@@ -23,13 +23,15 @@ export function planClassicListeners(steps: Steps, desired: DesiredClassic, curr
     const present = existing.get(port);
     if (present === undefined) {
       made.set(port, create(steps, LoadBalancerName, listener, `nothing listens on port ${port}`));
-    } else if (!isSameBut(present, listener)) {
-      const trial = others.find((one) => isSameBut(one, listener) && one.SSLCertificateId === SSLCertificateId && !trials.has(one));
+    } else if (!equalsExceptCertificate(present, listener)) {
+      const trial = others.find(
+        (one) => equalsExceptCertificate(one, listener) && one.SSLCertificateId === SSLCertificateId && !trials.has(one),
+      );
       if (trial !== undefined) trials.add(trial);
       const id = planReplacement(steps, current, listener, present, trial?.LoadBalancerPort, taken);
       if (id !== undefined) made.set(port, id);
     } else if (SSLCertificateId !== undefined && present.SSLCertificateId !== SSLCertificateId) {
-      steps.add(`listener ${port}: certificate`, 'elb:SetLoadBalancerListenerSSLCertificate', {
+      steps.addAction(`listener ${port}: certificate`, 'elb:SetLoadBalancerListenerSSLCertificate', {
         input: { LoadBalancerName, LoadBalancerPort: port, SSLCertificateId },
         reason: `its certificate is ${present.SSLCertificateId ?? 'none'}`,
       });
@@ -37,7 +39,7 @@ export function planClassicListeners(steps: Steps, desired: DesiredClassic, curr
   }
   const surplus = others.filter((one) => !trials.has(one)).map(({ LoadBalancerPort }) => LoadBalancerPort);
   if (surplus.length > 0) {
-    steps.add('listeners: delete', 'elb:DeleteLoadBalancerListeners', {
+    steps.addAction('listeners: delete', 'elb:DeleteLoadBalancerListeners', {
       input: { LoadBalancerName, LoadBalancerPorts: surplus },
       reason: `no Service has ports ${surplus.join(', ')} any more`,
     });
@@ -47,7 +49,7 @@ export function planClassicListeners(steps: Steps, desired: DesiredClassic, curr
 
 function create(steps: Steps, LoadBalancerName: string, listener: ClassicListener, reason: string): string {
   const input = { LoadBalancerName, Listeners: [listener] };
-  return steps.add(`listener ${listener.LoadBalancerPort}: create`, 'elb:CreateLoadBalancerListeners', { input, reason });
+  return steps.addAction(`listener ${listener.LoadBalancerPort}: create`, 'elb:CreateLoadBalancerListeners', { input, reason });
 }
 
 /**
@@ -75,14 +77,14 @@ function planReplacement(
   }
   const differing = (['Protocol', 'InstanceProtocol', 'InstancePort'] as const).filter((key) => present[key] !== listener[key]);
   const spare = trialPort ?? free;
-  const deleted = steps.add(`listener ${port}: delete`, 'elb:DeleteLoadBalancerListeners', {
+  const deleted = steps.addAction(`listener ${port}: delete`, 'elb:DeleteLoadBalancerListeners', {
     input: { LoadBalancerName, LoadBalancerPorts: spare === undefined ? [port] : [port, spare] },
     reason: `its ${differing.join(', ')} differ, which AWS does not change`,
     needs: [tried],
   });
   const PolicyNames = ListenerDescriptions.find(({ Listener }) => Listener === present)?.PolicyNames ?? [];
   const policies = { LoadBalancerName, LoadBalancerPort: port, PolicyNames };
-  return steps.add(`listener ${port}: create`, 'elb:CreateLoadBalancerListeners', {
+  return steps.addAction(`listener ${port}: create`, 'elb:CreateLoadBalancerListeners', {
     input: { LoadBalancerName, Listeners: [listener] },
     reason: `nothing listens as wanted on port ${port}`,
     needs: [deleted],
@@ -94,6 +96,6 @@ function planReplacement(
 }
 
 /** But for the certificate. */
-function isSameBut(a: ClassicListener, b: ClassicListener): boolean {
+function equalsExceptCertificate(a: ClassicListener, b: ClassicListener): boolean {
   return a.Protocol === b.Protocol && a.InstanceProtocol === b.InstanceProtocol && a.InstancePort === b.InstancePort;
 }

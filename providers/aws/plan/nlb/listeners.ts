@@ -7,10 +7,10 @@ import type { DesiredListener, DesiredNlb } from '../../model/desired.ts';
 import type { PlanInput } from '../steps/input.ts';
 import type { ObservedListener, ObservedLoadBalancer } from '../../model/observed.ts';
 import { listenerDefaults } from './attribute-defaults.ts';
-import { planAttributes, rememberedAtCreation } from '../steps/attributes.ts';
+import { planAttributes, beforeTagsAtCreation } from '../steps/attributes.ts';
 import { planTags, type Steps } from '../steps/steps.ts';
 import type { UsableTargetGroup } from './target-groups.ts';
-import { freePort, isToWarmUp, planWarmUp, warmUpsAmong } from './warm-up.ts';
+import { freePort, needsWarmUp, planWarmUp, findWarmUpListeners } from './warm-up.ts';
 
 interface PlannedListeners {
   /** Ids of the actions after which an old target group is in no listener any more. */
@@ -37,9 +37,9 @@ export function planListeners(
     const isUntouched = desired.untouched.includes(tags[tagKeys.service] as ServiceKey);
     return !wanted.has(listener.Port) && isOurs(tags, cluster) && !isUntouched;
   });
-  const warmUps = warmUpsAmong(surplus, groups.values());
+  const warmUps = findWarmUpListeners(surplus, groups.values());
   const remove = ({ listener: { Port, ListenerArn } }: ObservedListener, reason: string, needs: readonly string[] = []): string =>
-    steps.add(`listener ${Port}: delete`, 'elbv2:DeleteListener', { input: { ListenerArn }, reason, needs });
+    steps.addAction(`listener ${Port}: delete`, 'elbv2:DeleteListener', { input: { ListenerArn }, reason, needs });
   for (const one of surplus.filter((one) => !warmUps.includes(one)))
     detached.push(remove(one, `no Service has port ${one.listener.Port} any more`));
   const taken = new Set([...wanted, ...existing.keys()]);
@@ -51,7 +51,7 @@ export function planListeners(
     if (group === undefined) continue;
     // A load balancer of ours has no listeners of others that could stand in the way: they are drift. An adopted one may have.
     if (there !== undefined && desired.adopted !== undefined && !isOurs(there.tags, cluster)) {
-      steps.problem(reason('AwsListenerForeign', { port: listener.port }));
+      steps.addProblem(reason('AwsListenerForeign', { port: listener.port }));
       continue;
     }
     if (there === undefined) {
@@ -61,7 +61,7 @@ export function planListeners(
     const present = observed.targetGroups.find(({ targetGroup }) => targetGroup.TargetGroupArn === forwardsTo(there));
     const wantedGroup = desired.targetGroups.find(({ key }) => key === listener.targetGroup);
     const spare = warmUps.find((one) => forwardsTo(one) === group.arn)?.listener.Port ?? freePort(taken);
-    const isLater = spare !== undefined && forwardsTo(there) !== group.arn && isToWarmUp(wantedGroup, loadBalancer.arn, group, present);
+    const isLater = spare !== undefined && forwardsTo(there) !== group.arn && needsWarmUp(wantedGroup, loadBalancer.arn, group, present);
     if (isLater) {
       taken.add(spare);
       warming.add(group.arn);
@@ -90,8 +90,8 @@ function create(
 ): void {
   const [defaultCertificate, ...extra] = listener.certificates;
   const created = `listener ${listener.port}`;
-  const remembered = rememberedAtCreation(listener.attributes, listenerDefaults);
-  const id = steps.add(`${created}: create`, 'elbv2:CreateListener', {
+  const remembered = beforeTagsAtCreation(listener.attributes, listenerDefaults);
+  const id = steps.addAction(`${created}: create`, 'elbv2:CreateListener', {
     input: {
       LoadBalancerArn: arn,
       Port: listener.port,
@@ -136,7 +136,7 @@ function update(
   const modified =
     Object.keys(changes).length === 0
       ? undefined
-      : steps.add(`listener ${port}: modify`, 'elbv2:ModifyListener', {
+      : steps.addAction(`listener ${port}: modify`, 'elbv2:ModifyListener', {
           input: { ListenerArn: arn, ...changes },
           reason: `${Object.keys(changes).join(', ')} of port ${port} differ`,
           needs: [group.needs],
@@ -148,7 +148,7 @@ function update(
   addCertificates(steps, port, arn, missing, modified);
   if (protocol === 'TLS') {
     for (const certificate of present.filter((certificate) => !keep.has(certificate))) {
-      steps.add(`listener ${port}: remove certificate ${certificate}`, 'elbv2:RemoveListenerCertificates', {
+      steps.addAction(`listener ${port}: remove certificate ${certificate}`, 'elbv2:RemoveListenerCertificates', {
         input: { ListenerArn: arn, Certificates: [{ CertificateArn: certificate }] },
         reason: `certificate ${certificate} is no longer named`,
         needs: [modified],
@@ -163,7 +163,7 @@ function update(
 
 function addCertificates(steps: Steps, port: number, arn: string, certificates: readonly string[], needs: string | undefined): void {
   for (const certificate of certificates) {
-    steps.add(`listener ${port}: add certificate ${certificate}`, 'elbv2:AddListenerCertificates', {
+    steps.addAction(`listener ${port}: add certificate ${certificate}`, 'elbv2:AddListenerCertificates', {
       input: { ListenerArn: arn, Certificates: [{ CertificateArn: certificate }] },
       reason: `certificate ${certificate} is missing`,
       needs: [needs],
@@ -188,7 +188,7 @@ function setAttributes(
     desired,
     defaults: listenerDefaults,
     write: (id, attributes, reason, needs) => [
-      steps.add(id, 'elbv2:ModifyListenerAttributes', { input: { ListenerArn, Attributes: tagList(attributes) }, reason, needs }),
+      steps.addAction(id, 'elbv2:ModifyListenerAttributes', { input: { ListenerArn, Attributes: tagList(attributes) }, reason, needs }),
     ],
   });
 }

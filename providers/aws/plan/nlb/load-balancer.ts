@@ -4,7 +4,7 @@ import { limits } from '../../model/limits.ts';
 import { tagList } from '../../model/tags.ts';
 import { placeholder } from '../steps/action.ts';
 import { loadBalancerDefaults } from './attribute-defaults.ts';
-import { planAttributes, rememberedAtCreation } from '../steps/attributes.ts';
+import { planAttributes, beforeTagsAtCreation } from '../steps/attributes.ts';
 import type { DesiredNlb } from '../../model/desired.ts';
 import type { PlanInput } from '../steps/input.ts';
 import type { ObservedLoadBalancer, Tags } from '../../model/observed.ts';
@@ -40,8 +40,8 @@ function create(steps: Steps, desired: DesiredNlb, groups: UsableSecurityGroups)
   const created = 'load balancer';
   const arn = placeholder(created);
   const wanted = wantedAttributes(desired, groups.ids);
-  const remembered = rememberedAtCreation(wanted, defaults);
-  const needs = steps.add(`${created}: create`, 'elbv2:CreateLoadBalancer', {
+  const remembered = beforeTagsAtCreation(wanted, defaults);
+  const needs = steps.addAction(`${created}: create`, 'elbv2:CreateLoadBalancer', {
     input: {
       Name: desired.name,
       Type: 'network',
@@ -58,7 +58,7 @@ function create(steps: Steps, desired: DesiredNlb, groups: UsableSecurityGroups)
   });
   const made = Object.entries(defaults).map(([Key, Value]) => ({ Key, Value }));
   setAttributes(steps, arn, groups, { actual: made, tags: remembered, desired: wanted, needs });
-  steps.awaiting('the load balancer to become active');
+  steps.waitAndReport('the load balancer to become active');
   return { arn, needs };
 }
 
@@ -81,7 +81,7 @@ function update(
   const subject = { actual: [...attributes, enforced], tags, desired: desiredAttributes, needs: undefined };
   setAttributes(steps, arn, { ...groups, ids: next }, subject);
   if (!sameSet(actual, next)) {
-    steps.add('load balancer: security groups', 'elbv2:SetSecurityGroups', {
+    steps.addAction('load balancer: security groups', 'elbv2:SetSecurityGroups', {
       input: { LoadBalancerArn: arn, SecurityGroups: next },
       reason: 'its security groups differ',
       needs: groups.needs,
@@ -89,8 +89,8 @@ function update(
   }
   if (desired.adopted === undefined) planSubnets(steps, input, current);
   const { Code, Reason = 'AWS does not say why' } = loadBalancer.State;
-  if (Code === 'provisioning') steps.awaiting('the load balancer to become active');
-  if (Code === 'failed') steps.problem(reason('AwsLoadBalancerFailed', { name: loadBalancer.LoadBalancerName, why: Reason }));
+  if (Code === 'provisioning') steps.waitAndReport('the load balancer to become active');
+  if (Code === 'failed') steps.addProblem(reason('AwsLoadBalancerFailed', { name: loadBalancer.LoadBalancerName, why: Reason }));
   return tagged;
 }
 
@@ -110,7 +110,7 @@ function setAttributes(
     const ids: string[] = [];
     if (Object.keys(attributes).length > 0) {
       const input = { LoadBalancerArn: arn, Attributes: tagList(attributes) };
-      ids.push(steps.add(id, 'elbv2:ModifyLoadBalancerAttributes', { input, reason, needs }));
+      ids.push(steps.addAction(id, 'elbv2:ModifyLoadBalancerAttributes', { input, reason, needs }));
     }
     if (enforce === undefined || groups.ids.length === 0) return ids;
     const input = {
@@ -120,7 +120,7 @@ function setAttributes(
     };
     const why = 'rules for PrivateLink differ';
     ids.push(
-      steps.add('load balancer: rules for PrivateLink', 'elbv2:SetSecurityGroups', {
+      steps.addAction('load balancer: rules for PrivateLink', 'elbv2:SetSecurityGroups', {
         input,
         reason: why,
         needs: [...needs, ...groups.needs],

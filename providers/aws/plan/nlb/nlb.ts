@@ -1,6 +1,6 @@
 import type { ServiceKey } from '../../../../src/model/metadata.ts';
 import { isOurs, tagKeys } from '../../model/tags.ts';
-import { belongsToSomebodyElse } from '../steps/foreign-resources.ts';
+import { reportForeignResource } from '../steps/foreign-resources.ts';
 import type { DesiredNlb } from '../../model/desired.ts';
 import type { PlanInput } from '../steps/input.ts';
 import { planListeners } from './listeners.ts';
@@ -30,7 +30,7 @@ export function currentNlb({ desired, observed, cluster }: PlanInput<DesiredNlb>
  * groups with their targets, the load balancer, its listeners; then what was replaced.
  */
 export function planNlb(steps: Steps, input: PlanInput<DesiredNlb>): void {
-  if (belongsToSomebodyElse(steps, input)) return;
+  if (reportForeignResource(steps, input)) return;
   const { observed, desired } = input;
   const current = currentNlb(input);
   const securityGroups = planSecurityGroups(steps, input);
@@ -42,7 +42,7 @@ export function planNlb(steps: Steps, input: PlanInput<DesiredNlb>): void {
   for (const { targetGroup, tags } of observed.targetGroups) {
     const elsewhere = targetGroup.LoadBalancerArns.some((server) => server !== arn);
     if (used.has(targetGroup.TargetGroupArn) || elsewhere || desired.untouched.includes(tags[tagKeys.service] as ServiceKey)) continue;
-    steps.add(`target group ${targetGroup.TargetGroupName}: delete`, 'elbv2:DeleteTargetGroup', {
+    steps.addAction(`target group ${targetGroup.TargetGroupName}: delete`, 'elbv2:DeleteTargetGroup', {
       input: { TargetGroupArn: targetGroup.TargetGroupArn },
       reason: 'no listener uses it any more',
       needs: targetGroup.LoadBalancerArns.length > 0 ? detached : [],

@@ -4,7 +4,7 @@ import type { DesiredNlb } from '../../model/desired.ts';
 import type { PlanInput } from '../steps/input.ts';
 import type { ObservedLoadBalancer } from '../../model/observed.ts';
 import type { Steps } from '../steps/steps.ts';
-import { canLeave, type ZoneChange } from './zone-readiness.ts';
+import { canLeaveZones, type ZoneChange } from './zone-readiness.ts';
 
 /** The zones of a load balancer, sorted by what has to happen to them. */
 interface Zones {
@@ -27,11 +27,12 @@ export function planSubnets(steps: Steps, input: PlanInput<DesiredNlb>, current:
   const { loadBalancer } = current;
   const { ipAddressType, enablePrefixForIpv6SourceNat: sourceNat = 'off' } = desired;
   const LoadBalancerArn = loadBalancer.LoadBalancerArn;
-  const becomesOther = loadBalancer.IpAddressType !== ipAddressType;
-  const brings6 = becomesOther && ipAddressType === 'dualstack' && desired.subnets.some(({ IPv6Address }) => IPv6Address !== undefined);
+  const typeChanges = loadBalancer.IpAddressType !== ipAddressType;
+  const setsIPv6Addresses =
+    typeChanges && ipAddressType === 'dualstack' && desired.subnets.some(({ IPv6Address }) => IPv6Address !== undefined);
   const setType = (): void => {
-    if (!becomesOther || brings6) return;
-    steps.add('load balancer: address type', 'elbv2:SetIpAddressType', {
+    if (!typeChanges || setsIPv6Addresses) return;
+    steps.addAction('load balancer: address type', 'elbv2:SetIpAddressType', {
       input: { LoadBalancerArn, IpAddressType: ipAddressType },
       reason: `it is ${loadBalancer.IpAddressType}`,
     });
@@ -39,15 +40,15 @@ export function planSubnets(steps: Steps, input: PlanInput<DesiredNlb>, current:
   const turnsOff = sourceNat === 'off' && loadBalancer.EnablePrefixForIpv6SourceNat === 'on';
   const natDiffers = turnsOff || (sourceNat === 'on' && loadBalancer.EnablePrefixForIpv6SourceNat !== 'on');
   const sorted = sortZones(desired.subnets, loadBalancer, zones);
-  const next = nextMappings(steps, sorted, (change) => canLeave(input, current, change), zones);
+  const next = nextMappings(steps, sorted, (change) => canLeaveZones(input, current, change), zones);
   // Source NAT needs dual stack: it goes before that does, and comes after it.
   if (!turnsOff) setType();
-  if (next !== undefined && (hasOtherSubnets(next, loadBalancer) || sorted.changed || brings6 || natDiffers)) {
-    steps.add('load balancer: subnets', 'elbv2:SetSubnets', {
+  if (next !== undefined && (hasOtherSubnets(next, loadBalancer) || sorted.changed || setsIPv6Addresses || natDiffers)) {
+    steps.addAction('load balancer: subnets', 'elbv2:SetSubnets', {
       input: {
         LoadBalancerArn,
         SubnetMappings: next,
-        ...(brings6 ? { IpAddressType: ipAddressType } : {}),
+        ...(setsIPv6Addresses ? { IpAddressType: ipAddressType } : {}),
         ...(natDiffers ? { EnablePrefixForIpv6SourceNat: sourceNat } : {}),
       },
       reason:
@@ -108,7 +109,7 @@ function presentMapping({ SubnetId, LoadBalancerAddresses = [] }: AvailabilityZo
   return mapping;
 }
 
-const onlyBeside = 'AWS does only where the load balancer has a further zone';
+const needsFurtherZone = 'AWS does only where the load balancer has a further zone';
 
 /** What the load balancer can have now on its way to what it shall have; undefined: there is none, which is then said. */
 function nextMappings(
@@ -131,11 +132,11 @@ function nextMappings(
   const next = [...staying, ...added.filter((one) => !later.includes(one))];
   const others = [...later, ...exchanged.map(({ wanted }) => wanted)];
   const coming = named([...added, ...others]);
-  const goOn = (): void => {
+  const waitForOthers = (): void => {
     if (others.length > 0) steps.wait('zones to be left before they are taken again');
   };
   if (staying.length > 0 && isReady({ leaving: named(leaving), staying: named(staying), coming })) {
-    goOn();
+    waitForOthers();
     return next;
   }
   // One remains until another is there: not the last one that comes back, which could not be left then.
@@ -146,7 +147,7 @@ function nextMappings(
     return isReady({ leaving: named(gone), staying: named([...staying, one]), coming });
   });
   if (others.length > 0 && leaving.length > 1 && remaining !== undefined) {
-    goOn();
+    waitForOthers();
     return [...next, remaining];
   }
   if (next.length > 0 || candidates.length > 0) {
@@ -154,15 +155,17 @@ function nextMappings(
     return [...next, ...leaving];
   }
   for (const { SubnetId: subnet, AllocationId = '' } of later)
-    steps.problem(reason('AwsSubnetUnusable', { subnet, why: `would take ${AllocationId} from another zone, which ${onlyBeside}` }));
-  for (const { wanted, present } of exchanged) steps.problem(blocked(wanted, present));
+    steps.addProblem(
+      reason('AwsSubnetUnusable', { subnet, why: `would take ${AllocationId} from another zone, which ${needsFurtherZone}` }),
+    );
+  for (const { wanted, present } of exchanged) steps.addProblem(blocked(wanted, present));
   return undefined;
 }
 
 function blocked(wanted: SubnetMapping, present: SubnetMapping): ReturnType<typeof reason> {
   const subnet = wanted.SubnetId;
   if (subnet !== present.SubnetId) {
-    const why = `would replace another one of its zone, which ${onlyBeside}`;
+    const why = `would replace another one of its zone, which ${needsFurtherZone}`;
     return reason('AwsSubnetUnusable', { subnet, why });
   }
   const text = ({ AllocationId, PrivateIPv4Address, IPv6Address }: SubnetMapping): string =>

@@ -6,7 +6,7 @@ import type { DesiredHealthCheck, DesiredNlb, DesiredTargetGroup } from '../../m
 import type { PlanInput } from '../steps/input.ts';
 import type { ObservedTargetGroup, Tags } from '../../model/observed.ts';
 import { targetGroupDefaults } from './attribute-defaults.ts';
-import { planAttributes, rememberedAtCreation } from '../steps/attributes.ts';
+import { planAttributes, beforeTagsAtCreation } from '../steps/attributes.ts';
 import { planTags, type Steps } from '../steps/steps.ts';
 import { planTargets } from './targets.ts';
 
@@ -71,8 +71,8 @@ function isUsable(
 
 function create(steps: Steps, group: DesiredTargetGroup, vpcId: string): string {
   const created = `target group ${group.key}`;
-  const remembered = rememberedAtCreation(group.attributes, defaultsOf(group));
-  const id = steps.add(`${created}: create`, 'elbv2:CreateTargetGroup', {
+  const remembered = beforeTagsAtCreation(group.attributes, defaultsOf(group));
+  const id = steps.addAction(`${created}: create`, 'elbv2:CreateTargetGroup', {
     input: {
       Name: group.name,
       Protocol: group.protocol,
@@ -96,7 +96,7 @@ function update(steps: Steps, group: DesiredTargetGroup, { targetGroup, tags, at
   const arn = targetGroup.TargetGroupArn;
   const changed = changedSettings(targetGroup, settings(group.healthCheck));
   if (Object.keys(changed).length > 0) {
-    steps.add(`target group ${group.key}: health check`, 'elbv2:ModifyTargetGroup', {
+    steps.addAction(`target group ${group.key}: health check`, 'elbv2:ModifyTargetGroup', {
       input: { TargetGroupArn: arn, ...changed },
       reason: `${Object.keys(changed).join(', ')} of the health check differ`,
     });
@@ -124,7 +124,11 @@ function setAttributes(
     desired: group.attributes,
     defaults: defaultsOf(group),
     write: (id, attributes, reason, needs) => [
-      steps.add(id, 'elbv2:ModifyTargetGroupAttributes', { input: { TargetGroupArn, Attributes: tagList(attributes) }, reason, needs }),
+      steps.addAction(id, 'elbv2:ModifyTargetGroupAttributes', {
+        input: { TargetGroupArn, Attributes: tagList(attributes) },
+        reason,
+        needs,
+      }),
     ],
   });
 }

@@ -39,14 +39,14 @@ export function planTargets(
   // A replaced group keeps its key until it is gone: the ARN tells them apart.
   const what = `targets ${key}${observed === undefined ? '' : ` ${observed.targetGroup.TargetGroupName}`}`;
   const registering = inBatches(register).map((batch, index) =>
-    steps.add(`${what}: register ${index + 1}`, 'elbv2:RegisterTargets', {
+    steps.addAction(`${what}: register ${index + 1}`, 'elbv2:RegisterTargets', {
       input: { TargetGroupArn: arn, Targets: batch.map(description) },
       reason: `${batch.length} targets are not registered`,
       needs: [needs],
     }),
   );
   for (const [index, batch] of inBatches(deregister).entries())
-    steps.add(`${what}: deregister ${index + 1}`, 'elbv2:DeregisterTargets', {
+    steps.addAction(`${what}: deregister ${index + 1}`, 'elbv2:DeregisterTargets', {
       input: { TargetGroupArn: arn, Targets: batch.map(description) },
       reason: `${batch.length} targets ${withoutRoom > 0 ? 'make room for new ones' : 'are no longer wanted'}`,
       needs: othersServe ? [] : registering,

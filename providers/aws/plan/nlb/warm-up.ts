@@ -11,7 +11,7 @@ import type { UsableTargetGroup } from './target-groups.ts';
  * passed. So the group gets a listener of its own for that time, on a port that nobody asks for, and the port is pointed to it when it is known what its
  * targets are worth. Those that never become healthy do not hold it up: AWS comes to a verdict about each.
  */
-export function isToWarmUp(
+export function needsWarmUp(
   wanted: DesiredTargetGroup | undefined,
   loadBalancerArn: string,
   { observed }: UsableTargetGroup,
@@ -36,7 +36,7 @@ export function freePort(taken: ReadonlySet<number>, quota: number = limits.list
 /** The one who listens like the port will: AWS lets no other forward to its group. */
 export function planWarmUp(steps: Steps, LoadBalancerArn: string, port: number, wanted: DesiredListener, group: UsableTargetGroup): void {
   const [certificate] = wanted.certificates;
-  steps.add(`listener ${port}: create`, 'elbv2:CreateListener', {
+  steps.addAction(`listener ${port}: create`, 'elbv2:CreateListener', {
     input: {
       LoadBalancerArn,
       Port: port,
@@ -53,7 +53,10 @@ export function planWarmUp(steps: Steps, LoadBalancerArn: string, port: number, 
 }
 
 /** Listeners on ports that nobody asks for, which forward to a group that somebody does. */
-export function warmUpsAmong(listeners: Iterable<ObservedListener>, groups: Iterable<UsableTargetGroup>): readonly ObservedListener[] {
+export function findWarmUpListeners(
+  listeners: Iterable<ObservedListener>,
+  groups: Iterable<UsableTargetGroup>,
+): readonly ObservedListener[] {
   const arns = new Set([...groups].map(({ arn }) => arn));
   return [...listeners].filter(({ listener }) => arns.has(listener.DefaultActions[0]?.TargetGroupArn ?? ''));
 }

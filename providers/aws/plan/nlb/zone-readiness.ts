@@ -16,7 +16,7 @@ type State = 'healthy' | 'pending';
  * Whether zones can be left without leaving a port without targets: unless traffic crosses zones, a load balancer sends from each to the targets there alone,
  * and AWS takes minutes to check those of a new zone. A port waits for as long as a target in the zones that remain may become healthy.
  */
-export function canLeave(input: PlanInput<DesiredNlb>, { listeners }: ObservedLoadBalancer, change: ZoneChange): boolean {
+export function canLeaveZones(input: PlanInput<DesiredNlb>, { listeners }: ObservedLoadBalancer, change: ZoneChange): boolean {
   const { desired } = input;
   // Those that are there, with the ones of Services about which something is wrong.
   return listeners.every(({ listener: { Port, DefaultActions } }) => {

@@ -4,15 +4,15 @@ import type { Tags } from '../../model/observed.ts';
 import type { Steps } from './steps.ts';
 
 /** Attributes that are always managed: nothing is to be kept of what they were. */
-export const alwaysOurs: ReadonlySet<string> = new Set(['proxy_protocol_v2.enabled']);
+export const alwaysManagedAttributes: ReadonlySet<string> = new Set(['proxy_protocol_v2.enabled']);
 
 interface AttributeChange {
   /** What is to be written, ours and what goes back. */
   readonly write: Tags;
   /** Tags that must be there before. */
-  readonly remember: Tags;
+  readonly tagsToAdd: Tags;
   /** Keys of tags that may go after. */
-  readonly forget: readonly string[];
+  readonly tagKeysToRemove: readonly string[];
 }
 
 /**
@@ -31,7 +31,7 @@ export function attributeChange(actual: readonly Attribute[], tags: Tags, desire
     if (current !== value) write[key] = value;
     if (before === value) forget.push(beforeKey(key));
     const worthKeeping = current ?? defaults[key];
-    if (before === undefined && worthKeeping !== undefined && worthKeeping !== value && !alwaysOurs.has(key)) {
+    if (before === undefined && worthKeeping !== undefined && worthKeeping !== value && !alwaysManagedAttributes.has(key)) {
       if (isTaggable(beforeKey(key), worthKeeping)) remember[beforeKey(key)] = worthKeeping;
     }
   }
@@ -42,12 +42,12 @@ export function attributeChange(actual: readonly Attribute[], tags: Tags, desire
     if (current !== undefined && current !== before && isSettable(key, before)) write[key] = before;
     forget.push(beforeKey(key));
   }
-  return { write, remember, forget };
+  return { write, tagsToAdd: remember, tagKeysToRemove: forget };
 }
 
 /** Tags that something gets when it is made with attributes that are not those of AWS. */
-export function rememberedAtCreation(desired: Tags, defaults: Tags): Tags {
-  return attributeChange([], {}, desired, defaults).remember;
+export function beforeTagsAtCreation(desired: Tags, defaults: Tags): Tags {
+  return attributeChange([], {}, desired, defaults).tagsToAdd;
 }
 
 /** AWS takes no empty name of a bucket; where logs are off the name means nothing. */
@@ -70,11 +70,11 @@ interface Subject {
 
 /** The old value is kept before the new one is set, and forgotten after it is back: to be interrupted between them is harmless. */
 export function planAttributes(steps: Steps, { what, arn, needs, write: set, actual, tags, desired, defaults }: Subject): void {
-  const { write, remember, forget } = attributeChange(actual, tags, desired, defaults);
+  const { write, tagsToAdd: remember, tagKeysToRemove: forget } = attributeChange(actual, tags, desired, defaults);
   const kept =
     Object.keys(remember).length === 0
       ? undefined
-      : steps.add(`${what}: remember attributes`, 'elbv2:AddTags', {
+      : steps.addAction(`${what}: remember attributes`, 'elbv2:AddTags', {
           input: { ResourceArns: [arn], Tags: tagList(remember) },
           reason: 'what they were is kept, so that it can be undone',
           needs: [needs],
@@ -82,7 +82,7 @@ export function planAttributes(steps: Steps, { what, arn, needs, write: set, act
   const names = Object.keys(write);
   const written = names.length === 0 ? [] : set(`${what}: attributes`, write, `${names.join(', ')} differ`, [needs, kept]);
   if (forget.length === 0) return;
-  steps.add(`${what}: forget attributes`, 'elbv2:RemoveTags', {
+  steps.addAction(`${what}: forget attributes`, 'elbv2:RemoveTags', {
     input: { ResourceArns: [arn], TagKeys: forget },
     reason: 'they are what they were before an annotation named them',
     needs: [needs, ...written],

@@ -9,7 +9,7 @@ import type { Steps } from './steps.ts';
  * A load balancer that has the name that ours would get, or that was named for adoption, may be somebody's: then nothing at all is done.
  * One is adopted only where its owner has said in AWS that this cluster may have it: whoever may edit a Service has no say in that.
  */
-export function belongsToSomebodyElse(steps: Steps, { desired, observed, cluster }: PlanInput<Desired>): boolean {
+export function reportForeignResource(steps: Steps, { desired, observed, cluster }: PlanInput<Desired>): boolean {
   const adopted = desired.kind === 'nlb' ? desired.adopted : undefined;
   const candidates: { name: string; arn?: string; tags: Tags }[] =
     desired.kind === 'nlb'
@@ -29,7 +29,7 @@ export function belongsToSomebodyElse(steps: Steps, { desired, observed, cluster
     if (ours || (isGiven && why === undefined)) continue;
     // One that is neither wanted nor in the way is nobody's business here.
     if (!isAdopted && name !== desired.name) continue;
-    steps.problem(reason('AwsForeignLoadBalancer', { name, why: why ?? unowned }));
+    steps.addProblem(reason('AwsForeignLoadBalancer', { name, why: why ?? unowned }));
     return true;
   }
   return false;

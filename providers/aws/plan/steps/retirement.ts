@@ -44,7 +44,7 @@ export function planRetirement(steps: Steps, input: PlanInput, { nlb, classic, s
     const { LoadBalancerArn: arn, LoadBalancerName: name } = old.loadBalancer;
     const mark = (at: string): void => {
       const Tags = [{ Key: tagKeys.retired, Value: at }];
-      steps.add(`${name}: retire`, 'elbv2:AddTags', { input: { ResourceArns: [arn], Tags }, reason: 'its successor serves' });
+      steps.addAction(`${name}: retire`, 'elbv2:AddTags', { input: { ResourceArns: [arn], Tags }, reason: 'its successor serves' });
     };
     if (isDue(name, old.loadBalancer.DNSName, old.tags, mark)) planRemovalOfNlb(steps, input, old);
   }
@@ -52,7 +52,7 @@ export function planRetirement(steps: Steps, input: PlanInput, { nlb, classic, s
     const { LoadBalancerName: name } = old.loadBalancer;
     const mark = (at: string): void => {
       const Tags = [{ Key: tagKeys.retired, Value: at }];
-      steps.add(`${name}: retire`, 'elb:AddTags', { input: { LoadBalancerNames: [name], Tags }, reason: 'its successor serves' });
+      steps.addAction(`${name}: retire`, 'elb:AddTags', { input: { LoadBalancerNames: [name], Tags }, reason: 'its successor serves' });
     };
     if (isDue(name, old.loadBalancer.DNSName, old.tags, mark)) planRemovalOfClassic(steps, old);
   }
@@ -68,7 +68,7 @@ export function planRemovalOfNlb(
   const isProtected = attributes.some(({ Key, Value }) => Key === 'deletion_protection.enabled' && Value === 'true');
   const adopted = tags[tagKeys.adopted] !== undefined;
   if (isProtected && !adopted) {
-    steps.problem(reason('AwsDeletionProtected', { name }));
+    steps.addProblem(reason('AwsDeletionProtected', { name }));
     return [];
   }
   const gone: string[] = [];
@@ -76,7 +76,7 @@ export function planRemovalOfNlb(
     for (const { listener, tags } of listeners.filter((one) => isOurs(one.tags, cluster))) {
       const id = `${name} listener ${listener.Port}: delete`;
       gone.push(
-        steps.add(id, 'elbv2:DeleteListener', {
+        steps.addAction(id, 'elbv2:DeleteListener', {
           input: { ListenerArn: listener.ListenerArn },
           reason: `it is of ${tags[tagKeys.service] ?? 'ours'}`,
         }),
@@ -84,11 +84,14 @@ export function planRemovalOfNlb(
     }
   } else {
     gone.push(
-      steps.add(`${name}: delete`, 'elbv2:DeleteLoadBalancer', { input: { LoadBalancerArn: arn }, reason: 'nothing uses it any more' }),
+      steps.addAction(`${name}: delete`, 'elbv2:DeleteLoadBalancer', {
+        input: { LoadBalancerArn: arn },
+        reason: 'nothing uses it any more',
+      }),
     );
   }
   for (const { targetGroup } of observed.targetGroups.filter((one) => one.targetGroup.LoadBalancerArns.includes(arn))) {
-    steps.add(`target group ${targetGroup.TargetGroupName}: delete`, 'elbv2:DeleteTargetGroup', {
+    steps.addAction(`target group ${targetGroup.TargetGroupName}: delete`, 'elbv2:DeleteTargetGroup', {
       input: { TargetGroupArn: targetGroup.TargetGroupArn },
       reason: `it goes with ${name}`,
       needs: gone,
@@ -103,13 +106,13 @@ export function planRemovalOfNlb(
       back.length === 0
         ? []
         : [
-            steps.add(`${name}: attributes`, 'elbv2:ModifyLoadBalancerAttributes', {
+            steps.addAction(`${name}: attributes`, 'elbv2:ModifyLoadBalancerAttributes', {
               input,
               reason: 'they were not so when it was given to us',
             }),
           ];
     // That the cluster may have it is its owner's word, and stays.
-    steps.add(`${name}: let go`, 'elbv2:RemoveTags', {
+    steps.addAction(`${name}: let go`, 'elbv2:RemoveTags', {
       input: {
         ResourceArns: [arn],
         TagKeys: [...askedKeys(tags), ...Object.keys(tags).filter((key) => isOurKey(key) && key !== tagKeys.cluster)],
@@ -123,6 +126,9 @@ export function planRemovalOfNlb(
 
 export function planRemovalOfClassic(steps: Steps, { loadBalancer: { LoadBalancerName } }: ObservedClassic): string[] {
   return [
-    steps.add(`${LoadBalancerName}: delete`, 'elb:DeleteLoadBalancer', { input: { LoadBalancerName }, reason: 'nothing uses it any more' }),
+    steps.addAction(`${LoadBalancerName}: delete`, 'elb:DeleteLoadBalancer', {
+      input: { LoadBalancerName },
+      reason: 'nothing uses it any more',
+    }),
   ];
 }

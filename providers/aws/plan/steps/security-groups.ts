@@ -54,7 +54,7 @@ function planFrontGroup(
   const [group] = observed.securityGroups.toSorted((a, b) => (a.GroupId < b.GroupId ? -1 : 1));
   const created = 'security group';
   if (group === undefined) {
-    const needs = steps.add(`${created}: create`, 'ec2:CreateSecurityGroup', {
+    const needs = steps.addAction(`${created}: create`, 'ec2:CreateSecurityGroup', {
       input: {
         GroupName: name,
         Description: `Clients of the load balancer of ${desired.stack} in ${cluster}`,
@@ -95,10 +95,10 @@ function planTags(steps: Steps, group: SecurityGroup, desired: Readonly<Record<s
   planTagDifference(tagMap(group.Tags), desired, {
     remove: (keys, reason) => {
       const Tags = keys.map((Key) => ({ Key }));
-      return steps.add('security group: untag', 'ec2:DeleteTags', { input: { Resources, Tags }, reason });
+      return steps.addAction('security group: untag', 'ec2:DeleteTags', { input: { Resources, Tags }, reason });
     },
     add: (Tags, reason, needs) =>
-      steps.add('security group: tag', 'ec2:CreateTags', { input: { Resources, Tags }, reason, needs: [needs] }),
+      steps.addAction('security group: tag', 'ec2:CreateTags', { input: { Resources, Tags }, reason, needs: [needs] }),
   });
 }
 
@@ -111,7 +111,7 @@ function planSurplusGroups(steps: Steps, { securityGroups, loadBalancers, classi
   for (const { GroupId } of securityGroups.filter((group) => group !== kept)) {
     if (used.has(GroupId)) steps.wait(`security group ${GroupId} to be left`);
     else
-      steps.add(`security group ${GroupId}: delete`, 'ec2:DeleteSecurityGroup', {
+      steps.addAction(`security group ${GroupId}: delete`, 'ec2:DeleteSecurityGroup', {
         input: { GroupId },
         reason: 'no load balancer uses it',
         mayBeInUse: true,
@@ -126,7 +126,7 @@ export const backendGroup = 'backend security group';
 function planBackendGroup(steps: Steps, { observed, cluster, vpcId }: PlanInput<Desired>): { ids: string[]; needs: string[] } {
   if (observed.backendSecurityGroup !== undefined) return { ids: [observed.backendSecurityGroup.GroupId], needs: [] };
   const created = backendGroup;
-  const needs = steps.add(`${created}: create`, 'ec2:CreateSecurityGroup', {
+  const needs = steps.addAction(`${created}: create`, 'ec2:CreateSecurityGroup', {
     input: {
       GroupName: backendGroupName(cluster),
       Description: `Load balancers of ${cluster}, as its nodes see them`,
@@ -146,7 +146,7 @@ function planBackendGroup(steps: Steps, { observed, cluster, vpcId }: PlanInput<
 
 function authorize(steps: Steps, GroupId: string, rules: readonly IngressRule[], needs: readonly string[]): string[] {
   if (rules.length === 0) return [];
-  const id = steps.add('security group: authorize', 'ec2:AuthorizeSecurityGroupIngress', {
+  const id = steps.addAction('security group: authorize', 'ec2:AuthorizeSecurityGroupIngress', {
     input: { GroupId, IpPermissions: rules.map((rule) => permission(rule)) },
     reason: `${rules.length} rules are missing`,
     needs,
@@ -156,7 +156,7 @@ function authorize(steps: Steps, GroupId: string, rules: readonly IngressRule[],
 
 function revoke(steps: Steps, GroupId: string, rules: readonly IngressRule[], needs: readonly string[], why: string): string[] {
   if (rules.length === 0) return [];
-  const id = steps.add('security group: revoke', 'ec2:RevokeSecurityGroupIngress', {
+  const id = steps.addAction('security group: revoke', 'ec2:RevokeSecurityGroupIngress', {
     input: { GroupId, IpPermissions: rules.map((rule) => permission(rule)) },
     reason: `${rules.length} rules go: ${why}`,
     needs,

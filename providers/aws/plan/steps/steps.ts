@@ -17,7 +17,7 @@ export class Steps {
   readonly problems: Reason[] = [];
 
   /** Returns the id, for the `needs` of later actions. */
-  add<O extends WriteOperation>(id: string, operation: O, { needs = [], ...rest }: Rest<O>): string {
+  addAction<O extends WriteOperation>(id: string, operation: O, { needs = [], ...rest }: Rest<O>): string {
     this.actions.push({ id, operation, ...rest, needs: needs.filter((need) => need !== undefined) } as unknown as Action);
     return id;
   }
@@ -26,13 +26,13 @@ export class Steps {
     this.waits.push({ for: what, seconds });
   }
 
-  problem(problem: Reason): void {
+  addProblem(problem: Reason): void {
     this.problems.push(problem);
   }
 
-  awaiting(what: string, seconds: number = limits.pollSeconds): void {
+  waitAndReport(what: string, seconds: number = limits.pollSeconds): void {
     this.wait(what, seconds);
-    this.problem(reason('AwsProvisioning', { waitsFor: what }));
+    this.addProblem(reason('AwsProvisioning', { waitsFor: what }));
   }
 }
 
@@ -75,7 +75,8 @@ export function planTagDifference(
 export function planTags(steps: Steps, what: string, arn: string, actual: Tags, desired: Tags): string | undefined {
   const ResourceArns = [arn];
   return planTagDifference(actual, desired, {
-    remove: (TagKeys, reason) => steps.add(`${what}: untag`, 'elbv2:RemoveTags', { input: { ResourceArns, TagKeys }, reason }),
-    add: (Tags, reason, needs) => steps.add(`${what}: tag`, 'elbv2:AddTags', { input: { ResourceArns, Tags }, reason, needs: [needs] }),
+    remove: (TagKeys, reason) => steps.addAction(`${what}: untag`, 'elbv2:RemoveTags', { input: { ResourceArns, TagKeys }, reason }),
+    add: (Tags, reason, needs) =>
+      steps.addAction(`${what}: tag`, 'elbv2:AddTags', { input: { ResourceArns, Tags }, reason, needs: [needs] }),
   });
 }

@@ -10,7 +10,7 @@ class IncompleteAnswerError extends Error {
   }
 }
 
-export function must<T>(value: T | undefined, field: string): T {
+export function required<T>(value: T | undefined, field: string): T {
   if (value === undefined) throw new IncompleteAnswerError(field);
   return value;
 }

@@ -1,13 +1,13 @@
 import type * as Sdk from '@aws-sdk/client-ec2';
 import type { Instance, IpPermission, NetworkInterface, RouteTable, SecurityGroup, Subnet, Vpc } from '../../cloud/ec2.ts';
-import { list, must, present } from './answer.ts';
+import { list, required, present } from './answer.ts';
 import { toTags } from './elbv2.ts';
 
 /** What of the answers of EC2 we read, field by field. */
 export function toVpc(one: Sdk.Vpc): Vpc {
   return {
-    VpcId: must(one.VpcId, 'VpcId'),
-    CidrBlockAssociationSet: list(one.CidrBlockAssociationSet).map(({ CidrBlock }) => ({ CidrBlock: must(CidrBlock, 'CidrBlock') })),
+    VpcId: required(one.VpcId, 'VpcId'),
+    CidrBlockAssociationSet: list(one.CidrBlockAssociationSet).map(({ CidrBlock }) => ({ CidrBlock: required(CidrBlock, 'CidrBlock') })),
     Ipv6CidrBlockAssociationSet: toIpv6Blocks(one.Ipv6CidrBlockAssociationSet),
   };
 }
@@ -25,9 +25,9 @@ function toIpv6Blocks(
 
 export function toSubnet(one: Sdk.Subnet): Subnet {
   return present({
-    SubnetId: must(one.SubnetId, 'SubnetId'),
-    VpcId: must(one.VpcId, 'VpcId'),
-    AvailabilityZone: must(one.AvailabilityZone, 'AvailabilityZone'),
+    SubnetId: required(one.SubnetId, 'SubnetId'),
+    VpcId: required(one.VpcId, 'VpcId'),
+    AvailabilityZone: required(one.AvailabilityZone, 'AvailabilityZone'),
     // Absent where a subnet has IPv6 alone.
     CidrBlock: one.CidrBlock ?? '',
     Ipv6CidrBlockAssociationSet: toIpv6Blocks(one.Ipv6CidrBlockAssociationSet),
@@ -40,8 +40,8 @@ export function toSubnet(one: Sdk.Subnet): Subnet {
 
 export function toRouteTable(one: Sdk.RouteTable): RouteTable {
   return {
-    RouteTableId: must(one.RouteTableId, 'RouteTableId'),
-    VpcId: must(one.VpcId, 'VpcId'),
+    RouteTableId: required(one.RouteTableId, 'RouteTableId'),
+    VpcId: required(one.VpcId, 'VpcId'),
     Associations: list(one.Associations).map(({ Main, SubnetId }) => present({ Main: Main ?? false, SubnetId })),
     Routes: list(one.Routes).map(({ GatewayId, DestinationCidrBlock, DestinationIpv6CidrBlock }) =>
       present({ GatewayId, DestinationCidrBlock, DestinationIpv6CidrBlock }),
@@ -51,10 +51,10 @@ export function toRouteTable(one: Sdk.RouteTable): RouteTable {
 
 export function toSecurityGroup(one: Sdk.SecurityGroup): SecurityGroup {
   return {
-    GroupId: must(one.GroupId, 'GroupId'),
-    GroupName: must(one.GroupName, 'GroupName'),
+    GroupId: required(one.GroupId, 'GroupId'),
+    GroupName: required(one.GroupName, 'GroupName'),
     Description: one.Description ?? '',
-    VpcId: must(one.VpcId, 'VpcId'),
+    VpcId: required(one.VpcId, 'VpcId'),
     IpPermissions: list(one.IpPermissions).map(toPermission),
     Tags: toTags(one.Tags),
   };
@@ -62,16 +62,18 @@ export function toSecurityGroup(one: Sdk.SecurityGroup): SecurityGroup {
 
 function toPermission(one: Sdk.IpPermission): IpPermission {
   return present({
-    IpProtocol: must(one.IpProtocol, 'IpProtocol'),
+    IpProtocol: required(one.IpProtocol, 'IpProtocol'),
     FromPort: one.FromPort,
     ToPort: one.ToPort,
-    IpRanges: some(one.IpRanges)?.map(({ CidrIp, Description }) => present({ CidrIp: must(CidrIp, 'CidrIp'), Description })),
-    Ipv6Ranges: some(one.Ipv6Ranges)?.map(({ CidrIpv6, Description }) => present({ CidrIpv6: must(CidrIpv6, 'CidrIpv6'), Description })),
+    IpRanges: some(one.IpRanges)?.map(({ CidrIp, Description }) => present({ CidrIp: required(CidrIp, 'CidrIp'), Description })),
+    Ipv6Ranges: some(one.Ipv6Ranges)?.map(({ CidrIpv6, Description }) =>
+      present({ CidrIpv6: required(CidrIpv6, 'CidrIpv6'), Description }),
+    ),
     PrefixListIds: some(one.PrefixListIds)?.map(({ PrefixListId, Description }) =>
-      present({ PrefixListId: must(PrefixListId, 'PrefixListId'), Description }),
+      present({ PrefixListId: required(PrefixListId, 'PrefixListId'), Description }),
     ),
     UserIdGroupPairs: some(one.UserIdGroupPairs)?.map(({ GroupId, Description }) =>
-      present({ GroupId: must(GroupId, 'GroupId'), Description }),
+      present({ GroupId: required(GroupId, 'GroupId'), Description }),
     ),
   });
 }
@@ -85,23 +87,23 @@ export function toInstance(one: Sdk.Instance): Instance[] {
   if (one.VpcId === undefined || one.VpcId === '') return [];
   return [
     {
-      InstanceId: must(one.InstanceId, 'InstanceId'),
+      InstanceId: required(one.InstanceId, 'InstanceId'),
       VpcId: one.VpcId,
-      State: { Name: must(one.State?.Name, 'State') },
-      Placement: { AvailabilityZone: must(one.Placement?.AvailabilityZone, 'AvailabilityZone') },
-      SecurityGroups: list(one.SecurityGroups).map(({ GroupId }) => ({ GroupId: must(GroupId, 'GroupId') })),
+      State: { Name: required(one.State?.Name, 'State') },
+      Placement: { AvailabilityZone: required(one.Placement?.AvailabilityZone, 'AvailabilityZone') },
+      SecurityGroups: list(one.SecurityGroups).map(({ GroupId }) => ({ GroupId: required(GroupId, 'GroupId') })),
     },
   ];
 }
 
 export function toNetworkInterface(one: Sdk.NetworkInterface): NetworkInterface {
   return {
-    NetworkInterfaceId: must(one.NetworkInterfaceId, 'NetworkInterfaceId'),
-    VpcId: must(one.VpcId, 'VpcId'),
-    Groups: list(one.Groups).map(({ GroupId }) => ({ GroupId: must(GroupId, 'GroupId') })),
+    NetworkInterfaceId: required(one.NetworkInterfaceId, 'NetworkInterfaceId'),
+    VpcId: required(one.VpcId, 'VpcId'),
+    Groups: list(one.Groups).map(({ GroupId }) => ({ GroupId: required(GroupId, 'GroupId') })),
     PrivateIpAddresses: list(one.PrivateIpAddresses).map(({ PrivateIpAddress }) => ({
-      PrivateIpAddress: must(PrivateIpAddress, 'PrivateIpAddress'),
+      PrivateIpAddress: required(PrivateIpAddress, 'PrivateIpAddress'),
     })),
-    Ipv6Addresses: list(one.Ipv6Addresses).map(({ Ipv6Address }) => ({ Ipv6Address: must(Ipv6Address, 'Ipv6Address') })),
+    Ipv6Addresses: list(one.Ipv6Addresses).map(({ Ipv6Address }) => ({ Ipv6Address: required(Ipv6Address, 'Ipv6Address') })),
   };
 }

@@ -8,42 +8,42 @@ import type {
   PolicyDescription,
 } from '../../cloud/elb.ts';
 import type { Scheme } from '../../cloud/elbv2.ts';
-import { list, must, present } from './answer.ts';
+import { list, required, present } from './answer.ts';
 
 /** What of the answers of the Classic Load Balancer we read, field by field. */
 export function toClassicLoadBalancer(one: Sdk.LoadBalancerDescription): ClassicLoadBalancer {
   return present({
-    LoadBalancerName: must(one.LoadBalancerName, 'LoadBalancerName'),
-    DNSName: must(one.DNSName, 'DNSName'),
+    LoadBalancerName: required(one.LoadBalancerName, 'LoadBalancerName'),
+    DNSName: required(one.DNSName, 'DNSName'),
     CanonicalHostedZoneNameID: one.CanonicalHostedZoneNameID,
-    Scheme: must(one.Scheme, 'Scheme') as Scheme,
+    Scheme: required(one.Scheme, 'Scheme') as Scheme,
     // Empty outside of a VPC, where nothing of ours is.
     VPCId: one.VPCId ?? '',
     Subnets: list(one.Subnets),
     AvailabilityZones: list(one.AvailabilityZones),
     SecurityGroups: list(one.SecurityGroups),
     ListenerDescriptions: list(one.ListenerDescriptions).map(({ Listener, PolicyNames }) => ({
-      Listener: toClassicListener(must(Listener, 'Listener')),
+      Listener: toClassicListener(required(Listener, 'Listener')),
       PolicyNames: list(PolicyNames),
     })),
     BackendServerDescriptions: list(one.BackendServerDescriptions).map(({ InstancePort, PolicyNames }) => ({
-      InstancePort: must(InstancePort, 'InstancePort'),
+      InstancePort: required(InstancePort, 'InstancePort'),
       PolicyNames: list(PolicyNames),
     })),
     HealthCheck: toHealthCheck(one.HealthCheck),
-    Instances: list(one.Instances).map(({ InstanceId }) => ({ InstanceId: must(InstanceId, 'InstanceId') })),
+    Instances: list(one.Instances).map(({ InstanceId }) => ({ InstanceId: required(InstanceId, 'InstanceId') })),
   });
 }
 
 function toClassicListener(one: Sdk.Listener): ClassicListener {
-  const protocol = must(one.Protocol, 'Protocol') as ClassicProtocol;
+  const protocol = required(one.Protocol, 'Protocol') as ClassicProtocol;
   const secure = protocol === 'SSL' || protocol === 'HTTPS';
   return present({
     Protocol: protocol,
-    LoadBalancerPort: must(one.LoadBalancerPort, 'LoadBalancerPort'),
+    LoadBalancerPort: required(one.LoadBalancerPort, 'LoadBalancerPort'),
     // AWS lets it out where it is that of the listener.
     InstanceProtocol: (one.InstanceProtocol ?? protocol) as ClassicProtocol,
-    InstancePort: must(one.InstancePort, 'InstancePort'),
+    InstancePort: required(one.InstancePort, 'InstancePort'),
     // moto 5.1.1 has a certificate "None" on the others.
     SSLCertificateId: secure ? one.SSLCertificateId : undefined,
   });
@@ -80,15 +80,15 @@ export function toClassicAttributes(one: Sdk.LoadBalancerAttributes | undefined)
 
 export function toPolicy(one: Sdk.PolicyDescription): PolicyDescription {
   return {
-    PolicyName: must(one.PolicyName, 'PolicyName'),
-    PolicyTypeName: must(one.PolicyTypeName, 'PolicyTypeName'),
+    PolicyName: required(one.PolicyName, 'PolicyName'),
+    PolicyTypeName: required(one.PolicyTypeName, 'PolicyTypeName'),
     PolicyAttributeDescriptions: list(one.PolicyAttributeDescriptions).map(({ AttributeName, AttributeValue }) => ({
-      AttributeName: must(AttributeName, 'AttributeName'),
+      AttributeName: required(AttributeName, 'AttributeName'),
       AttributeValue: AttributeValue ?? '',
     })),
   };
 }
 
 export function toInstanceState(one: Sdk.InstanceState): { InstanceId: string; State: string; ReasonCode?: string } {
-  return present({ InstanceId: must(one.InstanceId, 'InstanceId'), State: must(one.State, 'State'), ReasonCode: one.ReasonCode });
+  return present({ InstanceId: required(one.InstanceId, 'InstanceId'), State: required(one.State, 'State'), ReasonCode: one.ReasonCode });
 }

@@ -13,19 +13,19 @@ import type {
   TargetGroup,
   TargetHealthDescription,
 } from '../../cloud/elbv2.ts';
-import { list, must, present } from './answer.ts';
+import { list, required, present } from './answer.ts';
 
 /** What of the answers of Elastic Load Balancing v2 we read, field by field. */
 export function toLoadBalancer(one: Sdk.LoadBalancer): LoadBalancer {
   return present({
-    LoadBalancerArn: must(one.LoadBalancerArn, 'LoadBalancerArn'),
-    LoadBalancerName: must(one.LoadBalancerName, 'LoadBalancerName'),
-    DNSName: must(one.DNSName, 'DNSName'),
+    LoadBalancerArn: required(one.LoadBalancerArn, 'LoadBalancerArn'),
+    LoadBalancerName: required(one.LoadBalancerName, 'LoadBalancerName'),
+    DNSName: required(one.DNSName, 'DNSName'),
     CanonicalHostedZoneId: one.CanonicalHostedZoneId,
-    Type: must(one.Type, 'Type'),
-    Scheme: must(one.Scheme, 'Scheme'),
-    VpcId: must(one.VpcId, 'VpcId'),
-    State: present({ Code: must(one.State?.Code, 'State'), Reason: one.State?.Reason }),
+    Type: required(one.Type, 'Type'),
+    Scheme: required(one.Scheme, 'Scheme'),
+    VpcId: required(one.VpcId, 'VpcId'),
+    State: present({ Code: required(one.State?.Code, 'State'), Reason: one.State?.Reason }),
     IpAddressType: one.IpAddressType ?? 'ipv4',
     AvailabilityZones: list(one.AvailabilityZones).map(toAvailabilityZone),
     SecurityGroups: one.SecurityGroups,
@@ -36,8 +36,8 @@ export function toLoadBalancer(one: Sdk.LoadBalancer): LoadBalancer {
 
 function toAvailabilityZone(one: Sdk.AvailabilityZone): AvailabilityZone {
   return present({
-    ZoneName: must(one.ZoneName, 'ZoneName'),
-    SubnetId: must(one.SubnetId, 'SubnetId'),
+    ZoneName: required(one.ZoneName, 'ZoneName'),
+    SubnetId: required(one.SubnetId, 'SubnetId'),
     LoadBalancerAddresses: one.LoadBalancerAddresses?.map(({ IpAddress, AllocationId, PrivateIPv4Address, IPv6Address }) =>
       present({ IpAddress, AllocationId, PrivateIPv4Address, IPv6Address }),
     ),
@@ -47,11 +47,11 @@ function toAvailabilityZone(one: Sdk.AvailabilityZone): AvailabilityZone {
 
 export function toListener(one: Sdk.Listener): Listener {
   return present({
-    ListenerArn: must(one.ListenerArn, 'ListenerArn'),
-    LoadBalancerArn: must(one.LoadBalancerArn, 'LoadBalancerArn'),
-    Port: must(one.Port, 'Port'),
+    ListenerArn: required(one.ListenerArn, 'ListenerArn'),
+    LoadBalancerArn: required(one.LoadBalancerArn, 'LoadBalancerArn'),
+    Port: required(one.Port, 'Port'),
     // One of a protocol that we do not make is somebody else's, and shown as what it is.
-    Protocol: must(one.Protocol, 'Protocol') as NlbProtocol,
+    Protocol: required(one.Protocol, 'Protocol') as NlbProtocol,
     DefaultActions: list(one.DefaultActions).flatMap(toForwardAction),
     // moto 5.1.1 shows a certificate without a name where there is none.
     Certificates: one.Certificates?.flatMap(({ CertificateArn }) => (CertificateArn ? [{ CertificateArn }] : [])),
@@ -68,18 +68,18 @@ function toForwardAction(one: Sdk.Action): ForwardAction[] {
 }
 
 export function toListenerCertificate({ CertificateArn, IsDefault }: Sdk.Certificate): ListenerCertificate {
-  return { CertificateArn: must(CertificateArn, 'CertificateArn'), IsDefault: IsDefault ?? false };
+  return { CertificateArn: required(CertificateArn, 'CertificateArn'), IsDefault: IsDefault ?? false };
 }
 
 export function toTargetGroup(one: Sdk.TargetGroup): TargetGroup {
   return {
     ...toHealthCheck(one),
-    TargetGroupArn: must(one.TargetGroupArn, 'TargetGroupArn'),
-    TargetGroupName: must(one.TargetGroupName, 'TargetGroupName'),
-    Protocol: must(one.Protocol, 'Protocol') as NlbProtocol,
-    Port: must(one.Port, 'Port'),
-    VpcId: must(one.VpcId, 'VpcId'),
-    TargetType: must(one.TargetType, 'TargetType') as TargetGroup['TargetType'],
+    TargetGroupArn: required(one.TargetGroupArn, 'TargetGroupArn'),
+    TargetGroupName: required(one.TargetGroupName, 'TargetGroupName'),
+    Protocol: required(one.Protocol, 'Protocol') as NlbProtocol,
+    Port: required(one.Port, 'Port'),
+    VpcId: required(one.VpcId, 'VpcId'),
+    TargetType: required(one.TargetType, 'TargetType') as TargetGroup['TargetType'],
     IpAddressType: one.IpAddressType ?? 'ipv4',
     LoadBalancerArns: list(one.LoadBalancerArns),
   };
@@ -100,12 +100,12 @@ function toHealthCheck(one: Sdk.TargetGroup): HealthCheckSettings {
 }
 
 export function toTargetHealth({ Target, TargetHealth }: Sdk.TargetHealthDescription): TargetHealthDescription {
-  const { State, Reason, Description } = must(TargetHealth, 'TargetHealth');
-  const { Id, Port, AvailabilityZone } = must(Target, 'Target');
+  const { State, Reason, Description } = required(TargetHealth, 'TargetHealth');
+  const { Id, Port, AvailabilityZone } = required(Target, 'Target');
   return {
-    Target: present({ Id: must(Id, 'Target.Id'), Port: must(Port, 'Target.Port'), AvailabilityZone }),
+    Target: present({ Id: required(Id, 'Target.Id'), Port: required(Port, 'Target.Port'), AvailabilityZone }),
     TargetHealth: present({
-      State: must(State, 'TargetHealth.State') as TargetHealthDescription['TargetHealth']['State'],
+      State: required(State, 'TargetHealth.State') as TargetHealthDescription['TargetHealth']['State'],
       Reason,
       Description,
     }),
@@ -114,16 +114,16 @@ export function toTargetHealth({ Target, TargetHealth }: Sdk.TargetHealthDescrip
 
 export function toAttributes(attributes: readonly (Sdk.LoadBalancerAttribute | Sdk.ListenerAttribute)[] | undefined): readonly Attribute[] {
   // An attribute without a value is one that is not set.
-  return list(attributes).map(({ Key, Value }) => ({ Key: must(Key, 'Attribute.Key'), Value: Value ?? '' }));
+  return list(attributes).map(({ Key, Value }) => ({ Key: required(Key, 'Attribute.Key'), Value: Value ?? '' }));
 }
 
 export function toTagDescription(one: Sdk.TagDescription): { readonly ResourceArn: string; readonly Tags: readonly Tag[] } {
-  return { ResourceArn: must(one.ResourceArn, 'ResourceArn'), Tags: toTags(one.Tags) };
+  return { ResourceArn: required(one.ResourceArn, 'ResourceArn'), Tags: toTags(one.Tags) };
 }
 
 /** A tag without a value is one with an empty value. The same of all services. */
 export function toTags(
   tags: readonly { readonly Key?: string | undefined; readonly Value?: string | undefined }[] | undefined,
 ): readonly Tag[] {
-  return list(tags).map(({ Key, Value }) => ({ Key: must(Key, 'Tag.Key'), Value: Value ?? '' }));
+  return list(tags).map(({ Key, Value }) => ({ Key: required(Key, 'Tag.Key'), Value: Value ?? '' }));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Known } from '../../../../providers/aws/observe/known-resources.ts';
+import { KnownResources } from '../../../../providers/aws/observe/known-resources.ts';
 import { scanOwned } from '../../../../providers/aws/observe/scan.ts';
 import { stackOf } from '../../../../providers/aws/desire/stack.ts';
 import type { Call } from '../../../aws/fake/cloud.ts';
@@ -25,7 +25,7 @@ async function furnished(member = web): Promise<Account> {
   const account = new Account();
   for (const one of [web, old]) {
     await account.settle(stackOf(one), [one]);
-    account.known = new Known();
+    account.known = new KnownResources();
   }
   await account.restart(stackOf(member));
   account.cloud.calls.length = 0;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Observed } from '../../../../providers/aws/model/observed.ts';
-import { withStanding } from '../../../../providers/aws/observe/registered-targets.ts';
+import { withRegisteredTargets } from '../../../../providers/aws/observe/registered-targets.ts';
 
 const arn = (kind: string, name: string): string => `arn:aws:elasticloadbalancing:us-east-1:123456789012:${kind}/${name}/1`;
 const backend = { GroupId: 'sg-b', GroupName: 'b', Description: 'b', VpcId: 'vpc-1', IpPermissions: [], Tags: [] };
@@ -57,7 +57,7 @@ test('what is sent to counts beside what is wanted: each protocol, each port, he
     group('a', { Protocol: 'TCP_UDP', TargetType: 'ip', HealthCheckPort: '9000' }, ['10.0.0.1', 53]),
     group('a', { Protocol: 'UDP', HealthCheckPort: '9001' }, ['i-3', 30_777]),
   ];
-  expect(withStanding(wanted, { ...nothing, loadBalancers, targetGroups })).toEqual({
+  expect(withRegisteredTargets(wanted, { ...nothing, loadBalancers, targetGroups })).toEqual({
     ports: [
       { protocol: 'tcp', port: 30_080 },
       { protocol: 'tcp', port: 31_080 },
@@ -79,9 +79,9 @@ test('what drains, is in no listener, or is behind a load balancer that nodes do
     group(undefined, {}, ['i-3', 31_081]),
     group('b', {}, ['i-4', 31_082]),
   ];
-  expect(withStanding(wanted, { ...nothing, loadBalancers, targetGroups })).toEqual(wanted);
+  expect(withRegisteredTargets(wanted, { ...nothing, loadBalancers, targetGroups })).toEqual(wanted);
   const { backendSecurityGroup: _, ...without } = nothing;
-  expect(withStanding(wanted, { ...without, loadBalancers, targetGroups: [group('a', {}, ['i-2', 1])] })).toEqual(wanted);
+  expect(withRegisteredTargets(wanted, { ...without, loadBalancers, targetGroups: [group('a', {}, ['i-2', 1])] })).toEqual(wanted);
 });
 
 test('a Classic ELB counts with its instances, the ports of its listeners and that of its health check', () => {
@@ -108,7 +108,7 @@ test('a Classic ELB counts with its instances, the ports of its listeners and th
       health: new Map(),
     },
   ];
-  expect(withStanding({ ports: [], instances: [], addresses: [] }, { ...nothing, classic })).toEqual({
+  expect(withRegisteredTargets({ ports: [], instances: [], addresses: [] }, { ...nothing, classic })).toEqual({
     ports: [
       { protocol: 'tcp', port: 31_080 },
       { protocol: 'tcp', port: 32_000 },

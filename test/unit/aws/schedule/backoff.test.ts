@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { callFailed } from '../../../../providers/aws/cloud/call-failed.ts';
+import { reasonOfError } from '../../../../providers/aws/cloud/call-failed.ts';
 import { AwsError, type AwsErrorCode } from '../../../../providers/aws/cloud/error.ts';
 import { limits } from '../../../../providers/aws/model/limits.ts';
 import { persistenceOf, Retries } from '../../../../providers/aws/schedule/backoff.ts';
 import { fix, says } from '../../../../src/model/reasons.ts';
 
 const refused = (code: AwsErrorCode) =>
-  callFailed(new AwsError({ code, operation: 'elbv2:CreateLoadBalancer', awsCode: 'Code', requestId: 'r-1', message: 'no' }));
+  reasonOfError(new AwsError({ code, operation: 'elbv2:CreateLoadBalancer', awsCode: 'Code', requestId: 'r-1', message: 'no' }));
 
 describe('what AWS says no to', () => {
   test.each([

@@ -52,7 +52,7 @@ describe('a token bucket', () => {
     const clock = new VirtualClock();
     const bucket = new TokenBucket(clock, { burst: 10, perSecond: 2 });
     const { take, taken } = taker(clock, bucket);
-    bucket.empty();
+    bucket.drain();
     take('a');
     take('b');
     await advance(clock, 1100);

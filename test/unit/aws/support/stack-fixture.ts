@@ -1,5 +1,5 @@
 import assert from 'node:assert';
-import { Known } from '../../../../providers/aws/observe/known-resources.ts';
+import { KnownResources } from '../../../../providers/aws/observe/known-resources.ts';
 import { observeCertificates, observeFacts } from '../../../../providers/aws/observe/facts.ts';
 import { scanOwned } from '../../../../providers/aws/observe/scan.ts';
 import { passStack, type PassResult } from '../../../../providers/aws/stacks/reconcile-stack.ts';
@@ -52,7 +52,7 @@ export function node(index: number, overrides: Partial<Node> = {}): Node {
 /** An account, the controller's memory of it, and time. `restart` is what remains after a crash: nothing but AWS. */
 export class Account {
   readonly cloud = new FakeCloud();
-  known = new Known();
+  known = new KnownResources();
   nodes: Node[] = [0, 1, 2].map((index) => node(index));
   slices: EndpointSlice[] = [];
   settings = settings;
@@ -67,7 +67,7 @@ export class Account {
 
   async restart(stack: StackIdentity): Promise<void> {
     const owned = await scanOwned(this.cloud, this.settings);
-    this.known = new Known((owned.get(stack.key) ?? []).map(({ id }) => id));
+    this.known = new KnownResources((owned.get(stack.key) ?? []).map(({ id }) => id));
   }
 
   async pass(stack: StackIdentity, members: readonly Member[], disown = false): Promise<PassResult> {
