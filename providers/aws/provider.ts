@@ -1,13 +1,21 @@
-import type { Claim, Preview, Provider, Reconciliation, Released } from '../../src/controller/provider.ts';
-import { serviceKey, type ServiceKey } from '../../src/model/metadata.ts';
+import type { Claim, Provider, Reconciliation, Released } from '../../src/controller/provider.ts';
+import type {
+  ChangeListener,
+  PeriodicWork,
+  Preview,
+  Previewable,
+  Recovery,
+  ResourceHolder,
+} from '../../src/controller/provider-parts.ts';
+import { serviceKey, type ServiceKey } from '../../src/model/objects/metadata.ts';
 import { briefly, fix, reason, says, type Reason } from '../../src/model/reasons.ts';
-import type { Ingress, Service } from '../../src/model/service.ts';
-import type { Change, Snapshot } from '../../src/model/snapshot.ts';
+import type { Ingress, Service } from '../../src/model/objects/service.ts';
+import type { Change, Snapshot } from '../../src/model/store/snapshot.ts';
 import type { Clock } from '../../src/system/clock.ts';
 import type { Log } from '../../src/system/log.ts';
 import type { Random } from '../../src/system/random.ts';
 import { Agenda } from './schedule/result-cache.ts';
-import { reasonOfError } from './cloud/call-failed.ts';
+import { reasonOfError } from './cloud/error-reason.ts';
 import { AwsError } from './cloud/error.ts';
 import { decideAwsClaim } from './desire/claim.ts';
 import { memberOf, stackOf, type Member } from './desire/stack.ts';
@@ -35,7 +43,7 @@ interface AwsProviderComponents {
 const foreignFinalizers = ['service.k8s.aws/resources', 'service.kubernetes.io/load-balancer-cleanup'];
 
 /** Gives Services load balancers in AWS. What it knows can be found again at any time, by names and tags. */
-export class AwsProvider implements Provider {
+export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeListener, PeriodicWork, Previewable {
   readonly name = 'aws';
   readonly remote = true;
   readonly #components: AwsProviderComponents;
@@ -66,16 +74,6 @@ export class AwsProvider implements Provider {
     this.#nodes = nodeFacts(snapshot, noNodes);
   }
 
-  // Addresses are AWS' to give: there is nothing to take over, and nothing that two Services could be given.
-  adoptOne(): readonly ServiceKey[] {
-    return [];
-  }
-  withhold(): void {}
-  leave(): void {}
-  written(): readonly ServiceKey[] {
-    return [];
-  }
-
   holds(key: ServiceKey, service: Service | undefined): boolean {
     return this.#held.has(key) || service?.metadata.finalizers?.includes(finalizer) === true;
   }
@@ -100,34 +98,33 @@ export class AwsProvider implements Provider {
   }
 
   async release(key: ServiceKey): Promise<Released> {
-    const released = { addresses: [], retry: [] };
     this.#link.departures.unreserve(key);
     const snapshot = this.#snapshot;
     const service = snapshot?.services.get(key);
     // Most Services have never been ours.
     if (snapshot === undefined || !this.holds(key, service)) {
       this.#forget(key);
-      return released;
+      return {};
     }
     // Where nothing can be written to Services, that one is gone is all that can be seen of its deletion.
     if (service !== undefined || this.#components.metadata === undefined) this.#link.departures.departed.add(key);
     if (!this.#link.departures.departed.has(key)) {
       this.#letBe(key);
-      return released;
+      return {};
     }
     try {
-      return { ...released, ...this.#leftOf(key, await this.#vacate(key, snapshot)) };
+      return this.#leftOf(key, await this.#vacate(key, snapshot));
     } catch (error) {
       if (!(error instanceof AwsError)) throw error;
-      return { ...released, ...this.#leftOf(key, reasonOfError(error)) };
+      return this.#leftOf(key, reasonOfError(error));
     }
   }
 
   /** That AWS takes its time is nothing that anybody should hear of. */
-  #leftOf(key: ServiceKey, left: Reason | undefined): Pick<Released, 'left'> {
+  #leftOf(key: ServiceKey, left: Reason | undefined): Released {
     if (left === undefined) return {};
     this.#failed(key, left);
-    return left.code === 'AwsProvisioning' ? {} : { left };
+    return left.code === 'AwsProvisioning' ? {} : { remaining: left };
   }
 
   async preview(key: ServiceKey, snapshot: Snapshot): Promise<Preview> {
@@ -140,7 +137,7 @@ export class AwsProvider implements Provider {
     }
   }
 
-  expire(now: number): readonly ServiceKey[] {
+  runDue(now: number): readonly ServiceKey[] {
     if (this.#snapshot !== undefined) this.#link.tidy(this.#snapshot, now);
     return this.#agenda.takeDue(now);
   }

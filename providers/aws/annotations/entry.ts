@@ -2,23 +2,23 @@ import type { ValueType } from './value-types.ts';
 
 export type BalancerKind = 'nlb' | 'classic';
 
-/** How an annotation of upstream is taken: as there, otherwise than there, or not at all. */
+/** How Herald treats an annotation compared with upstream: the same, differently, or not at all. */
 type Fidelity = 'yes' | 'differs' | 'no';
 
 export interface AnnotationEntry<T> {
-  /** The whole key; a family's goes on with "." and a port or the like. */
+  /** The whole key. A key of a family is continued with "." and a member, such as a port. */
   readonly key: string;
   readonly family?: string;
   readonly type: ValueType<T>;
-  /** On which kind of load balancer it does anything; none: it is known, but not supported. */
+  /** The kinds of load balancer on which the annotation has an effect. Empty: the annotation is known, but not supported. */
   readonly kinds: readonly BalancerKind[];
-  /** For people. */
+  /** Shown on the reference page. */
   readonly default: string;
   readonly description: string;
-  /** Only of keys that upstream has: the AWS Load Balancer Controller, the cloud provider AWS. */
+  /** Only for keys that upstream defines too. `lbc`: the AWS Load Balancer Controller. `cpa`: the cloud provider AWS. */
   readonly lbc?: Fidelity;
   readonly cpa?: Fidelity;
-  /** In what it differs, or why not. */
+  /** How Herald differs from upstream, or why it does not support the annotation. */
   readonly difference?: string;
 }
 
@@ -28,7 +28,7 @@ export const heraldPrefix = 'herald.dev/aws-';
 
 type Rest<T> = Omit<AnnotationEntry<T>, 'key' | 'kinds' | 'type'>;
 
-/** Gives an entry the type of its value. `suffix` follows aws-load-balancer-. */
+/** An annotation for both kinds of load balancer. `suffix` follows "aws-load-balancer-" in the key. */
 export const both = <T>(suffix: string, type: ValueType<T>, rest: Rest<T>): AnnotationEntry<T> => ({
   key: `${balancerPrefix}${suffix}`,
   type,
@@ -51,7 +51,7 @@ export const unsupported = <T>(suffix: string, type: ValueType<T>, rest: Rest<T>
   kinds: [],
 });
 
-/** Our own: `suffix` follows herald.dev/aws-. */
+/** An annotation that only Herald defines. `suffix` follows "herald.dev/aws-" in the key. */
 export const own = <T>(suffix: string, type: ValueType<T>, rest: Rest<T> & Pick<AnnotationEntry<T>, 'kinds'>): AnnotationEntry<T> => ({
   key: `${heraldPrefix}${suffix}`,
   type,

@@ -9,7 +9,7 @@ const portNumbers = list('port numbers', (text) =>
 const backendProtocols = ['tcp', 'ssl', 'http', 'https'] as const;
 const attributes: ValueType<Readonly<Record<string, string>>> = map;
 
-/** A target-group attribute that AWS would refuse late is refused here. */
+/** Checks target group attributes when the annotation is read, because AWS would refuse them only after other calls succeeded. */
 const targetGroupAttributes: typeof attributes = {
   name: map.name,
   read(text) {
@@ -38,7 +38,7 @@ const hosts = list('host names', (text) =>
 
 const restoredWhenRemoved = 'one that is listed no more goes back to what it was';
 
-/** Annotations about listeners, what encrypts them, and target groups. */
+/** Annotations about listeners, encryption and target groups. */
 export const listenerAnnotations = {
   certificates: both('ssl-cert', certificates, {
     default: '-',

@@ -3,7 +3,7 @@ import { addresses, boolean, cidrs, integer, labels, list, map, text, texts, wor
 import { parsed, refused } from '../../../src/net/parsed.ts';
 import { isTaggable } from '../model/tags.ts';
 
-/** CPA: "" and "false" are internet-facing, whatever else is internal; LBC: a boolean. */
+/** CPA reads "" and "false" as internet-facing and every other text as internal. LBC reads a boolean. This type accepts both. */
 const internalText: ValueType<boolean> = {
   name: 'boolean, or any text for internal',
   read: (text) => parsed(!['', 'false', 'False', 'FALSE', 'f', 'F', '0'].includes(text.trim())),
@@ -25,10 +25,13 @@ const sourceNatPrefix = list('auto_assigned or IPv6 prefixes of length 80', (tex
 
 const prefixLists = list('prefix list ids', (text) => (text.startsWith('pl-') ? parsed(text) : refused('does not begin with "pl-"')));
 
-/** AWS allows 50 tags on a thing, of which Herald takes some. */
+/** AWS allows 50 tags on a resource. Herald needs some of them itself. */
 const maximumTags = 30;
 
-/** What AWS would refuse late, for each thing that is made, is refused here; and nobody sets those by which Herald knows its own. */
+/**
+ * Checks tags when the annotation is read, because AWS would refuse them only at each resource that Herald creates. A Service must not set
+ * the tags by which Herald recognises its own resources.
+ */
 const resourceTags: typeof map = {
   name: map.name,
   read(text) {
@@ -44,7 +47,7 @@ const resourceTags: typeof map = {
   },
 };
 
-/** Annotations about the load balancer as a whole. */
+/** Annotations about the load balancer itself. */
 export const loadBalancerAnnotations = {
   type: both('type', trimmedText, {
     default: '-',

@@ -1,4 +1,4 @@
-import { nearest } from '../../../src/model/parse/nearest.ts';
+import { nearest } from '../../../src/model/parse/closest-name.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 import { ownAnnotations } from '../model/service-metadata.ts';
 import { balancerPrefix, heraldPrefix, type AnnotationEntry, type BalancerKind } from './entry.ts';
@@ -6,7 +6,7 @@ import { annotationTable, familyNames, type AnnotationName, type AnnotationValue
 
 export interface ReadAnnotations {
   readonly values: AnnotationValues;
-  /** All of them: nothing is done for the Service until they are corrected. */
+  /** All errors at once. Herald changes nothing for the Service until they are corrected. */
   readonly errors: readonly Reason[];
   readonly warnings: readonly Reason[];
 }
@@ -18,12 +18,12 @@ const singles = new Map(entries.filter(([, { family }]) => family === undefined)
 const families = entries.filter(([, { family }]) => family !== undefined).map(([name, entry]) => ({ name, entry }));
 const knownKeys = entries.map(([, { key }]) => key);
 
-/** Everything that the annotations of a Service say about its load balancer, and everything that is wrong with them. */
+/** Reads the annotations of a Service: the values for its load balancer, and all errors and warnings. */
 export function readAnnotations(annotations: Readonly<Record<string, string>>, kind: BalancerKind): ReadAnnotations {
   const errors: Reason[] = [];
   const warnings: Reason[] = [];
   const values: Record<string, unknown> = Object.fromEntries(familyNames.map((name) => [name, new Map<string, unknown>()]));
-  // Sorted, so that messages are the same each time.
+  // Sorted, so that messages always come in the same order.
   for (const key of Object.keys(annotations).toSorted()) {
     const found = find(key);
     if (found === undefined) {
@@ -50,7 +50,7 @@ export function readAnnotations(annotations: Readonly<Record<string, string>>, k
 interface Found {
   readonly name: AnnotationName;
   readonly entry: AnyEntry;
-  /** Of a family: what follows the dot. */
+  /** For a key of a family: the part after the dot. */
   readonly member?: string;
 }
 
@@ -61,9 +61,12 @@ function find(key: string): Found | undefined {
   return family === undefined ? undefined : { ...family, member: key.slice(family.entry.key.length + 1) };
 }
 
-/** Others' annotations are none of our business; what looks like ours is a mistake worth a warning. */
+/**
+ * Returns warnings for an unknown key. A key without Herald's or upstream's prefix belongs to another program and is ignored; with one of
+ * these prefixes it is probably a typing error.
+ */
 function warningsForUnknown(key: string): Reason[] {
-  // Old documentation of Kubernetes shows "...backend-protocol=" as the name.
+  // Old Kubernetes documentation shows "...backend-protocol=" as the name.
   const right = key.replace(/=+$/, '');
   if (right !== key && find(right) !== undefined) return [reason('AwsAnnotationMisspelt', { key, right })];
   if (ownAnnotations.has(key) || (!key.startsWith(balancerPrefix) && !key.startsWith(heraldPrefix))) return [];

@@ -2,14 +2,14 @@ import type { AnnotationEntry } from './entry.ts';
 import { listenerAnnotations } from './listeners.ts';
 import { loadBalancerAnnotations } from './load-balancer.ts';
 
-/** Every annotation that the AWS provider knows. The parser, its tests and docs/reference/aws-annotations.md come from it. */
+/** All annotations that the AWS provider knows. The parser, its tests and docs/reference/aws-annotations.md are derived from this table. */
 export const annotationTable = { ...loadBalancerAnnotations, ...listenerAnnotations } as const;
 
 export type AnnotationName = keyof typeof annotationTable;
 
 type ValueOf<E> = E extends AnnotationEntry<infer T> ? T : never;
 
-/** Those whose key goes on after a dot. */
+/** Annotations whose key continues after a dot. */
 export const familyNames = [
   'listenerAttributes',
   'targetGroupAttributesOfPort',
@@ -19,7 +19,7 @@ export const familyNames = [
 ] as const satisfies readonly AnnotationName[];
 type FamilyName = (typeof familyNames)[number];
 
-/** What is written on a Service, read; of a family by what follows the dot. */
+/** The annotations of a Service as values. A family is a map, keyed by the part after the dot. */
 export type AnnotationValues = {
   readonly [N in Exclude<AnnotationName, FamilyName>]?: ValueOf<(typeof annotationTable)[N]>;
 } & { readonly [N in FamilyName]: ReadonlyMap<string, ValueOf<(typeof annotationTable)[N]>> };

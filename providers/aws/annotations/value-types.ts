@@ -2,9 +2,9 @@ import { parseAddress, type Address } from '../../../src/net/address.ts';
 import { parsed, refused, type Parsed } from '../../../src/net/parsed.ts';
 import { parsePrefixLeniently, type Prefix } from '../../../src/net/prefix.ts';
 
-/** How the text of an annotation becomes a value. */
+/** Turns the text of an annotation into a value. */
 export interface ValueType<T> {
-  /** For the reference page: "boolean", "list of ARNs". */
+  /** Shown on the reference page, for example "boolean" or "list of ARNs". */
   readonly name: string;
   readonly read: (text: string) => Parsed<T>;
 }
@@ -12,7 +12,7 @@ export interface ValueType<T> {
 const truths = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 const untruths = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
 
-/** What Go's strconv.ParseBool takes, as upstream does. */
+/** Accepts the texts that Go's strconv.ParseBool accepts, as upstream does. */
 export const boolean: ValueType<boolean> = {
   name: 'boolean',
   read(text) {
@@ -34,7 +34,7 @@ export function integer(min: number, max: number): ValueType<number> {
 
 export const text: ValueType<string> = { name: 'text', read: (text) => (text.trim() === '' ? refused('is empty') : parsed(text.trim())) };
 
-/** One of a few words, in whatever case. */
+/** One of the given words, in upper or lower case. */
 export function word<const T extends string>(...words: readonly T[]): ValueType<T> {
   return {
     name: words.map((word) => `\`${word}\``).join(', '),
@@ -45,7 +45,7 @@ export function word<const T extends string>(...words: readonly T[]): ValueType<
   };
 }
 
-/** Items between commas, trimmed; empty ones do not count. At least one. */
+/** Comma-separated items, trimmed. Empty items are ignored. At least one item is required. */
 export function list<T>(what: string, item: (text: string) => Parsed<T>): ValueType<readonly T[]> {
   return {
     name: `list of ${what}`,
@@ -76,7 +76,7 @@ export const addresses = (family: 4 | 6): ValueType<readonly Address[]> =>
     return result.ok && result.value.family === family ? result : refused(`is not an IPv${family} address`);
   });
 
-/** Server certificates are named by ARN: of ACM, or of IAM. */
+/** ARNs of server certificates in ACM or IAM. */
 export const certificates: ValueType<readonly string[]> = list('ARNs', (text) =>
   /^arn:[\w-]+:(?:acm:[\w-]+:\d{12}:certificate|iam::\d{12}:server-certificate)\/\S+$/.test(text)
     ? parsed(text)
@@ -84,8 +84,8 @@ export const certificates: ValueType<readonly string[]> = list('ARNs', (text) =>
 );
 
 /**
- * "k=v,k2=v2" as upstream reads it: the first "=" divides, "\" makes the next character an ordinary one, and what follows a comma without a
- * later "=" belongs to the value before it.
+ * Reads "k=v,k2=v2" as upstream does. The first "=" separates key and value, "\" escapes the next character, and text after a comma without
+ * a later "=" belongs to the previous value.
  */
 export const map: ValueType<Readonly<Record<string, string>>> = {
   name: 'key=value list',
@@ -102,7 +102,7 @@ export const map: ValueType<Readonly<Record<string, string>>> = {
   },
 };
 
-/** "k=v,k2": the labels of nodes, as the cloud provider AWS reads them: of a key without a value it matters that it is there. */
+/** Reads "k=v,k2" as node labels, as the cloud provider AWS does. A key without a value means that the label must be present. */
 export const labels: ValueType<Readonly<Record<string, string>>> = {
   name: 'list of labels, key=value or key',
   read(text) {
@@ -117,7 +117,7 @@ export const labels: ValueType<Readonly<Record<string, string>>> = {
 
 interface Character {
   readonly char: string;
-  /** Not escaped. */
+  /** False when the character was escaped. */
   readonly plain: boolean;
 }
 

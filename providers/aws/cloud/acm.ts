@@ -1,6 +1,6 @@
-/** AWS Certificate Manager: only reads, and only where certificates are discovered by host name or checked before they are used. */
+/** Read-only operations of AWS Certificate Manager. Herald uses them only to find certificates by host name and to check their keys. */
 export interface AcmOperations {
-  /** Issued certificates. */
+  /** Lists issued certificates. */
   ListCertificates: { input: object; output: { readonly CertificateSummaryList: readonly { readonly CertificateArn: string }[] } };
   DescribeCertificate: { input: { readonly CertificateArn: string }; output: { readonly Certificate: Certificate } };
 }
@@ -9,9 +9,9 @@ export interface Certificate {
   readonly CertificateArn: string;
   readonly DomainName: string;
   readonly SubjectAlternativeNames: readonly string[];
-  /** "ISSUED" is the one that can be used. */
+  /** Only a certificate with status "ISSUED" can be used. */
   readonly Status: string;
-  /** "RSA_2048", "EC_prime256v1". */
+  /** For example "RSA_2048" or "EC_prime256v1". */
   readonly KeyAlgorithm: string;
   readonly NotAfter?: Date;
 }

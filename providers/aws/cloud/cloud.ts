@@ -1,18 +1,18 @@
 import type { Input, Operation, Output, ReadOperation } from './operations.ts';
 
 /**
- * The port to AWS: one call in, one answer out, in AWS' own terms. Implemented by the SDK and by the fake of the tests; what bounds the
- * rate, counts or logs calls wraps one of them.
+ * The port to AWS: one call, one answer, in AWS' own terms. The SDK edge and the fake of the tests implement it. Rate limits, counters and
+ * logs wrap an implementation.
  *
- * - A read answers in full: whoever implements this follows pages, and splits what AWS takes only in batches.
- * - A write is one request to AWS, repeated only where that is safe (throttled, or not sent).
- * - A call that fails rejects with AwsError, whatever was wrong.
+ * - A read answers completely: the implementation follows pages and splits what AWS accepts only in batches.
+ * - A write is one request to AWS. It is repeated only where that is safe (throttled, or not sent).
+ * - A failed call always rejects with AwsError.
  */
 export interface Cloud {
   call<O extends Operation>(operation: O, input: Input<O>): Promise<Output<O>>;
 }
 
-/** The same port for those that must not change anything. Any Cloud is one. */
+/** The part of the port that changes nothing. Every Cloud satisfies it. */
 export interface ReadOnlyCloud {
   call<O extends ReadOperation>(operation: O, input: Input<O>): Promise<Output<O>>;
 }

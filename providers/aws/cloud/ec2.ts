@@ -1,16 +1,16 @@
 import type { Tag } from './elbv2.ts';
 
-/** EC2 as far as we use it: the network that load balancers stand in, and security groups. */
+/** The EC2 operations that Herald uses: the network of the load balancers, and security groups. */
 export interface Ec2Operations {
   DescribeVpcs: { input: { readonly VpcIds: readonly string[] }; output: { readonly Vpcs: readonly Vpc[] } };
   DescribeSubnets: { input: Filtered; output: { readonly Subnets: readonly Subnet[] } };
   DescribeRouteTables: { input: Filtered; output: { readonly RouteTables: readonly RouteTable[] } };
   DescribeSecurityGroups: {
-    /** By id, one that does not exist is `notFound` for the whole call; by filter it is just not there. */
+    /** A missing id fails the whole call with `notFound`. A filter without a match returns an empty list. */
     input: { readonly GroupIds?: readonly string[]; readonly Filters?: readonly Filter[] };
     output: { readonly SecurityGroups: readonly SecurityGroup[] };
   };
-  /** Those that do not exist are left out: the edge filters by instance-id instead of naming them. */
+  /** Instances that do not exist are omitted, because the edge filters by instance-id instead of passing ids. */
   DescribeInstances: { input: { readonly InstanceIds: readonly string[] }; output: { readonly Instances: readonly Instance[] } };
   DescribeNetworkInterfaces: { input: Filtered; output: { readonly NetworkInterfaces: readonly NetworkInterface[] } };
   CreateSecurityGroup: {
@@ -34,7 +34,7 @@ interface OfGroup {
 }
 
 export interface Filter {
-  /** "vpc-id", "tag:KEY", "group-name", "private-ip-address", "group-id", "ip-permission.group-id". */
+  /** For example "vpc-id", "tag:KEY", "group-name", "private-ip-address", "group-id" or "ip-permission.group-id". */
   readonly Name: string;
   readonly Values: readonly string[];
 }
@@ -50,7 +50,7 @@ interface TagSpecification {
 
 export interface Vpc {
   readonly VpcId: string;
-  /** The primary one and those associated later. */
+  /** The primary CIDR block and those associated later. */
   readonly CidrBlockAssociationSet: readonly { readonly CidrBlock: string }[];
   readonly Ipv6CidrBlockAssociationSet: readonly { readonly Ipv6CidrBlock: string }[];
 }
@@ -62,7 +62,7 @@ export interface Subnet {
   readonly CidrBlock: string;
   readonly Ipv6CidrBlockAssociationSet: readonly { readonly Ipv6CidrBlock: string }[];
   readonly AvailableIpAddressCount: number;
-  /** Set on an AWS Outpost. */
+  /** Present on an AWS Outpost. */
   readonly OutpostArn?: string;
   readonly Tags: readonly Tag[];
 }
@@ -87,13 +87,13 @@ export interface SecurityGroup {
   readonly Tags: readonly Tag[];
 }
 
-/** One protocol and port range with any number of sources: each pair of them counts as a rule. */
+/** One protocol and port range with any number of sources. AWS counts each pair of range and source as a rule. */
 export interface IpPermission {
   /** "tcp", "udp", "icmp", "icmpv6" or "-1". */
   readonly IpProtocol: string;
-  /** Of ICMP: the type. Absent with "-1". */
+  /** For ICMP: the type. Absent with "-1". */
   readonly FromPort?: number;
-  /** Of ICMP: the code. */
+  /** For ICMP: the code. */
   readonly ToPort?: number;
   readonly IpRanges?: readonly { readonly CidrIp: string; readonly Description?: string }[];
   readonly Ipv6Ranges?: readonly { readonly CidrIpv6: string; readonly Description?: string }[];
@@ -106,7 +106,7 @@ export interface Instance {
   readonly VpcId: string;
   readonly State: { readonly Name: string };
   readonly Placement: { readonly AvailabilityZone: string };
-  /** Of the primary network interface. */
+  /** The security groups of the primary network interface. */
   readonly SecurityGroups: readonly { readonly GroupId: string }[];
 }
 

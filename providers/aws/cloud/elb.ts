@@ -1,9 +1,9 @@
 import type { Scheme, Tag } from './elbv2.ts';
 
-/** Elastic Load Balancing (API version 2012-06-01): the Classic Load Balancer, as far as we use it, in AWS' own spelling. */
+/** The operations of Elastic Load Balancing (API version 2012-06-01), the Classic Load Balancer, that Herald uses, in AWS' own spelling. */
 export interface ElbOperations {
   DescribeLoadBalancers: {
-    /** Absent: all of the region. One that does not exist is `notFound` for the whole call. */
+    /** Absent: all load balancers of the region. A missing name fails the whole call with `notFound`. */
     input: { readonly LoadBalancerNames?: readonly string[] };
     output: { readonly LoadBalancerDescriptions: readonly ClassicLoadBalancer[] };
   };
@@ -13,7 +13,7 @@ export interface ElbOperations {
     input: Named;
     output: { readonly InstanceStates: readonly { readonly InstanceId: string; readonly State: string; readonly ReasonCode?: string }[] };
   };
-  /** Any number of names; the edge asks for 20 at a time. */
+  /** Any number of names. The edge sends them in requests of 20. */
   DescribeTags: {
     input: { readonly LoadBalancerNames: readonly string[] };
     output: { readonly TagDescriptions: readonly { readonly LoadBalancerName: string; readonly Tags: readonly Tag[] }[] };
@@ -88,12 +88,12 @@ export interface ClassicListener {
   readonly LoadBalancerPort: number;
   readonly InstanceProtocol: ClassicProtocol;
   readonly InstancePort: number;
-  /** Only with SSL and HTTPS; an ARN of ACM or of IAM. */
+  /** The ARN of an ACM or IAM certificate. Only with SSL and HTTPS. */
   readonly SSLCertificateId?: string;
 }
 
 export interface ClassicHealthCheck {
-  /** "TCP:30080", "SSL:30444", "HTTP:32000/healthz". */
+  /** For example "TCP:30080", "SSL:30444" or "HTTP:32000/healthz". */
   readonly Target: string;
   readonly Interval: number;
   readonly Timeout: number;

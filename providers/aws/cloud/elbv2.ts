@@ -1,26 +1,26 @@
 /**
- * Elastic Load Balancing v2 (API version 2015-12-01) as far as we use it: names, spelling and shapes are AWS', reduced to the fields that
- * we send or read. A field that AWS leaves out where it has no value is optional here as well.
+ * The operations of Elastic Load Balancing v2 (API version 2015-12-01) that Herald uses. Names, spelling and shapes are AWS', reduced to
+ * the fields that Herald sends or reads. A field is optional here if AWS omits it when it has no value.
  */
 export interface Elbv2Operations {
   DescribeLoadBalancers: {
-    /** Names or ARNs; neither: all of the region. One that does not exist is `notFound` for the whole call. */
+    /** Names or ARNs; with neither, all load balancers of the region. A missing one fails the whole call with `notFound`. */
     input: { readonly LoadBalancerArns?: readonly string[]; readonly Names?: readonly string[] };
     output: { readonly LoadBalancers: readonly LoadBalancer[] };
   };
   DescribeLoadBalancerAttributes: { input: OfLoadBalancer; output: { readonly Attributes: readonly Attribute[] } };
   DescribeListeners: { input: OfLoadBalancer; output: { readonly Listeners: readonly Listener[] } };
   DescribeListenerAttributes: { input: OfListener; output: { readonly Attributes: readonly Attribute[] } };
-  /** The default certificate is among them, marked as such. */
+  /** Includes the default certificate, which is marked. */
   DescribeListenerCertificates: { input: OfListener; output: { readonly Certificates: readonly ListenerCertificate[] } };
   DescribeTargetGroups: {
-    /** At most one of the three; none: all of the region. */
+    /** At most one of the three. With none: all target groups of the region. */
     input: { readonly LoadBalancerArn?: string; readonly TargetGroupArns?: readonly string[]; readonly Names?: readonly string[] };
     output: { readonly TargetGroups: readonly TargetGroup[] };
   };
   DescribeTargetGroupAttributes: { input: OfTargetGroup; output: { readonly Attributes: readonly Attribute[] } };
   DescribeTargetHealth: { input: OfTargetGroup; output: { readonly TargetHealthDescriptions: readonly TargetHealthDescription[] } };
-  /** Any number of ARNs (of load balancers, target groups and listeners); the edge asks for 20 at a time. */
+  /** Any number of ARNs of load balancers, target groups and listeners. The edge sends them in requests of 20. */
   DescribeTags: {
     input: { readonly ResourceArns: readonly string[] };
     output: { readonly TagDescriptions: readonly { readonly ResourceArn: string; readonly Tags: readonly Tag[] }[] };
@@ -30,7 +30,7 @@ export interface Elbv2Operations {
   SetSubnets: {
     input: OfLoadBalancer & {
       readonly SubnetMappings: readonly SubnetMapping[];
-      /** With IPv6 addresses of one's own for a load balancer that becomes dual stack. */
+      /** Set together with chosen IPv6 addresses when a load balancer becomes dual stack. */
       readonly IpAddressType?: IpAddressType;
       readonly EnablePrefixForIpv6SourceNat?: 'on' | 'off';
     };
@@ -46,15 +46,15 @@ export interface Elbv2Operations {
   SetIpAddressType: { input: OfLoadBalancer & { readonly IpAddressType: IpAddressType }; output: object };
   DeleteLoadBalancer: { input: OfLoadBalancer; output: object };
   CreateTargetGroup: { input: CreateTargetGroupInput; output: { readonly TargetGroups: readonly TargetGroup[] } };
-  /** Only what changes is sent. */
+  /** Only changed fields are sent. */
   ModifyTargetGroup: { input: OfTargetGroup & HealthCheckSettings; output: object };
   ModifyTargetGroupAttributes: { input: OfTargetGroup & { readonly Attributes: readonly Attribute[] }; output: object };
   DeleteTargetGroup: { input: OfTargetGroup; output: object };
-  /** At most 200 targets a call. */
+  /** At most 200 targets per call. */
   RegisterTargets: { input: OfTargetGroup & { readonly Targets: readonly TargetDescription[] }; output: object };
   DeregisterTargets: { input: OfTargetGroup & { readonly Targets: readonly TargetDescription[] }; output: object };
   CreateListener: { input: CreateListenerInput; output: { readonly Listeners: readonly Listener[] } };
-  /** Only what changes is sent. */
+  /** Only changed fields are sent. */
   ModifyListener: { input: ModifyListenerInput; output: object };
   ModifyListenerAttributes: { input: OfListener & { readonly Attributes: readonly Attribute[] }; output: object };
   DeleteListener: { input: OfListener; output: object };
@@ -88,7 +88,7 @@ export interface Tag {
   readonly Value: string;
 }
 
-/** Of a load balancer, a listener or a target group. */
+/** An attribute of a load balancer, a listener or a target group. */
 export interface Attribute {
   readonly Key: string;
   readonly Value: string;
@@ -98,7 +98,7 @@ export interface LoadBalancer {
   readonly LoadBalancerArn: string;
   readonly LoadBalancerName: string;
   readonly DNSName: string;
-  /** Of DNS, for alias records of Route 53. */
+  /** The hosted zone for alias records in Route 53. */
   readonly CanonicalHostedZoneId?: string;
   readonly Type: 'network' | 'application' | 'gateway';
   readonly Scheme: Scheme;
@@ -106,7 +106,7 @@ export interface LoadBalancer {
   readonly State: { readonly Code: 'provisioning' | 'active' | 'active_impaired' | 'failed'; readonly Reason?: string };
   readonly IpAddressType: IpAddressType | 'dualstack-without-public-ipv4';
   readonly AvailabilityZones: readonly AvailabilityZone[];
-  /** Absent or empty: made without security groups, and can never have any. */
+  /** Absent or empty: the load balancer was created without security groups and can never get any. */
   readonly SecurityGroups?: readonly string[];
   readonly EnforceSecurityGroupInboundRulesOnPrivateLinkTraffic?: string;
   readonly EnablePrefixForIpv6SourceNat?: 'on' | 'off';
@@ -146,7 +146,7 @@ interface CreateLoadBalancerInput {
 /** The fields of a health check, named as in DescribeTargetGroups. */
 export interface HealthCheckSettings {
   readonly HealthCheckProtocol?: HealthCheckProtocol;
-  /** A number as text, or traffic-port. */
+  /** A number as text, or "traffic-port". */
   readonly HealthCheckPort?: string;
   /** Only with HTTP and HTTPS. */
   readonly HealthCheckPath?: string;
@@ -154,7 +154,7 @@ export interface HealthCheckSettings {
   readonly HealthCheckTimeoutSeconds?: number;
   readonly HealthyThresholdCount?: number;
   readonly UnhealthyThresholdCount?: number;
-  /** Only with HTTP and HTTPS: "200-399". */
+  /** Only with HTTP and HTTPS, for example "200-399". */
   readonly Matcher?: { readonly HttpCode: string };
 }
 
@@ -166,7 +166,7 @@ export interface TargetGroup extends HealthCheckSettings {
   readonly VpcId: string;
   readonly TargetType: TargetType;
   readonly IpAddressType: 'ipv4' | 'ipv6';
-  /** At most one: a target group serves one load balancer. */
+  /** At most one ARN: a target group serves one load balancer. */
   readonly LoadBalancerArns: readonly string[];
 }
 
@@ -180,9 +180,9 @@ interface CreateTargetGroupInput extends HealthCheckSettings {
   readonly Tags: readonly Tag[];
 }
 
-/** A target is identified by id and port together. */
+/** A target. Id and port together identify it. */
 export interface TargetDescription {
-  /** An instance, or an IP address. */
+  /** An instance id or an IP address. */
   readonly Id: string;
   readonly Port: number;
   /** "all" for an IP address outside of the VPC. */
@@ -204,7 +204,7 @@ export interface Listener {
   readonly Port: number;
   readonly Protocol: NlbProtocol;
   readonly DefaultActions: readonly ForwardAction[];
-  /** The default certificate alone. */
+  /** Only the default certificate. */
   readonly Certificates?: readonly { readonly CertificateArn: string }[];
   readonly SslPolicy?: string;
   readonly AlpnPolicy?: readonly string[];
@@ -225,7 +225,7 @@ interface CreateListenerInput {
   readonly Port: number;
   readonly Protocol: NlbProtocol;
   readonly DefaultActions: readonly ForwardAction[];
-  /** Exactly one with TLS: the default certificate. */
+  /** With TLS exactly one certificate, the default one. */
   readonly Certificates?: readonly { readonly CertificateArn: string }[];
   readonly SslPolicy?: string;
   readonly AlpnPolicy?: readonly AlpnPolicy[];
@@ -244,6 +244,6 @@ interface ModifyListenerInput {
 
 interface ListenerCertificatesInput {
   readonly ListenerArn: string;
-  /** One call, one certificate: AWS answers for the call as a whole. */
+  /** One certificate per call, because AWS accepts or refuses a call as a whole. */
   readonly Certificates: readonly { readonly CertificateArn: string }[];
 }

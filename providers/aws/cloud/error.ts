@@ -1,21 +1,21 @@
 import type { Operation } from './operations.ts';
 
 /**
- * What AWS said no to, sorted by what can be done about it. Nobody looks at `awsCode` or at messages to decide.
+ * Why a call to AWS failed, grouped by what can be done about it. Decisions use only this code, never `awsCode` or a message.
  *
  * - throttled: too many requests; the edge has already retried
- * - unreachable: no answer, or one of the 5xx kind: nobody knows whether the call took effect
- * - credentials: there are none, or they have expired
- * - place: it is not known which region and VPC are the cluster's: nothing was asked
+ * - unreachable: no answer, or a 5xx answer; it is unknown whether the call took effect
+ * - credentials: credentials are missing or have expired
+ * - place: the region or VPC of the cluster is unknown, so AWS was not called
  * - denied: the IAM policy lacks the action
- * - notFound: what the call is about does not exist (any more)
- * - duplicate: it exists already, with other settings
- * - inUse: it is referenced by something that may go by itself (a listener, a network interface)
+ * - notFound: the resource of the call does not exist (any more)
+ * - duplicate: the resource exists already, with other settings
+ * - inUse: another resource (a listener, a network interface) still refers to it, and may disappear by itself
  * - protected: deletion protection is on
  * - quota: a quota of the account or of the resource is reached
  * - certificate: a certificate does not exist or cannot be used
- * - subnet: a subnet does not exist or cannot be used, also for lack of addresses
- * - invalid: the request itself was refused
+ * - subnet: a subnet does not exist, or cannot be used, for example because it has too few free addresses
+ * - invalid: AWS refused the request itself
  * - other: anything else
  */
 export type AwsErrorCode =
@@ -37,15 +37,15 @@ export type AwsErrorCode =
 interface AwsErrorDetails {
   readonly code: AwsErrorCode;
   readonly operation: Operation;
-  /** As AWS spells it: "ThrottlingException". "" where there was no answer. */
+  /** AWS' own code, such as "ThrottlingException". "" without an answer. */
   readonly awsCode: string;
-  /** "" where there was no answer. */
+  /** "" without an answer. */
   readonly requestId: string;
   readonly message: string;
   readonly cause?: unknown;
 }
 
-/** A call to AWS that did not succeed. */
+/** A failed call to AWS. */
 export class AwsError extends Error {
   readonly code: AwsErrorCode;
   readonly operation: Operation;
@@ -62,7 +62,7 @@ export class AwsError extends Error {
   }
 }
 
-/** The same call may succeed later without anybody changing anything. */
+/** True if the same call may succeed later without any change by a user. */
 export function isTransient(code: AwsErrorCode): boolean {
   return code === 'throttled' || code === 'unreachable' || code === 'inUse' || code === 'credentials' || code === 'place';
 }

@@ -5,7 +5,7 @@ import type { Elbv2Operations } from './elbv2.ts';
 
 type Of<Prefix extends string, Operations> = { [Name in keyof Operations & string as `${Prefix}:${Name}`]: Operations[Name] };
 
-/** Every call to AWS that Herald makes: "elbv2:CreateListener" and the like, with what goes in and what comes out. */
+/** All AWS calls that Herald makes, keyed by names such as "elbv2:CreateListener", with their input and output types. */
 type Operations = Of<'elbv2', Elbv2Operations> & Of<'elb', ElbOperations> & Of<'ec2', Ec2Operations> & Of<'acm', AcmOperations>;
 
 export type Operation = keyof Operations;
@@ -13,7 +13,7 @@ export type Input<O extends Operation> = Operations[O]['input'];
 export type Output<O extends Operation> = Operations[O]['output'];
 
 export type ReadOperation = Extract<Operation, `${string}:${'Describe' | 'List'}${string}`>;
-/** Calls that change something. The plan consists of these. */
+/** The calls that change something. A plan consists of these. */
 export type WriteOperation = Exclude<Operation, ReadOperation>;
 
 export function isWrite(operation: Operation): operation is WriteOperation {

@@ -4,12 +4,12 @@ import type { AnnotationValues } from '../annotations/table.ts';
 import type { Facts } from '../model/facts.ts';
 import type { Issues } from '../model/issues.ts';
 
-/** Keys that listeners can use (https://docs.aws.amazon.com/elasticloadbalancing: RSA up to 3072 bits, three curves). */
+/** Key types that listeners accept (https://docs.aws.amazon.com/elasticloadbalancing: RSA up to 3072 bits, three curves). */
 const usableKeys = new Set(['RSA_1024', 'RSA_2048', 'RSA_3072', 'EC_prime256v1', 'EC_secp384r1', 'EC_secp521r1']);
 
 /**
- * For each host name the certificate to use: one that names it beats a wildcard, then the one that is valid longest, then the lower ARN.
- * In the order of the host names, each certificate once.
+ * Finds a certificate for each host name. An exact name beats a wildcard, then the latest expiry wins, then the lower ARN. The result
+ * follows the order of the host names and contains each certificate once.
  */
 export function findCertificates(hosts: readonly string[], all: readonly Certificate[], issues: Issues): readonly string[] {
   const usable = all.filter(({ Status, KeyAlgorithm }) => Status === 'ISSUED' && usableKeys.has(KeyAlgorithm));
@@ -23,12 +23,15 @@ export function findCertificates(hosts: readonly string[], all: readonly Certifi
   return [...found];
 }
 
-/** ARNs that a Service names, for all ports or for single ones. */
+/** The certificate ARNs that a Service names, for all ports or for single ones. */
 export function writtenCertificates({ certificates = [], certificateOfPort }: AnnotationValues): string[] {
   return [...new Set([...certificates, ...[...certificateOfPort.values()].flat()])];
 }
 
-/** A listener of an NLB may refuse a key, or never finish a handshake with it: what is known of keys is said before somebody looks for the cause. */
+/**
+ * Warns about keys that a listener of an NLB may not accept. AWS may refuse such a key, or TLS handshakes may never finish, which is hard
+ * to diagnose without the warning.
+ */
 export function checkKeys(certificates: readonly string[], keys: Facts['keys'], issues: Issues): void {
   for (const certificate of certificates) {
     const key = keys?.get(certificate);
@@ -38,7 +41,7 @@ export function checkKeys(certificates: readonly string[], keys: Facts['keys'], 
   }
 }
 
-/** 2: by name, 1: by a wildcard, which stands for one label; 0: not at all. */
+/** 2 for an exact name, 1 for a wildcard (which stands for one label), 0 for no match. */
 function rank({ DomainName, SubjectAlternativeNames }: Certificate, host: string): number {
   const names = new Set([DomainName, ...SubjectAlternativeNames].map((name) => name.toLowerCase()));
   if (names.has(host)) return 2;

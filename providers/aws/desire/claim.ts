@@ -1,6 +1,6 @@
-import type { HeraldConfig } from '../../../src/model/configuration.ts';
+import type { HeraldConfig } from '../../../src/model/kinds/types.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
-import type { Service } from '../../../src/model/service.ts';
+import type { Service } from '../../../src/model/objects/service.ts';
 import { annotationTable } from '../annotations/table.ts';
 import type { BalancerKind } from '../annotations/entry.ts';
 import { finalizer } from '../model/service-metadata.ts';
@@ -9,18 +9,18 @@ import type { AwsSettings } from '../model/settings.ts';
 export const classes = {
   nlb: 'herald.dev/aws',
   classic: 'herald.dev/aws-classic',
-  /** The class of the AWS Load Balancer Controller, so that its Services can be taken over: the field is immutable. */
+  /** The class of the AWS Load Balancer Controller. The field is immutable, so Herald accepts this class to take over such Services. */
   nlbAlias: 'service.k8s.aws/nlb',
 } as const;
 
-/** Types that mean an NLB; the in-tree provider leaves the latter two to the AWS Load Balancer Controller. */
+/** Types that select an NLB. The in-tree provider leaves the last two to the AWS Load Balancer Controller. */
 const nlbTypes = new Set(['nlb', 'nlb-ip', 'external']);
 
 export type AwsClaim = { readonly mine: true; readonly kind: BalancerKind } | { readonly mine: false; readonly reason: Reason };
 
 /**
- * Whether a Service gets its load balancer from us, and of which kind. What HeraldConfig gives to the pools is never ours, so that
- * exactly one provider serves it.
+ * Decides whether the AWS provider serves a Service, and with which kind of load balancer. It never claims what HeraldConfig assigns to
+ * address pools, so exactly one provider serves each Service.
  */
 export function decideAwsClaim(service: Service, config: HeraldConfig, { classless }: Pick<AwsSettings, 'classless'>): AwsClaim {
   const { type, loadBalancerClass } = service;
@@ -34,7 +34,7 @@ export function decideAwsClaim(service: Service, config: HeraldConfig, { classle
     return loadBalancerClass === classes.nlb || loadBalancerClass === classes.nlbAlias ? { mine: true, kind: 'nlb' } : other;
   }
   if (config.defaultClass) return other;
-  // What we hold stays ours when the flag changes: otherwise nobody would ever delete it.
+  // A Service with our finalizer stays ours when the flag changes. Otherwise its load balancer would never be deleted.
   const held = service.metadata.finalizers?.includes(finalizer) === true;
   if (classless === 'off' && !held) return other;
   const legacyType = service.metadata.annotations[annotationTable.type.key];
@@ -42,7 +42,7 @@ export function decideAwsClaim(service: Service, config: HeraldConfig, { classle
   return { mine: true, kind: legacyType !== undefined && nlbTypes.has(legacyType.trim()) ? 'nlb' : 'classic' };
 }
 
-/** Whether upstream would have made it reachable from the internet unless told otherwise: the in-tree provider did. */
+/** True if upstream's in-tree provider would have made the load balancer internet-facing by default. */
 export function upstreamIsPublic(service: Service): boolean {
   const legacyType = service.metadata.annotations[annotationTable.type.key]?.trim();
   return service.loadBalancerClass === undefined && legacyType !== 'external' && legacyType !== 'nlb-ip';

@@ -1,6 +1,6 @@
 import { defined } from '../../../src/lang/defined.ts';
 import { reason } from '../../../src/model/reasons.ts';
-import type { Service, ServicePort } from '../../../src/model/service.ts';
+import type { Service, ServicePort } from '../../../src/model/objects/service.ts';
 import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
 import type { ClassicAttributes, ClassicHealthCheck, ClassicListener, ClassicProtocol } from '../cloud/elb.ts';
 import { limits } from '../model/limits.ts';
@@ -17,7 +17,7 @@ import { chooseSubnets } from './subnets.ts';
 import { checkTagQuota } from './tag-quota.ts';
 import { classicInstances, departingInstances } from './targets.ts';
 
-/** A Classic ELB for one Service. */
+/** Builds the desired Classic ELB of one Service. */
 export function desireClassic(
   { service, values }: { readonly service: Service; readonly values: AnnotationValues },
   stack: StackIdentity,
@@ -86,12 +86,12 @@ export function desireClassic(
   };
 }
 
-/** HTTP has X-Forwarded-For for the same purpose. */
+/** HTTP listeners do not need the PROXY protocol: they send X-Forwarded-For. */
 function isLayer4({ Protocol }: ClassicListener): boolean {
   return Protocol === 'TCP' || Protocol === 'SSL';
 }
 
-/** With a certificate: what the load balancer listens with, and what it speaks with the instances. */
+/** The protocol of a listener with a certificate, and the protocol to the instances. */
 const encrypted: Readonly<Record<BackendProtocol, readonly [ClassicProtocol, ClassicProtocol]>> = {
   tcp: ['SSL', 'TCP'],
   ssl: ['SSL', 'SSL'],
@@ -100,8 +100,8 @@ const encrypted: Readonly<Record<BackendProtocol, readonly [ClassicProtocol, Cla
 };
 
 /**
- * HTTP and HTTPS proxy at layer 7 and add X-Forwarded-For; TCP and SSL pass bytes on. Without a certificate only `http` makes a
- * difference: `https` and `ssl` are then for ports that have one.
+ * Builds a listener. HTTP and HTTPS proxy at layer 7 and add X-Forwarded-For; TCP and SSL forward bytes. Without a certificate only `http`
+ * has an effect, because `https` and `ssl` then concern other ports that have one.
  */
 function classicListener(
   { protocol, port, nodePort }: ServicePort,
@@ -126,7 +126,7 @@ function classicListener(
   return { Protocol, LoadBalancerPort: port, InstanceProtocol, InstancePort: nodePort, SSLCertificateId: certificate };
 }
 
-/** One check for all ports: of the first one, or of healthCheckNodePort under policy Local. */
+/** Builds the health check that all ports share. It checks the first port, or healthCheckNodePort under policy Local. */
 function classicHealthCheck(
   service: Service,
   values: AnnotationValues,
@@ -164,7 +164,7 @@ function checkPort(service: Service, { healthCheckPort: text }: AnnotationValues
   return undefined;
 }
 
-/** The whole set: what is not asked for is switched off. */
+/** The complete set of attributes. Features without an annotation are switched off. */
 function classicAttributes(values: AnnotationValues, issues: Issues): ClassicAttributes {
   const { accessLog, accessLogBucket, accessLogPrefix, accessLogInterval } = values;
   const invalid = (key: string, problem: string): void => issues.error(reason('AwsAnnotationInvalid', { key, problem }));

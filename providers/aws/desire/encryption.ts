@@ -1,6 +1,6 @@
 import { defined } from '../../../src/lang/defined.ts';
 import { reason } from '../../../src/model/reasons.ts';
-import type { Service, ServicePort } from '../../../src/model/service.ts';
+import type { Service, ServicePort } from '../../../src/model/objects/service.ts';
 import { annotationTable, type AnnotationName, type AnnotationValues } from '../annotations/table.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import { findCertificates } from './certificates.ts';
@@ -9,17 +9,17 @@ import type { Issues } from '../model/issues.ts';
 
 export type BackendProtocol = 'tcp' | 'ssl' | 'http' | 'https';
 
-/** What encrypts one port, the same question for both kinds of load balancer. */
+/** The encryption of one port, for both kinds of load balancer. */
 export interface PortEncryption {
-  /** Empty: the port is not encrypted by the load balancer. The first is the default. */
+  /** The first is the default. Empty: the load balancer does not encrypt the port. */
   readonly certificates: readonly string[];
-  /** Absent: nothing is written. */
+  /** Absent: the Service does not set a backend protocol. */
   readonly backend?: BackendProtocol;
 }
 
 /**
- * Reads ssl-cert, ssl-ports and backend-protocol, the same for all ports as upstream has it, and what is written for a single port.
- * Certificates are never for UDP ports.
+ * Reads ssl-cert, ssl-ports and backend-protocol, which apply to all ports as in upstream, and the annotations for single ports. UDP ports
+ * never get certificates.
  */
 export function portEncryption(
   service: Service,
@@ -57,7 +57,7 @@ function generalCertificates(values: AnnotationValues, facts: Facts, settings: A
   return [];
 }
 
-/** What is about TLS does nothing without a certificate, and whoever has written it may believe that there is TLS. */
+/** Warns about TLS annotations without a certificate. They have no effect, but the user may believe that traffic is encrypted. */
 function warnAboutPlainText(values: AnnotationValues, issues: Issues): void {
   const { certificates, certificateHosts, certificateOfPort, backendProtocol, backendProtocolOfPort } = values;
   if (certificates !== undefined || certificateHosts !== undefined || certificateOfPort.size > 0) return;
@@ -101,7 +101,7 @@ function ofPorts<T>(service: Service, name: AnnotationName, written: ReadonlyMap
   return result;
 }
 
-/** Ports of the Service by number, or by name in any case. */
+/** Finds ports of the Service by number, or by name in upper or lower case. */
 export function portsNamed(service: Service, text: string): ServicePort[] {
   const wanted = text.toLowerCase();
   return service.ports.filter(({ name, port }) => `${port}` === wanted || (name !== '' && name.toLowerCase() === wanted));

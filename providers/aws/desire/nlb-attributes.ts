@@ -1,5 +1,5 @@
 import { reason } from '../../../src/model/reasons.ts';
-import type { Service } from '../../../src/model/service.ts';
+import type { Service } from '../../../src/model/objects/service.ts';
 import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
 import type { TargetType } from '../cloud/elbv2.ts';
 import type { Tags } from '../model/observed.ts';
@@ -8,7 +8,7 @@ import type { NlbPort } from './nlb-listeners.ts';
 
 const routingPolicies = ['any_availability_zone', 'partial_availability_zone_affinity', 'availability_zone_affinity'];
 
-/** Attributes of the load balancer; the older annotations for single ones win, as upstream has it. */
+/** The attributes of the load balancer. The older annotations for single attributes win, as in upstream. */
 export function loadBalancerAttributes(values: AnnotationValues, issues: Issues): Tags {
   const { attributes = {}, accessLog, accessLogBucket, accessLogPrefix, crossZone } = values;
   const routing = attributes['dns_record.client_routing_policy'];
@@ -30,8 +30,8 @@ export function loadBalancerAttributes(values: AnnotationValues, issues: Issues)
 }
 
 /**
- * Attributes of the target group of one port: the general ones, those of the port, then the PROXY protocol, which is always managed:
- * a target that is sent a header it does not expect answers nobody.
+ * The attributes of the target group of one port: first the general ones, then those of the port, then the PROXY protocol. Herald always
+ * manages the PROXY protocol, because a target that receives an unexpected header does not answer.
  */
 export function targetGroupAttributes(values: AnnotationValues, { servicePort, targetProtocol }: NlbPort, issues: Issues): Tags {
   const own = values.targetGroupAttributesOfPort.get(`${servicePort.port}`) ?? {};
@@ -48,7 +48,7 @@ export function targetGroupAttributes(values: AnnotationValues, { servicePort, t
   return written;
 }
 
-/** Attributes for ports that the Service does not have, and the PROXY protocol where health checks would carry it. */
+/** Reports attributes for ports that the Service does not have, and warns where health checks would carry the PROXY protocol header. */
 export function checkTargetGroupAttributes(
   service: Service,
   values: AnnotationValues,

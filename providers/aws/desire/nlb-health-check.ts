@@ -1,5 +1,5 @@
 import { reason } from '../../../src/model/reasons.ts';
-import type { Service } from '../../../src/model/service.ts';
+import type { Service } from '../../../src/model/objects/service.ts';
 import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
 import type { TargetType } from '../cloud/elbv2.ts';
 import type { DesiredHealthCheck } from '../model/desired.ts';
@@ -8,8 +8,8 @@ import type { Issues } from '../model/issues.ts';
 import type { NlbPort } from './nlb-listeners.ts';
 
 /**
- * How the targets of one port are checked. Instances under policy Local are asked at healthCheckNodePort, where only nodes with a
- * ready pod answer 200; what is annotated wins.
+ * Builds the health check for the targets of one port. Under policy Local, AWS checks instances at healthCheckNodePort, where only nodes
+ * with a ready pod answer 200. Annotations win.
  */
 export function nlbHealthCheck(
   service: Service,

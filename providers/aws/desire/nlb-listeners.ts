@@ -1,6 +1,6 @@
 import { reason } from '../../../src/model/reasons.ts';
-import { serviceKey } from '../../../src/model/metadata.ts';
-import type { Service, ServicePort } from '../../../src/model/service.ts';
+import { serviceKey } from '../../../src/model/objects/metadata.ts';
+import type { Service, ServicePort } from '../../../src/model/objects/service.ts';
 import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
 import type { NlbProtocol, TargetType } from '../cloud/elbv2.ts';
 import type { AwsSettings } from '../model/settings.ts';
@@ -9,16 +9,16 @@ import { portEncryption, type PortEncryption } from './encryption.ts';
 import type { Facts } from '../model/facts.ts';
 import type { Issues } from '../model/issues.ts';
 
-/** One listener of an NLB and the protocol of its targets, before names and tags. */
+/** One listener of an NLB and the protocol of its targets, before names and tags are added. */
 export interface NlbPort {
-  /** Of the Service; the TCP one where TCP and UDP share the listener. */
+  /** The port of the Service. If TCP and UDP share the listener, this is the TCP port. */
   readonly servicePort: ServicePort;
   readonly protocol: NlbProtocol;
   readonly targetProtocol: NlbProtocol;
   readonly certificates: readonly string[];
 }
 
-/** Port by port: what listens, and what it speaks with the targets. TCP and UDP of one number become one listener. */
+/** Returns the listener for each port number, with its protocol and that of its targets. TCP and UDP on one number become one listener. */
 export function nlbPorts(
   service: Service,
   values: AnnotationValues,
@@ -74,12 +74,15 @@ function whyNotOne(tcp: ServicePort, udp: ServicePort, targetType: TargetType, e
   return undefined;
 }
 
-/** Attributes of the listener, by the key of AWS' documentation: listener-attributes.TCP-80. AWS takes none for TLS. */
+/**
+ * The attributes of a listener. The annotation key ends in protocol and port, as in AWS' documentation: listener-attributes.TCP-80. TLS
+ * listeners have none.
+ */
 export function listenerAttributes(values: AnnotationValues, { protocol, servicePort }: NlbPort): Readonly<Record<string, string>> {
   return protocol === 'TLS' ? {} : (values.listenerAttributes.get(`${protocol}-${servicePort.port}`) ?? {});
 }
 
-/** Listener attributes that are for no listener: a mistake that would do nothing silently. */
+/** Reports listener attributes without a matching listener. Without the error they would silently have no effect. */
 export function checkListenerAttributes(service: Service, values: AnnotationValues, ports: readonly NlbPort[], issues: Issues): void {
   const listeners = new Set(
     ports.filter(({ protocol }) => protocol !== 'TLS').map(({ protocol, servicePort }) => `${protocol}-${servicePort.port}`),

@@ -1,7 +1,7 @@
 import { defined } from '../../../src/lang/defined.ts';
 import { reason } from '../../../src/model/reasons.ts';
-import { serviceKey, type ServiceKey } from '../../../src/model/metadata.ts';
-import type { Service } from '../../../src/model/service.ts';
+import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
+import type { Service } from '../../../src/model/objects/service.ts';
 import type { AnnotationValues } from '../annotations/table.ts';
 import type { IpAddressType, NlbProtocol, Scheme } from '../cloud/elbv2.ts';
 import { limits } from '../model/limits.ts';
@@ -20,7 +20,7 @@ import { chooseSubnets, mapSubnets } from './subnets.ts';
 import { checkTagQuota } from './tag-quota.ts';
 import { departingInstances, departingPods, instanceTargets, podTargets } from './targets.ts';
 
-/** What concerns the NLB as a whole; the Service that decides about it writes this. */
+/** The parts of an NLB that one Service decides for all: the oldest member of the stack. */
 type NlbShell = Omit<DesiredNlb, 'listeners' | 'targetGroups' | 'targetPorts' | 'securityGroups' | 'untouched'> & {
   readonly groups:
     | Exclude<DesiredNlb['securityGroups'], { kind: 'managed' }>
@@ -49,7 +49,7 @@ export function nlbShell(
       issues,
     );
   const generated = resourceName(stack.namespace, stack.name, settings.clusterName, stack.key, 'nlb', scheme);
-  // A name is somebody's until the old load balancer is gone: the one that replaces it needs another.
+  // A name remains taken until the old load balancer is deleted, so its replacement needs another name.
   const replaces = existing.nlb !== undefined && existing.nlb.scheme !== scheme;
   if (!replaces && adopted === undefined) checkName(values.name, existing.nlb?.name, issues);
   return {
@@ -90,7 +90,7 @@ function securityGroups(
     }
     return { kind: 'none' };
   }
-  // Those of a load balancer that is given to us are its owner's.
+  // The owner of an adopted load balancer manages its security groups.
   if (values.adopt !== undefined && values.securityGroups === undefined) return { kind: 'none' };
   if (stays && !current.hasSecurityGroups) {
     issues.warn(reason('AwsSecurityGroupsFixed', undefined));
@@ -107,14 +107,14 @@ function securityGroups(
   };
 }
 
-/** Dual stack where it is asked for, and where the Service cannot do without IPv6. */
+/** Dual stack if the annotation asks for it, or if the Service needs IPv6. */
 function effectiveAddressType(service: Service, values: AnnotationValues): IpAddressType {
   if (values.ipAddressType !== undefined) return values.ipAddressType;
   const needsSix = service.ipFamilies[0] === 6 || (service.ipFamilyPolicy === 'RequireDualStack' && service.ipFamilies.includes(6));
   return needsSix ? 'dualstack' : 'ipv4';
 }
 
-/** What one Service adds to an NLB, its own or a shared one. */
+/** The part of an NLB that one Service adds. The NLB may be shared. */
 export interface NlbPart {
   readonly listeners: readonly DesiredListener[];
   readonly targetGroups: readonly DesiredTargetGroup[];
@@ -155,7 +155,7 @@ export function nlbPart(
         : podTargets(slices(key), servicePort, family, facts.vpcCidrs);
     const groupPort =
       targetType === 'instance' ? servicePort.nodePort : typeof servicePort.targetPort === 'number' ? servicePort.targetPort : 1;
-    // The port is none of it: each target is registered with its own.
+    // The port is not part of the name, because each target is registered with its own port.
     const fixed = [targetProtocol, targetType, `ipv${family}`, shell.adopted ?? shell.scheme];
     return {
       key: groupKey,
@@ -216,7 +216,7 @@ function transports(protocol: NlbProtocol): ('tcp' | 'udp')[] {
   return [protocol === 'UDP' ? 'udp' : 'tcp'];
 }
 
-/** Where targets must be reached: each at its own port, and by TCP where the health check asks. */
+/** The ports at which targets must be reachable: the port of each target, and the health check port over TCP. */
 function targetPorts({ protocol, targets, healthCheck }: DesiredTargetGroup): TargetPort[] {
   const ports = [...new Set(targets.map(({ port }) => port))];
   const traffic = ports.flatMap((port) => transports(protocol).map((protocol): TargetPort => ({ protocol, port })));
@@ -224,7 +224,7 @@ function targetPorts({ protocol, targets, healthCheck }: DesiredTargetGroup): Ta
   return [...traffic, ...checks.map((port): TargetPort => ({ protocol: 'tcp', port }))];
 }
 
-/** The whole: shell and parts, once all of them are known. */
+/** Combines shell and parts into the desired NLB. */
 export function assembleNlb(
   { groups, ...shell }: NlbShell,
   parts: readonly NlbPart[],

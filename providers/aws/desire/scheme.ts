@@ -3,7 +3,7 @@ import type { Scheme } from '../cloud/elbv2.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import type { Existing } from '../model/facts.ts';
 
-/** What is written, in the newer form before the older; else what the load balancer is; else the default. */
+/** Returns the scheme: the newer annotation, else the older one, else the scheme of the existing load balancer, else the default. */
 export function effectiveScheme(
   { scheme, internal }: AnnotationValues,
   existing: Existing | undefined,

@@ -1,5 +1,5 @@
 import { reason } from '../../../src/model/reasons.ts';
-import type { Service } from '../../../src/model/service.ts';
+import type { Service } from '../../../src/model/objects/service.ts';
 import { formatPrefix, type Prefix } from '../../../src/net/prefix.ts';
 import type { AnnotationValues } from '../annotations/table.ts';
 import { limits } from '../model/limits.ts';
@@ -7,7 +7,7 @@ import type { IngressRule, RuleSource } from '../model/desired.ts';
 import type { Facts } from '../model/facts.ts';
 import { checkQuota, type Issues } from '../model/issues.ts';
 
-/** Who may connect to a Service: its own field, the annotation, everybody. */
+/** The sources that may connect: the field of the Service, else the annotation, else all addresses. */
 export function clientSources(service: Service, values: AnnotationValues, dualstack: boolean, issues: Issues): RuleSource[] {
   const written = service.loadBalancerSourceRanges.length > 0 ? service.loadBalancerSourceRanges : values.sourceRanges;
   const lists = (values.prefixLists ?? []).map((id): RuleSource => ({ kind: 'prefixList', id }));
@@ -26,7 +26,7 @@ interface OpenPort {
   readonly port: number;
 }
 
-/** The rules that let these sources in: neighbouring ports of one protocol share a rule, others are never opened with them. */
+/** The ingress rules for these sources. Adjacent ports of one protocol share a rule. No rule opens other ports. */
 export function clientRules(ports: readonly OpenPort[], sources: readonly RuleSource[], pathMtuDiscovery: boolean): IngressRule[] {
   const ranges = (['tcp', 'udp'] as const).flatMap((protocol) =>
     portRanges(ports.filter((port) => port.protocol === protocol).map(({ port }) => port)).map(([from, to]) => ({ protocol, from, to })),
@@ -48,7 +48,7 @@ function portRanges(ports: readonly number[]): (readonly [number, number])[] {
   return ranges;
 }
 
-/** The groups that are written, by id or by Name tag. */
+/** Finds the named security groups, by id or by Name tag. */
 export function namedGroups(names: readonly string[], { securityGroups }: Facts, issues: Issues): string[] {
   return names.flatMap((name) => {
     const found = name.startsWith('sg-')

@@ -1,8 +1,8 @@
 import { inOrderOfCreation } from '../../../src/decisions/allocation/order.ts';
-import { serviceKey, type ServiceKey } from '../../../src/model/metadata.ts';
+import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
-import type { Service } from '../../../src/model/service.ts';
-import type { Snapshot } from '../../../src/model/snapshot.ts';
+import type { Service } from '../../../src/model/objects/service.ts';
+import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { BalancerKind } from '../annotations/entry.ts';
 import { readAnnotations, type ReadAnnotations } from '../annotations/read.ts';
 import type { Desired } from '../model/desired.ts';
@@ -13,7 +13,7 @@ import { desireClassic } from './classic.ts';
 import { Issues } from '../model/issues.ts';
 import { assembleNlb, nlbPart, nlbShell, type NlbPart } from './nlb.ts';
 
-/** A Service that is ours, with its annotations read. */
+/** A Service that belongs to a stack, with its annotations read. */
 export interface Member extends ReadAnnotations {
   readonly service: Service;
   readonly kind: BalancerKind;
@@ -30,7 +30,7 @@ export function stackOf({ service, kind, values }: Member): StackIdentity {
   return { key: `shared:${namespace}/${shared}`, namespace, name: shared };
 }
 
-/** Everybody who belongs to a stack now, the one that decides about it first. Who is deleted or disowned does not belong to it. */
+/** The current members of a stack. The first one decides about the load balancer itself. Deleted and disowned Services are not members. */
 export function membersOf(stack: string, snapshot: Snapshot, settings: AwsSettings): Member[] {
   const namespace = stack.replace(/^shared:/, '').split('/')[0];
   const candidates = stack.startsWith('shared:')
@@ -52,14 +52,17 @@ export function membersOf(stack: string, snapshot: Snapshot, settings: AwsSettin
 }
 
 export interface StackOutcome {
-  /** Absent: nothing can be said, and nothing may change. */
+  /** Absent: the desired state is unknown, and nothing may change. */
   readonly desired?: Desired;
-  /** By Service: why it is left as it is. */
+  /** By Service: the reasons why its part stays unchanged. */
   readonly errors: ReadonlyMap<ServiceKey, readonly Reason[]>;
   readonly warnings: ReadonlyMap<ServiceKey, readonly Reason[]>;
 }
 
-/** What the members of a stack, of which there is at least one, make of it; what is there of `absent` Services stays. Pure. */
+/**
+ * Computes the desired state of a stack from its members, of which there is at least one. Existing parts of the `absent` Services are kept.
+ * A pure function.
+ */
 export function desireStack(
   stack: StackIdentity,
   members: readonly Member[],

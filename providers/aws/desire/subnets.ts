@@ -7,15 +7,15 @@ import type { IpAddressType, Scheme, SubnetMapping } from '../cloud/elbv2.ts';
 import type { Existing, Facts, SubnetFact } from '../model/facts.ts';
 import type { Issues } from '../model/issues.ts';
 
-/** AWS wants that many free addresses in a subnet. */
+/** AWS requires this many free addresses in each subnet. */
 const neededAddresses = 8;
 
-const roleTag = (scheme: Scheme): string =>
-  scheme === 'internet-facing' ? 'kubernetes.io/role/elb' : 'kubernetes.io/role/internal-elb';
+const roleTag = (scheme: Scheme): string => (scheme === 'internet-facing' ? 'kubernetes.io/role/elb' : 'kubernetes.io/role/internal-elb');
 
 /**
- * The subnets of a load balancer: those that are written; else those that it has, because new ones are no reason to move it; else one
- * for each zone, by role tag, and where no subnet has that, by whether it leads to the internet.
+ * Chooses the subnets of a load balancer. Subnets named by annotation come first. Otherwise an existing load balancer keeps its subnets,
+ * because new subnets are no reason to move it. Otherwise one subnet per zone is chosen by role tag. If no subnet has the tag, subnets are
+ * chosen by their route to the internet.
  */
 export function chooseSubnets(
   values: AnnotationValues,
@@ -35,12 +35,7 @@ export function chooseSubnets(
   return chosen;
 }
 
-function discoverSubnets(
-  scheme: Scheme,
-  ipAddressType: IpAddressType,
-  clusterName: string,
-  subnets: readonly SubnetFact[],
-): SubnetFact[] {
+function discoverSubnets(scheme: Scheme, ipAddressType: IpAddressType, clusterName: string, subnets: readonly SubnetFact[]): SubnetFact[] {
   const role = roleTag(scheme);
   const tagged = subnets.filter(({ tags }) => tags[role] === '' || tags[role] === '1');
   const reachable = subnets.filter((subnet) => subnet.public === (scheme === 'internet-facing'));
@@ -57,7 +52,7 @@ function discoverSubnets(
   return [...byZone.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Tagged for clusters, and this is none of them. */
+/** True if the subnet is tagged for other clusters only. */
 function isOthers({ tags }: SubnetFact, clusterName: string): boolean {
   const clusters = Object.keys(tags).filter((key) => key.startsWith('kubernetes.io/cluster/'));
   return clusters.length > 0 && !clusters.includes(`kubernetes.io/cluster/${clusterName}`);
@@ -77,7 +72,7 @@ function namedSubnets(names: readonly string[], ipAddressType: IpAddressType, { 
   return chosen;
 }
 
-/** Subnets with the addresses that are asked for in each of them. */
+/** Combines subnets with the addresses that annotations request for each of them. */
 export function mapSubnets(
   subnets: readonly SubnetFact[],
   values: AnnotationValues,

@@ -1,12 +1,13 @@
-import type { Node } from '../../../src/model/cluster.ts';
+import type { Node } from '../../../src/model/objects/cluster.ts';
 import { parseAddress } from '../../../src/net/address.ts';
 import { parsePrefixLeniently, prefixContains } from '../../../src/net/prefix.ts';
 import type { SubnetFact } from '../model/facts.ts';
 import { machineOf } from './targets.ts';
 
 /**
- * The zone of a target, by its id: of an instance that of its node, of an address that of its subnet. Undefined: not known, or outside of the VPC. Most that
- * ask nothing of zones pay nothing.
+ * Returns a function that finds the zone of a target by its id: the node's zone for an instance, the subnet's zone for an address. Its
+ * result is undefined if the zone is unknown or outside of the VPC. The lookup tables are built at the first call, because most callers
+ * never ask.
  */
 export function zonesOfTargets(nodes: readonly Node[], subnets: readonly SubnetFact[]): (target: string) => string | undefined {
   let instances: ReadonlyMap<string, string> | undefined;

@@ -1,15 +1,15 @@
-import type { Node } from '../../../src/model/cluster.ts';
-import type { EndpointSlice, Endpoint } from '../../../src/model/endpoint-slice.ts';
-import type { ServicePort } from '../../../src/model/service.ts';
+import type { Node } from '../../../src/model/objects/cluster.ts';
+import type { EndpointSlice, Endpoint } from '../../../src/model/objects/endpoint-slice.ts';
+import type { ServicePort } from '../../../src/model/objects/service.ts';
 import { formatAddress, type Address, type Family } from '../../../src/net/address.ts';
 import { parsePrefixLeniently, prefixContains } from '../../../src/net/prefix.ts';
 import type { AnnotationValues } from '../annotations/table.ts';
 import type { DesiredTarget } from '../model/desired.ts';
 
-/** Any value excludes, but one that says false: as in the service controller of Kubernetes (KEP-1143). */
+/** Labels that exclude a node. Every value except a false one excludes, as in the service controller of Kubernetes (KEP-1143). */
 const excluding = ['node.kubernetes.io/exclude-from-external-load-balancers', 'alpha.service-controller.kubernetes.io/exclude-balancer'];
 
-/** spec.providerID of an EC2 instance: "aws:///eu-west-1a/i-0123", or without the zone. */
+/** spec.providerID of an EC2 instance: "aws:///eu-west-1a/i-0123", or the same without the zone. */
 const providerIdPattern = /^aws:\/\/\/([^/]*)\/(i-[0-9a-f]+)$/;
 
 export function machineOf({ providerID = '' }: Node): { readonly instance: string; readonly zone?: string } | undefined {
@@ -22,8 +22,8 @@ export function instanceOf(node: Node): string | undefined {
 }
 
 /**
- * The instances that take traffic behind an NLB, sorted. Nodes that are not ready are left out, as the AWS Load Balancer Controller has it, unless none is:
- * then the health checks of AWS shall decide, a load balancer without targets helps nobody.
+ * The instances that take traffic behind an NLB, sorted. Nodes that are not ready are left out, as in the AWS Load Balancer Controller. If
+ * no node is ready, all are returned and AWS' health checks decide: a load balancer without targets is of no use.
  */
 export function instanceTargets(nodes: Iterable<Node>, values: Pick<AnnotationValues, 'targetNodeLabels'>): string[] {
   const eligible = eligibleNodes(nodes, values);
@@ -32,8 +32,8 @@ export function instanceTargets(nodes: Iterable<Node>, values: Pick<AnnotationVa
 }
 
 /**
- * Those behind a Classic ELB, sorted. Whether a node is ready does not count, as in the cloud provider AWS (KEP-3458): its pods may go on serving when it
- * has lost the API server, which the health checks of AWS see.
+ * The instances behind a Classic ELB, sorted. Readiness does not count, as in the cloud provider AWS (KEP-3458): a node that lost the API
+ * server may still serve, and AWS' health checks see that.
  */
 export function classicInstances(nodes: Iterable<Node>, values: Pick<AnnotationValues, 'targetNodeLabels'>): string[] {
   return instancesOf(eligibleNodes(nodes, values));
@@ -47,21 +47,21 @@ function instancesOf(nodes: readonly Node[]): string[] {
   return [...new Set(nodes.flatMap((node) => instanceOf(node) ?? []))].toSorted();
 }
 
-/** Instances that are about to go: their nodes are being removed. */
+/** Instances whose nodes are being removed. */
 export function departingInstances(nodes: Iterable<Node>): string[] {
   return [...nodes]
     .filter(({ metadata, toBeDeleted, disrupted }) => metadata.deleting || toBeDeleted || disrupted === true)
     .flatMap((node) => instanceOf(node) ?? []);
 }
 
-/** Addresses of pods that terminate. */
+/** Addresses of terminating pods. */
 export function departingPods(slices: readonly EndpointSlice[]): string[] {
   return slices.flatMap(({ endpoints }) => endpoints.filter(({ terminating }) => terminating).map(({ address }) => formatAddress(address)));
 }
 
 const computeType = 'eks.amazonaws.com/compute-type';
 
-/** Labels by which nodes are left out, whatever Services ask for. */
+/** Labels that exclude nodes regardless of annotations. */
 export const decidingLabels: readonly string[] = [...excluding, computeType];
 
 function isEligible({ metadata, toBeDeleted, disrupted }: Node): boolean {
@@ -71,7 +71,7 @@ function isEligible({ metadata, toBeDeleted, disrupted }: Node): boolean {
   return excluding.every((key) => labels[key] === undefined || ['false', 'False', 'FALSE', 'f', 'F', '0'].includes(labels[key]));
 }
 
-/** An empty value asks only for the label to be there. */
+/** True if the node has all the labels. An empty value only requires the label to be present. */
 function hasLabels({ metadata }: Node, wanted: Readonly<Record<string, string>>): boolean {
   return Object.entries(wanted).every(([key, value]) => {
     const actual = metadata.labels[key];
@@ -80,8 +80,8 @@ function hasLabels({ metadata }: Node, wanted: Readonly<Record<string, string>>)
 }
 
 /**
- * The pods behind one port, by address and port, sorted. Those that are ready; where none is, those that terminate but still serve, as
- * kube-proxy has it (KEP-1669).
+ * The pods behind one port, sorted by address and port. Ready pods are returned. If there is none, terminating pods that still serve are
+ * returned, as in kube-proxy (KEP-1669).
  */
 export function podTargets(
   slices: readonly EndpointSlice[],
@@ -110,7 +110,7 @@ export function podTargets(
   return [...chosen.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, target]) => target);
 }
 
-/** AWS must be told where an address stands that it cannot find in the VPC. */
+/** AWS requires zone "all" for an address outside of the VPC. */
 function podTarget(address: Address, port: number, vpc: readonly Parameters<typeof prefixContains>[0][]): DesiredTarget {
   const outside = !vpc.some((prefix) => prefixContains(prefix, address));
   return { id: formatAddress(address), port, ...(outside ? { availabilityZone: 'all' as const } : {}) };

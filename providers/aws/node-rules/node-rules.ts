@@ -1,9 +1,9 @@
-import type { ServiceKey } from '../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
-import type { Snapshot } from '../../../src/model/snapshot.ts';
+import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { Random } from '../../../src/system/random.ts';
-import { Serial } from '../../../src/system/serial.ts';
-import { reasonOfError } from '../cloud/call-failed.ts';
+import { Serial } from '../../../src/system/serial-queue.ts';
+import { reasonOfError } from '../cloud/error-reason.ts';
 import type { Cloud } from '../cloud/cloud.ts';
 import type { Operation } from '../cloud/operations.ts';
 import { membersOf } from '../desire/stack.ts';

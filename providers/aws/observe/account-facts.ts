@@ -1,7 +1,7 @@
 import type { ReadOnlyCloud } from '../cloud/cloud.ts';
 import { AwsError } from '../cloud/error.ts';
 import type { Certificate } from '../cloud/acm.ts';
-import { reasonOfError } from '../cloud/call-failed.ts';
+import { reasonOfError } from '../cloud/error-reason.ts';
 import { CertificateKeys } from './certificate-keys.ts';
 import type { Facts } from '../model/facts.ts';
 import { limits } from '../model/limits.ts';

@@ -3,7 +3,7 @@ import type { ObservedClassic } from '../model/observed.ts';
 import { isOurs, tagKeys, tagMap } from '../model/tags.ts';
 import { isClassicName } from './known-resources.ts';
 import type { ObserveInput } from './input.ts';
-import { allButMissing, unlessMissing } from './missing.ts';
+import { allButMissing, unlessMissing } from './tolerate-missing.ts';
 
 /** Classic ELBs of the stack, and what has the name that one of them would have. */
 export async function observeClassic(

@@ -1,4 +1,4 @@
-import type { Node } from '../../../src/model/cluster.ts';
+import type { Node } from '../../../src/model/objects/cluster.ts';
 import type { ReadOnlyCloud } from '../cloud/cloud.ts';
 import { AwsError } from '../cloud/error.ts';
 

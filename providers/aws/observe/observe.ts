@@ -7,7 +7,7 @@ import type { Observed, ObservedListener, ObservedLoadBalancer, ObservedTargetGr
 import { observeClassic } from './classic.ts';
 import type { ObserveInput } from './input.ts';
 import { isLoadBalancerArn, isTargetGroupArn } from './known-resources.ts';
-import { allButMissing, unlessMissing } from './missing.ts';
+import { allButMissing, unlessMissing } from './tolerate-missing.ts';
 
 interface Observation {
   readonly observed: Observed;

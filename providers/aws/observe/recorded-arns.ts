@@ -1,6 +1,6 @@
-import { serviceKey } from '../../../src/model/metadata.ts';
+import { serviceKey } from '../../../src/model/objects/metadata.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
-import type { Service } from '../../../src/model/service.ts';
+import type { Service } from '../../../src/model/objects/service.ts';
 import type { ReadOnlyCloud } from '../cloud/cloud.ts';
 import { AwsError, isTransient } from '../cloud/error.ts';
 import { limits } from '../model/limits.ts';

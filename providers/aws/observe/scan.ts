@@ -3,7 +3,7 @@ import { limits } from '../model/limits.ts';
 import { isOurs, resources, tagKeys, tagMap } from '../model/tags.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import type { Tags } from '../model/observed.ts';
-import { allButMissing } from './missing.ts';
+import { allButMissing } from './tolerate-missing.ts';
 
 /** Something of ours, wherever it belongs. */
 export interface Owned {

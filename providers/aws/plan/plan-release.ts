@@ -1,4 +1,4 @@
-import type { ServiceKey } from '../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { tagKeys } from '../model/tags.ts';
 import type { PlanInput } from './steps/input.ts';
 import type { ObservedListener } from '../model/observed.ts';

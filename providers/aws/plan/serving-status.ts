@@ -1,5 +1,5 @@
 import { defined } from '../../../src/lang/defined.ts';
-import type { ServiceKey } from '../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { tagKeys } from '../model/tags.ts';
 import { classicServes, currentClassic } from './classic/classic.ts';
 import type { Desired, DesiredClassic, DesiredNlb } from '../model/desired.ts';

@@ -1,13 +1,13 @@
 import { defined } from '../../../src/lang/defined.ts';
-import { serviceKey, type ServiceKey } from '../../../src/model/metadata.ts';
+import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
-import type { Service } from '../../../src/model/service.ts';
+import type { Service } from '../../../src/model/objects/service.ts';
 import type { Cloud } from '../cloud/cloud.ts';
 import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
 import { keptTargets } from './decide-kept-targets.ts';
 import { zonesOfTargets } from '../desire/target-zones.ts';
 import { desireStack, memberOf, type Member, type StackOutcome } from '../desire/stack.ts';
-import { reasonOfError } from '../cloud/call-failed.ts';
+import { reasonOfError } from '../cloud/error-reason.ts';
 import { execute, worstFailure, type Execution, type Outcome } from './execute.ts';
 import { limits } from '../model/limits.ts';
 import { resourceName } from '../model/resource-names.ts';

@@ -7,9 +7,9 @@ import { observeCertificates, observeFacts } from '../../../providers/aws/observ
 import { KnownResources } from '../../../providers/aws/observe/known-resources.ts';
 import { passStack, type PassResult } from '../../../providers/aws/stacks/reconcile-stack.ts';
 import { defaultSettings, type AwsSettings } from '../../../providers/aws/model/settings.ts';
-import type { ServiceKey } from '../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { parseObject } from '../../../src/model/parse.ts';
-import { Store } from '../../../src/model/store.ts';
+import { Store } from '../../../src/model/store/store.ts';
 import type { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { clusterName, region, type Account } from '../account.ts';
 

@@ -1,6 +1,6 @@
 import { defined } from '../../../../src/lang/defined.ts';
 import { reason } from '../../../../src/model/reasons.ts';
-import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { isOurs, tagKeys, tagList } from '../../model/tags.ts';
 import { placeholder } from '../steps/action.ts';
 import type { DesiredListener, DesiredNlb } from '../../model/desired.ts';

@@ -1,4 +1,4 @@
-import type { ServiceKey } from '../../../../src/model/metadata.ts';
+import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { isOurs, tagKeys } from '../../model/tags.ts';
 import { reportForeignResource } from '../steps/foreign-resources.ts';
 import type { DesiredNlb } from '../../model/desired.ts';

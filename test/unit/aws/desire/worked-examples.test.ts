@@ -5,9 +5,9 @@ import { parse } from 'yaml';
 import { defined } from '../../../../src/lang/defined.ts';
 import { decideAwsClaim } from '../../../../providers/aws/desire/claim.ts';
 import { memberOf, stackOf } from '../../../../providers/aws/desire/stack.ts';
-import { clusterConfig } from '../../../../src/model/default-config.ts';
+import { clusterConfig } from '../../../../src/model/kinds/default-config.ts';
 import { parseObject } from '../../../../src/model/parse.ts';
-import type { Service } from '../../../../src/model/service.ts';
+import type { Service } from '../../../../src/model/objects/service.ts';
 import { Account } from '../support/stack-fixture.ts';
 
 /** Services, and exactly what they become: the account is looked at, not the plan. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Call } from '../../../aws/fake/cloud.ts';
 import { keptAnnotation } from '../../../../providers/aws/model/service-metadata.ts';
-import type { Service } from '../../../../src/model/service.ts';
+import type { Service } from '../../../../src/model/objects/service.ts';
 import { Cluster } from '../support/controller-fixture.ts';
 import { awsMember, type AwsServiceLiteral } from '../support/stack-fixture.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { reasonOfError } from '../../../../providers/aws/cloud/call-failed.ts';
+import { reasonOfError } from '../../../../providers/aws/cloud/error-reason.ts';
 import { AwsError, type AwsErrorCode } from '../../../../providers/aws/cloud/error.ts';
 import { limits } from '../../../../providers/aws/model/limits.ts';
 import { persistenceOf, Retries } from '../../../../providers/aws/schedule/backoff.ts';

@@ -1,10 +1,10 @@
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 import type { AwsError, AwsErrorCode } from './error.ts';
 
-/** What stays refused until somebody changes something. */
+/** Errors that remain until a user or an AWS administrator changes something. */
 const refusals: ReadonlySet<AwsErrorCode> = new Set(['denied', 'protected', 'quota', 'certificate', 'subnet', 'invalid']);
 
-/** What people are told of a call that failed. */
+/** Turns the error of an AWS call into the reason that users see. */
 export function reasonOfError({
   code,
   operation,
